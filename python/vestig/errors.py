@@ -5,7 +5,7 @@
     VestigError
     ├── ValidationError        (ValueError)         bad argument
     ├── HygieneError           (ValueError)         refused commit with strict=True
-    ├── NotFoundError          (LookupError)        unknown id, other namespace, forgotten
+    ├── NotFoundError          (LookupError)        unknown id, other namespace, forgotten, no store
     ├── ConflictError                               the state forbids it
     ├── ConfigError            (ValueError)         configuration
     │   ├── ConfigNotFoundError (FileNotFoundError) a named file is missing
@@ -99,15 +99,16 @@ class HygieneError(VestigError, ValueError):
 
 
 class NotFoundError(VestigError, LookupError):
-    """An id that is not in this namespace."""
+    """An id that is not in this namespace, or a path without a store. `message` stands in the
+    place of "kind not found: id (detail)"."""
 
     code = "not-found"
 
-    def __init__(self, kind: str, id: str, detail: str = "") -> None:
+    def __init__(self, kind: str, id: str, detail: str = "", *, message: str = "") -> None:
         self.kind = kind
         self.id = id
-        message = f"{kind} not found: {id}"
-        super().__init__(f"{message} ({detail})" if detail else message)
+        plain = f"{kind} not found: {id}"
+        super().__init__(message or (f"{plain} ({detail})" if detail else plain))
 
 
 class ConflictError(VestigError):

@@ -490,6 +490,9 @@ OPEN: Final = by_name(
         name="read_only", help="Change no file; writes raise `StoreLockedError`.", kind="flag"
     ),
     Parameter(
+        name="init", help="Begin a store among other files, or where one was lost.", kind="flag"
+    ),
+    Parameter(
         name="embedder", help="An object of the Embedder port instead of the configured one."
     ),
     Parameter(

@@ -718,6 +718,11 @@ class Ledger(Protocol):
         """16 random bytes made at creation."""
         ...
 
+    @property
+    def moved(self) -> bool:
+        """Whether what lies at the place of this store is no longer what was opened."""
+        ...
+
     def read(self) -> AbstractContextManager[LedgerView]:
         """One read transaction."""
         ...

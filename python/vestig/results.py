@@ -269,6 +269,18 @@ class BackupReport(_Value, frozen=True, kw_only=True):
     seq: int
 
 
+class DestroyReport(_Value, frozen=True, kw_only=True):
+    """What `vestig destroy` removed; `store_uuid` and `transactions` are None for a ledger that was
+    too damaged to say. `outside`: what is not part of the store and stays."""
+
+    path: str
+    store_uuid: str | None
+    transactions: int | None
+    files: int
+    bytes: int
+    outside: str
+
+
 class ExportReport(_Value, frozen=True, kw_only=True):
     """Lines of an export in all, records by kind, and references to memories that it leaves out."""
 

@@ -281,6 +281,7 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
 def test_a_rebuild_of_token_vectors_that_do_not_count_is_refused(opener: Opener) -> None:
     off = {"m5.signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
+    store.commit(TALK)
     with pytest.raises(ConflictError, match="counts for no origin"):
         store.admin.rebuild(tokens=True)
 
@@ -354,7 +355,7 @@ def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
         ) as store:
             said = commit(store, TALK, **SAID)
             part = held(store)[said][place]
-            left = folder / str(place) / "left"
+            left = folder / str(place) / "projection" / "left"
             left.write_bytes(part[4:-4])
             with pytest.raises(vestig.ForgetIncompleteError, match="left"):
                 store.forget(said)

@@ -9,7 +9,9 @@ import pytest
 from disks import PowerCutDisk
 from promise import acknowledged, broken_promises, run_writers
 from trials import power, power_cut_disk
-from writer import text_of
+from writer import open_store, text_of
+
+from vestig.store.ledger.witness import read_witness
 
 
 @pytest.fixture
@@ -23,6 +25,21 @@ def test_no_acknowledged_commit_is_lost_with_the_power(tmp_path: Path) -> None:
     outcome = power(tmp_path, 10)
     assert outcome.broken == []
     assert outcome.acknowledged > 10
+
+
+def test_the_cut_leaves_a_slot_of_the_witness_whole(disk: PowerCutDisk) -> None:
+    """The first commit is cut, and later ones, when either slot may be the one in writing."""
+    store = disk.folder / "store"
+    for cut in range(8):
+        texts = acknowledged(run_writers(store, f"cut {cut}", count=cut + 1, fault="rebuild"))
+        assert len(texts) == cut + 1
+        disk.cut()
+        disk.power_on()
+        found = read_witness(store / "witness")
+        assert found is not None
+        with open_store(str(store)) as opened:
+            levels = {f.check: f.level for f in opened.admin.doctor().findings}
+        assert levels["witness"] == "ok"
 
 
 def test_the_checker_sees_what_was_acknowledged_before_it_was_synced(disk: PowerCutDisk) -> None:

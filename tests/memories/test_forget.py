@@ -100,13 +100,28 @@ def test_copies_and_files_moved_aside_go_too(opener: Opener) -> None:
 def test_a_strange_file_with_the_text_is_a_residue(opener: Opener) -> None:
     store = opener(config=QUICK)
     id = commit(store, SECRET)
-    notes = folder_of(store) / "notes.txt"
+    notes = folder_of(store) / "projection" / "notes.txt"
     notes.write_text(f"by hand: {SECRET}")
     with pytest.raises(ForgetIncompleteError, match=r"notes\.txt"):
         store.forget(id)
     assert notes.exists(), "only the store's own files are removed"
     notes.unlink()
     assert store.admin.forget_finish().memory_ids == (id,)
+
+
+def test_files_of_others_beside_a_store_are_neither_searched_nor_removed(
+    opener: Opener, tmp_path: Path
+) -> None:
+    folder = tmp_path / "store"
+    theirs = [folder / "notes.txt", folder / "data" / "manifest.new", folder / "old.damaged-1"]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(SECRET)
+    folder.chmod(0o700)
+    store = opener(init=True)
+    store.forget(commit(store, SECRET))
+    assert [path.read_text() for path in theirs] == [SECRET] * 3
+    clean(store)
 
 
 def test_sources_with_no_other_product_go(opener: Opener) -> None:
@@ -313,7 +328,7 @@ def test_a_backup_of_an_unfinished_forgetting_can_be_finished(
 ) -> None:
     store = opener(config=QUICK)
     id = commit(store, SECRET)
-    notes = folder_of(store) / "notes.txt"
+    notes = folder_of(store) / "projection" / "notes.txt"
     notes.write_text(SECRET)
     with pytest.raises(ForgetIncompleteError):
         store.forget(id)

@@ -127,7 +127,7 @@ def test_the_next_call_reports_what_failed_in_the_merging_thread(
                 return
 
         report = keeper(store).merger._report
-        merger = Merger(Full(), report)  # type: ignore[arg-type]
+        merger = Merger(Full, report)  # type: ignore[arg-type]
         merger.wake()
         merger.wait()
         if sys.platform == "linux":
@@ -199,7 +199,8 @@ def test_close_merges_what_is_small_and_leaves_what_is_large(
 
 
 def test_a_read_only_store_is_not_compacted(tmp_path: Path) -> None:
-    opened(tmp_path / "store").close()
+    with opened(tmp_path / "store") as store:
+        store.commit("a note about rivers")
     with (
         opened(tmp_path / "store", read_only=True) as store,
         pytest.raises(vestig.StoreLockedError, match="open it for writing"),

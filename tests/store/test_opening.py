@@ -12,6 +12,7 @@ import pytest
 import ledger_rows as made
 from vestig.errors import (
     ConflictError,
+    NotFoundError,
     StoreDamagedError,
     StoreLockedError,
     ValidationError,
@@ -68,14 +69,26 @@ def test_files_are_private_whatever_the_umask(store: Path, mask: int) -> None:
     assert set(modes) == {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "witness"}
     assert set(modes.values()) == {0o600}
     assert folder == 0o700
-    assert state == [0o600]
+    assert state == [0o600, 0o600]
 
 
-def test_an_open_folder_is_tightened(store: Path) -> None:
+@pytest.mark.parametrize("mode", [0o1777, 0o755, 0o2770, 0o700])
+def test_a_folder_of_somebody_else_keeps_its_mode(store: Path, mode: int) -> None:
     store.mkdir(parents=True)
-    store.chmod(0o755)
+    store.chmod(mode)
+    with open_ledger(store) as ledger:
+        add(ledger, "one")
+        modes = {stat.S_IMODE(path.stat().st_mode) for path in store.iterdir()}
+    assert stat.S_IMODE(store.stat().st_mode) == mode
+    assert modes == {0o600}
+
+
+def test_an_open_ledger_is_tightened(store: Path) -> None:
     open_ledger(store).close()
-    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+    (store / "ledger.sqlite").chmod(0o644)
+    with open_ledger(store) as ledger:
+        add(ledger, "one")
+        assert {stat.S_IMODE(path.stat().st_mode) for path in store.iterdir()} == {0o600}
 
 
 def test_pragmas(store: Path) -> None:
@@ -146,7 +159,7 @@ def test_read_only_changes_no_file(store: Path) -> None:
 
 
 def test_read_only_makes_no_store(store: Path) -> None:
-    with pytest.raises(StoreLockedError, match="there is none"):
+    with pytest.raises(NotFoundError, match="no store at"):
         open_ledger(store, read_only=True)
     assert not store.exists()
 

@@ -90,10 +90,11 @@ def test_both_forms_are_forgotten_and_searched_for(tmp_path: Path) -> None:
         with ledger.write(made.NOW) as txn:
             removed = txn.forget("default", [id], actor=None)
         assert removed.rows["original_texts"] == 1
-        (tmp_path / "s" / "stray").write_bytes(GIVEN.encode()[14:44])
-        with pytest.raises(Exception, match=r"occurrences in stray"):
+        (tmp_path / "s" / "projection").mkdir(exist_ok=True)
+        (tmp_path / "s" / "projection" / "stray").write_bytes(GIVEN.encode()[14:44])
+        with pytest.raises(Exception, match=r"occurrences in projection/stray"):
             erase.finish(ledger, keeper, timeout_s=1.0)
-        (tmp_path / "s" / "stray").unlink()
+        (tmp_path / "s" / "projection" / "stray").unlink()
         assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
         for path in (tmp_path / "s").rglob("*"):
             if path.is_file():
@@ -114,7 +115,8 @@ def test_white_space_alone_is_no_residue(tmp_path: Path) -> None:
             txn.apply(made.added(new, original_texts=(made.original(new.id, given),)))
         with ledger.write(made.NOW) as txn:
             txn.forget("default", [new.id], actor=None)
-        (tmp_path / "s" / "blank").write_bytes(b" " * 200)
+        (tmp_path / "s" / "projection").mkdir(exist_ok=True)
+        (tmp_path / "s" / "projection" / "blank").write_bytes(b" " * 200)
         assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 1
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import struct
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -118,7 +120,67 @@ def test_a_torn_witness_counts_as_absent(store: Path, size: int) -> None:
     (store / "witness").write_bytes((whole + bytes(20))[:size])
     with open_ledger(store) as ledger:
         add(ledger, "later")
-    assert witness.decode((store / "witness").read_bytes()[:52]) is not None
+    assert witness.decode((store / "witness").read_bytes()) is not None
+
+
+def slots(store: Path) -> list[int]:
+    """Rows that each slot knows; -1: torn."""
+    raw = (store / "witness").read_bytes()
+    assert len(raw) == 1024
+    halves = (
+        witness.decode(raw[:512].ljust(1024, b"\0")),
+        witness.decode(raw[512:].ljust(1024, b"\0")),
+    )
+    return [-1 if slot is None else slot.rows for slot in halves]
+
+
+def test_slots_are_written_in_turn(store: Path) -> None:
+    with open_ledger(store) as ledger:
+        seen = []
+        for i in range(4):
+            add(ledger, f"text {i}")
+            seen.append(slots(store))
+    assert seen == [[2, -1], [2, 3], [4, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("torn", [0, 1])
+@pytest.mark.parametrize("cut", [0, 1, 30, 59])
+def test_a_torn_slot_leaves_the_other(store: Path, torn: int, cut: int) -> None:
+    """Whichever slot is torn, and wherever: the store opens, and an older ledger put back is
+    recognised by the slot that is whole."""
+    fill(store)
+    raw = bytearray((store / "witness").read_bytes())
+    raw[512 * torn + cut] ^= 0xFF
+    (store / "witness").write_bytes(bytes(raw))
+    with open_ledger(store) as ledger:
+        assert ledger.verify_all() == []
+    whole = max(slots(store))
+    assert whole in (6, 7)
+    older = store.parent / "older"
+    with open_ledger(older) as ledger:
+        add(ledger, "one")
+    (store / "ledger.sqlite").write_bytes((older / "ledger.sqlite").read_bytes())
+    with pytest.raises(StoreDamagedError, match=f"{whole - 2} are missing"):
+        open_ledger(store)
+
+
+def test_a_witness_of_one_slot_is_read_and_rewritten(store: Path) -> None:
+    """As stores had it before there were two slots."""
+    fill(store)
+    newest = witness.read_witness(store / "witness")
+    assert newest is not None
+    body = struct.pack("<8sQ32s", b"VSTGWIT1", newest.rows, newest.head)
+    (store / "witness").write_bytes(body + struct.pack("<I", zlib.crc32(body)))
+    assert witness.read_witness(store / "witness") == (newest.rows, newest.head, 0)
+    with open_ledger(store) as ledger:
+        add(ledger, "later")
+    assert slots(store) == [newest.rows + 1, -1]
+    (store / "witness").write_bytes(
+        (body := struct.pack("<8sQ32s", b"VSTGWIT1", 90, newest.head))
+        + struct.pack("<I", zlib.crc32(body))
+    )
+    with pytest.raises(StoreDamagedError, match="82 are missing"):
+        open_ledger(store)
 
 
 def test_a_witness_that_cannot_be_written_stops_nothing(store: Path, tmp_path: Path) -> None:

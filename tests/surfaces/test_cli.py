@@ -54,7 +54,7 @@ from vestig.surfaces.cli import commands
     ],
 )
 def test_problems_and_exit_codes(
-    vestig: Vestig, words: tuple[str, ...], code: int, problem: str
+    vestig: Vestig, ids: list[str], words: tuple[str, ...], code: int, problem: str
 ) -> None:
     answer = vestig(*words, "--json")
     assert answer.code == code, answer

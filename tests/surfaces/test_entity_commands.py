@@ -142,7 +142,7 @@ def test_extract_and_backfill_count_what_they_add(vestig: Vestig) -> None:
         ((), 2),
     ],
 )
-def test_s_02_exit_codes(vestig: Vestig, words: tuple[str, ...], code: int) -> None:
+def test_s_02_exit_codes(vestig: Vestig, ids: list[str], words: tuple[str, ...], code: int) -> None:
     assert vestig("entity", *words).code == code
 
 

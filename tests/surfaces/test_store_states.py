@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
-from command_answers import FACTS, Vestig
+import pytest
+from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as library
 from vestig.testing import HashingEmbedder
@@ -53,6 +55,107 @@ def test_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:
     assert (enriched["taken"], enriched["done"]) == (1, 0)
 
 
-def test_reading_an_absent_store_finds_nothing(vestig: Vestig) -> None:
-    answer = vestig("memory", "list")
-    assert (answer.code, answer.out) == (0, "No memories found.\n")
+READING = (
+    ("memory", "recall", "who?"),
+    ("memory", "search", "who?"),
+    ("search", "who?"),
+    ("memory", "list"),
+)
+NEEDING = (
+    ("memory", "show", UNKNOWN),
+    ("memory", "events", UNKNOWN),
+    ("memory", "forget", UNKNOWN, "--yes"),
+    ("memory", "pin", UNKNOWN),
+    ("entity", "list"),
+    ("export", "out.jsonl"),
+    ("backup", "copy"),
+    ("rebuild",),
+    ("housekeeping", "gc"),
+    ("doctor",),
+)
+MAKING_NOTHING = (("memory", "add", FACTS[0], "--dry-run"), ("import", "nowhere.jsonl"))
+
+
+@pytest.fixture(params=["missing", "empty"])
+def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A path without a store."""
+    folder = tmp_path / "above" / "nowhere"
+    if request.param == "empty":
+        folder.mkdir(parents=True)
+    return folder
+
+
+def tree(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_reading_where_no_store_is_finds_nothing_and_makes_nothing(
+    vestig: Vestig, nowhere: Path, command: tuple[str, ...]
+) -> None:
+    before = tree(nowhere.parent.parent)
+    answer = vestig(*command, "--store", str(nowhere))
+    assert answer.code == 0
+    assert answer.err == f'no store at {nowhere} yet: vestig memory add "…" makes it\n'
+    assert vestig(*command, "--store", str(nowhere), "--json").document
+    assert tree(nowhere.parent.parent) == before
+
+
+@pytest.mark.parametrize("command", NEEDING, ids=" ".join)
+def test_commands_that_need_a_store_say_that_there_is_none(
+    vestig: Vestig, nowhere: Path, command: tuple[str, ...]
+) -> None:
+    before = tree(nowhere.parent.parent)
+    answer = vestig(*command, "--store", str(nowhere))
+    assert (answer.code, answer.out) == (1, "")
+    assert f'no store at {nowhere} yet: vestig memory add "…" makes it' in answer.err
+    problem = vestig(*command, "--store", str(nowhere), "--json").problem
+    assert problem["type"] == "urn:vestig:problem:not-found"
+    assert tree(nowhere.parent.parent) == before
+
+
+@pytest.mark.parametrize("command", MAKING_NOTHING, ids=" ".join)
+def test_what_writes_nothing_makes_no_store(
+    vestig: Vestig, nowhere: Path, command: tuple[str, ...]
+) -> None:
+    before = tree(nowhere.parent.parent)
+    vestig(*command, "--store", str(nowhere))
+    assert tree(nowhere.parent.parent) == before
+
+
+def test_the_first_write_makes_the_store(vestig: Vestig, nowhere: Path) -> None:
+    assert vestig("memory", "add", FACTS[0], "--store", str(nowhere)).code == 0
+    listed = vestig("memory", "list", "--store", str(nowhere))
+    assert FACTS[0] in listed.out
+    assert listed.err == ""
+
+
+@pytest.mark.parametrize("command", [*READING, *NEEDING], ids=" ".join)
+def test_a_folder_of_other_things_is_no_store(
+    vestig: Vestig, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "manifest.json").write_text("{}")
+    before = tree(tmp_path)
+    answer = vestig(*command, "--store", str(tmp_path / "project"))
+    assert (answer.code, answer.out) == (1, "")
+    assert "other files and no store" in answer.err
+    assert tree(tmp_path) == before
+
+
+def test_a_store_begins_among_other_things_only_when_asked(vestig: Vestig, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir(mode=0o755)
+    (project / "notes.txt").write_text(FACTS[0])
+    answer = vestig("memory", "add", FACTS[0], "--store", str(project), "--json")
+    assert (answer.code, answer.problem["type"]) == (1, "urn:vestig:problem:conflict")
+    assert "--init" in answer.problem["detail"]
+    assert [path.name for path in project.iterdir()] == ["notes.txt"]
+    assert vestig("memory", "add", FACTS[0], "--store", str(project), "--init").code == 0
+    assert FACTS[0] in vestig("memory", "list", "--store", str(project)).out
+    assert (project / "notes.txt").read_text() == FACTS[0]
+    assert stat.S_IMODE(project.stat().st_mode) == 0o755
+    found = vestig("doctor", "--store", str(project))
+    assert found.code == 1
+    assert "the folder is open to others (755)" in found.out
+    assert "notes.txt" not in found.out

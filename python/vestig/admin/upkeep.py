@@ -57,7 +57,7 @@ def metrics(session: Session) -> dict[str, float]:
 
 def doctor(session: Session) -> DoctorReport:
     """All checks; nothing is changed."""
-    with session.operation("doctor"):
+    with session.operation("doctor", without_store="refuse"):
         findings: list[Finding] = checks(
             session.ledger,
             session.keeper,
@@ -89,7 +89,7 @@ def rebuild(
     flag("tokens", tokens)
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
-    with session.operation("rebuild"):
+    with session.operation("rebuild", without_store="refuse"):
         if tokens:
             _check_tokens(session)
         embedded = 0
@@ -150,7 +150,7 @@ def compact(session: Session) -> dict[str, Any]:
 
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
-    with session.operation("compact"):
+    with session.operation("compact", without_store="refuse"):
         core = session.keeper.core
         before = _published(session)
         written = session.keeper.compact() + build(session)
@@ -177,5 +177,5 @@ def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
         raise ConflictError("a store in memory has no files to copy; use export")
     if not isinstance(dest, (str, os.PathLike)):
         raise ValidationError("dest", dest, "a directory's path")
-    with session.operation("backup"):
+    with session.operation("backup", without_store="refuse"):
         return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))

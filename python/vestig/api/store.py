@@ -44,12 +44,14 @@ def open_store(
     clock: Clock | None = None,
     on_commit: CommitHook | None = None,
     read_only: bool = False,
+    init: bool = False,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     accept_ledger: bool = False,
     change_embedder: bool = False,
 ) -> Vestig:
-    """Opens a store, made when absent.
+    """Opens a store. On a path without one the first write makes it; until then reads answer as
+    from an empty store and make nothing.
 
     Args:
         path: The directory of the store; ":memory:" keeps everything in memory; default store.path
@@ -60,6 +62,7 @@ def open_store(
         clock: A function giving the current time; for tests and replays.
         on_commit: Called with every outcome, after the write.
         read_only: Change no file; writes raise `StoreLockedError`.
+        init: Begin a store among other files, or where one was lost.
         embedder: An object of the Embedder port instead of the configured one.
         reranker: An object of the Reranker port instead of the configured one.
         accept_ledger: Take a ledger as it stands that is older than its witness or its projection,
@@ -70,6 +73,7 @@ def open_store(
     Raises:
         ConfigError: a wrong configuration.
         EmbeddingMismatchError: the store's vectors are of another model.
+        NotFoundError: there is no store, and `read_only`.
         StoreDamagedError: the ledger is damaged, lost, or of a newer version.
         StoreLockedError: another process holds the write lock while the store is made.
 
@@ -88,6 +92,7 @@ def open_store(
         clock=clock,
         on_commit=on_commit,
         read_only=read_only,
+        init=init,
         embedder=embedder,
         reranker=reranker,
         accept_ledger=accept_ledger,

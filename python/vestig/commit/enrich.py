@@ -39,7 +39,7 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
     later."""
     flag_argument("retry_failed", retry_failed)
     jobs_max = None if limit is None else count_argument("limit", limit)
-    with session.operation("enrich"):
+    with session.operation("enrich", without_store="make"):
         if retry_failed:
             session.ledger.retry_failed(session.namespace, ("embed",), session.now_us())
         taken, done, retried, updates = 0, 0, 0, 0

@@ -66,7 +66,7 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception."""
-    with session.operation("commit"):
+    with session.operation("commit", without_store="make"):
         item = _prepare(session, {"content": content, **fields}, BatchOptions())
         _commit_accepted(session, [item])
         if item.error is not None:
@@ -86,7 +86,7 @@ def commit_many(
     """One outcome or error per item, in order."""
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError("items", type(items).__name__, "a list of texts or objects")
-    with session.operation("commit_many"):
+    with session.operation("commit_many", without_store="make"):
         results: list[CommitOutcome | ItemError] = []
         failures: list[Exception] = []
         waiting = iter(items)

@@ -92,7 +92,7 @@ def import_file(
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
     )
-    with session.operation("import"):
+    with session.operation("import", without_store="make"):
         file = ImportFile(os.fspath(source) if isinstance(source, os.PathLike) else source, options)
         try:
             if file.format is Format.EXPORT:

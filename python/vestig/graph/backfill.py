@@ -66,7 +66,7 @@ def backfill(
     if session.read_only and not dry:
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
     space = session.in_namespace(namespace)
-    with session.operation("entity_backfill"):
+    with session.operation("entity_backfill", without_store="make"):
         run = _Backfill(session, space, dry=dry, progress=progress)
         ids = run.wanted(every=every)
         for start in range(0, len(ids), size):
@@ -243,7 +243,7 @@ class _Backfill:
     def _write(self, changes: ChangeSet) -> None:
         """One transaction; what was forgotten meanwhile is left to the next run."""
         try:
-            with self.session.ledger.write(self.session.now_us()) as txn:
+            with self.session.ledger.write(self.session.now_us(), make=False) as txn:
                 txn.apply(changes)
                 self.degraded.extend(clock_notice(txn.clock_stepped_back))
         except NotFoundError:

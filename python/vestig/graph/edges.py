@@ -132,9 +132,9 @@ def link(
     )
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with session.operation("link"):
+    with session.operation("link", without_store="make"):
         request = _with_ids(session, space, request)
-        with session.ledger.write(session.now_us()) as txn:
+        with session.ledger.write(session.now_us(), make=False) as txn:
             start = _end(session, txn, space, request, "from_id")
             end = _end(session, txn, space, request, "to_id")
             check_ends(request, start, end)
@@ -313,8 +313,8 @@ def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChang
     """Ends an edge; one that has ended stays as it is."""
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with session.operation("unlink"):
-        with session.ledger.write(session.now_us()) as txn:
+    with session.operation("unlink", without_store="make"):
+        with session.ledger.write(session.now_us(), make=False) as txn:
             before, seq = _edge(txn, space, edge_id, "edge_id"), txn.seq
             if before.t_expired is None:
                 seq = txn.apply(ChangeSet(namespace=space, expired_edges=(before.id,)))

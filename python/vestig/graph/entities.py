@@ -187,10 +187,10 @@ def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
 def merge_entities(session: Session, a: object, b: object, *, namespace: object) -> EntityChange:
     """Makes the first another name of the second."""
     space = session.in_namespace(namespace)
-    with session.operation("merge_entities"):
+    with session.operation("merge_entities", without_store="make"):
         degraded: list[Degradation] = []
         a, b = entity_id(session, space, a, "a"), entity_id(session, space, b, "b")
-        with session.ledger.write(session.now_us()) as txn:
+        with session.ledger.write(session.now_us(), make=False) as txn:
             old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
             parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
             seq = txn.apply(parts.changes)
@@ -303,10 +303,10 @@ def _new_edge(edge: Edge) -> NewEdge:
 def expire_entity(session: Session, id: object, *, namespace: object) -> EntityChange:
     """Hides an entity and its edges."""
     space = session.in_namespace(namespace)
-    with session.operation("expire_entity"):
+    with session.operation("expire_entity", without_store="make"):
         degraded: list[Degradation] = []
         text = entity_id(session, space, id)
-        with session.ledger.write(session.now_us()) as txn:
+        with session.ledger.write(session.now_us(), make=False) as txn:
             entity = nodes.entity(txn, space, text)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
             seq = txn.apply(changes)
@@ -354,13 +354,13 @@ def purge_entities(
     """Removes expired entities for good."""
     dry = flag_argument("dry_run", dry_run)
     space = session.in_namespace(namespace)
-    with session.operation("purge_entities"):
+    with session.operation("purge_entities", without_store="make"):
         named = None if ids is None else _named(session, space, ids)
         purged: list[str] = []
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
         seq = 0
-        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
+        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             seq = txn.seq
             purged = _to_purge(txn, space, named)
             if purged:

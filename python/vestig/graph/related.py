@@ -165,7 +165,7 @@ class _Rebuild:
         if not changes.edges and not changes.edge_patches:
             return block.seq
         try:
-            with self.session.ledger.write(self.session.now_us()) as txn:
+            with self.session.ledger.write(self.session.now_us(), make=False) as txn:
                 seq = txn.apply(changes)
         except NotFoundError:
             return None
@@ -191,7 +191,7 @@ def rebuild_edges(
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     space = session.in_namespace(namespace)
-    with session.operation("rebuild_edges"):
+    with session.operation("rebuild_edges", without_store="make"):
         rebuild = _Rebuild(session, space, progress)
         found = rebuild.run()
         return {**found, "degraded": [*dict.fromkeys(rebuild.degraded)]}

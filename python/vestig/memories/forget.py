@@ -54,7 +54,7 @@ def forget(
     by_id, wanted = _target(ids, where, every=bool(every))
     space, who = session.in_namespace(namespace), _actor(actor)
     degraded: list[Degradation] = []
-    with session.operation("forget"):
+    with session.operation("forget", without_store="make"):
         found = []
         if not by_id:
             at = moments(session.now_us())
@@ -62,7 +62,7 @@ def forget(
             found = _matching(session, parts)
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
-        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
+        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             seq = txn.seq
             named = _named(session, txn, space, wanted) if by_id else found
             memories = txn.memories(space, named)
@@ -101,7 +101,7 @@ def forget_finish(session: Session) -> ForgetReport:
     """Repeats the erase and the proof of what was forgotten before."""
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to erase")
-    with session.operation("forget_finish"):
+    with session.operation("forget_finish", without_store="make"):
         with session.ledger.read() as view:
             ids, seq = erase.unfinished(view.connection), view.seq
         proof = prove(session)
@@ -134,8 +134,8 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
         raise ValidationError("dry_run", dry_run, "true or false")
     counts: dict[str, int] = {}
     seq = 0
-    with session.operation("gc"):
-        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
+    with session.operation("gc", without_store="make"):
+        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             counts = txn.collect(session.namespace)
             seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
             if dry_run:

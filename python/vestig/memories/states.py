@@ -299,8 +299,8 @@ def change_state(
     """Reads the memory under the write lock, decides, writes; nothing changes on an error."""
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with session.operation(action):
-        with session.ledger.write(session.now_us()) as txn:
+    with session.operation(action, without_store="make"):
+        with session.ledger.write(session.now_us(), make=False) as txn:
             memory = session.memory(txn, space, id)
             changes, fields = decide(txn, memory, session.now_us())
             seq = txn.seq
@@ -368,8 +368,8 @@ def supersede(
     end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with session.operation("supersede"):
-        with session.ledger.write(session.now_us()) as txn:
+    with session.operation("supersede", without_store="make"):
+        with session.ledger.write(session.now_us(), make=False) as txn:
             before = session.memory(txn, space, old, "old")
             after = session.memory(txn, space, new, "new")
             records = txn.supersessions(space, before.id) + txn.supersessions(space, after.id)
@@ -398,7 +398,7 @@ def record_access(session: Session, ids: object, namespace: object) -> int:
     if not isinstance(ids, (list, tuple, set)):
         raise ValidationError("ids", ids, "a list of ids")
     space = session.in_namespace(namespace)
-    with session.operation("record_access"):
+    with session.operation("record_access", without_store="make"):
         with session.ledger.read() as view:
             full = {session.full_id(view, space, id, "ids") for id in ids}
             known = {memory.id for memory in view.memories(space, sorted(full))}

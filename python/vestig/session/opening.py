@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,18 @@ from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger,
 from vestig.registry import make_embedder, make_reranker
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.jobs import JobRules
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 
-__all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_session"]
+__all__ = [
+    "OpenRequest",
+    "check_reranker",
+    "identity_of",
+    "keeper_for",
+    "open_session",
+    "state_folder",
+]
 
 MEMORY_PATH = ":memory:"
 
@@ -61,6 +70,15 @@ def store_directory(path: object, config: Config) -> Path | None:
         raise ValidationError(
             "path", chosen, "a directory's path, with ~ of a known user"
         ) from None
+
+
+def state_folder(directory: Path | None) -> Path | None:
+    """Where the user's folder remembers a store; None for one that is not meant to last, below
+    the folder of temporary files."""
+    temporary = Path(os.path.realpath(tempfile.gettempdir()))
+    if directory is None or Path(os.path.realpath(directory)).is_relative_to(temporary):
+        return None
+    return configuration.state_directory()
 
 
 def identity_of(embedder: Embedder, config: Config) -> EmbeddingIdentity:
@@ -113,6 +131,9 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock | None = None
     on_commit: CommitHook | None = None
     read_only: Any = False
+    init: Any = False
+    # whether a path without a store is refused, and not taken for an empty one
+    must_exist: bool = False
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     accept_ledger: Any = False
@@ -125,7 +146,7 @@ def check_request(request: OpenRequest) -> None:
         value = getattr(request, name)
         if value is not None and not callable(value):
             raise ValidationError(name, type(value).__name__, "a function")
-    for name in ("read_only", "accept_ledger", "change_embedder"):
+    for name in ("read_only", "init", "accept_ledger", "change_embedder"):
         flag(name, getattr(request, name))
     embedder = request.embedder
     if embedder is not None and not isinstance(embedder, Embedder):
@@ -158,6 +179,25 @@ def job_rules(enrichment: EnrichmentSettings) -> JobRules:
     )
 
 
+def _follow(
+    ledger: SqliteLedger, keeper: ProjectionKeeper, directory: Path | None, embedder: Embedder
+) -> None:
+    """Once a store is made where none was, by this process or another, the projection is that of
+    its folder."""
+
+    def follow() -> None:
+        stored = ledger.embedding_identity()
+        mismatch = None if stored is None else mismatch_of(stored, embedder)
+        if mismatch is not None:
+            raise mismatch
+        if directory is not None:
+            keeper.move_to(directory / "projection")
+        if ledger.replaced:
+            keeper.report("store_replaced", f"{ledger.replaced}; this is a new store")
+
+    ledger.when_there(follow)
+
+
 def open_session(path: object, request: OpenRequest) -> Session:
     """Everything one open store needs."""
     check_request(request)
@@ -176,9 +216,11 @@ def open_session(path: object, request: OpenRequest) -> Session:
         read_only=request.read_only,
         lock_timeout_s=settings.store.lock_timeout_s,
         durability=settings.store.durability,
-        state_dir=configuration.state_directory(),
+        state_dir=state_folder(directory),
         accept=request.accept_ledger,
         job_rules=job_rules(settings.enrichment),
+        without_store="refuse" if request.must_exist else "empty",
+        init=request.init,
     )
     try:
         stored = ledger.embedding_identity()
@@ -186,7 +228,11 @@ def open_session(path: object, request: OpenRequest) -> Session:
         if mismatch is not None and not request.change_embedder:
             raise mismatch
         known = stored or identity_of(embedder, loaded)
-        keeper = keeper_for(ledger, directory, known, read_only=ledger.read_only)
+        if ledger.is_waiting:
+            keeper = keeper_for(ledger, None, known)
+            _follow(ledger, keeper, directory, embedder)
+        else:
+            keeper = keeper_for(ledger, directory, known, read_only=ledger.read_only)
         if request.accept_ledger:
             keeper.accept_history()
         keeper.check_history()

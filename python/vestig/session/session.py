@@ -22,6 +22,7 @@ from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Pieces, Reranker, gives_tokens
 from vestig.session.metrics import Metrics, error_type
 from vestig.session.nodes import unambiguous_id
+from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
@@ -131,11 +132,13 @@ class Session:
             raise ConflictError("this store is closed: open it again with vestig.open(…)")
 
     @contextmanager
-    def operation(self, name: str) -> Iterator[None]:
-        """Counts and times one public call; errors pass through."""
+    def operation(self, name: str, *, without_store: WithoutStore = "empty") -> Iterator[None]:
+        """Counts and times one public call; errors pass through. `without_store`: what it does on
+        a path without a store."""
         self.check_open()
         started = time.perf_counter()
         try:
+            self.ledger.require(without_store)
             yield
         except BaseException as error:
             self.metrics.add("vestig_operations_total", operation=name, status="error")

@@ -12,6 +12,7 @@ from vestig.parameters import Parameter
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
     from vestig.config import Config
+    from vestig.store.ledger.absent_store import WithoutStore
 
 __all__ = ["Call", "Operation"]
 
@@ -38,7 +39,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
     `exit_code` is that of a result: an error has its own. `open_options` makes options of
-    `vestig.open` from the arguments.
+    `vestig.open` from the arguments. `without_store`: on a path without a store the operation
+    answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
+    opening the store; None: it has to be opened.
     """
 
     name: str
@@ -50,5 +53,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Callable[[Any], int] = lambda _: 0
     needs_config: bool = True
     needs_store: bool = True
+    alone: Callable[[Call], Any] = lambda _: None
+    without_store: WithoutStore = "refuse"
     writes: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}

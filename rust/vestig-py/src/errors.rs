@@ -2,7 +2,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use vestig_core::CoreError;
 
@@ -22,7 +22,12 @@ create_exception!(
 /// The Python exception of a core error.
 pub(crate) fn to_python(error: CoreError) -> PyErr {
     match error {
-        CoreError::Io(cause) => cause.into(),
+        CoreError::Io(cause) => match cause.raw_os_error() {
+            // With its number, so that Python gives it a class and callers can tell full from
+            // forbidden.
+            Some(code) => PyOSError::new_err((code, cause.to_string())),
+            None => cause.into(),
+        },
         CoreError::Damaged { .. } => ProjectionDamaged::new_err(error.to_string()),
         CoreError::Invalid(text) => PyValueError::new_err(text),
         CoreError::Moved => SnapshotMoved::new_err(error.to_string()),

@@ -25,6 +25,7 @@ from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
@@ -283,16 +284,19 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
 
 def _leftovers(folder: Path) -> Iterable[str]:
     for name in sorted(os.listdir(folder)):
-        if name not in _KNOWN_FILES and not name.startswith("ledger.bak-"):
+        if name.startswith(files.SET_ASIDE_PREFIX):
             yield name
-    inner = folder / "projection"
-    if inner.is_dir():
-        for name in sorted(os.listdir(inner)):
-            plain = name in ("manifest", "lock", "merging", candidate_file.FILE) or (
-                name.startswith("seg-") and "." not in name
-            )
-            if not plain:
-                yield f"projection/{name}"
+    for path in files.own_files(folder):
+        name = path.name
+        if path.parent == folder:
+            if name not in _KNOWN_FILES and not name.startswith("ledger.bak-"):
+                yield name
+            continue
+        plain = name in ("manifest", "lock", "merging", candidate_file.FILE) or (
+            name.startswith("seg-") and "." not in name
+        )
+        if not plain:
+            yield f"{path.parent.name}/{name}"
 
 
 # --- witness, durability, disk, permissions --------------------------------------------------
@@ -304,7 +308,7 @@ def _witness_copies(ledger: SqliteLedger, folder: Path) -> list[tuple[Path, byte
     found: list[tuple[Path, bytes | None]] = []
     for path in paths:
         try:
-            found.append((path, path.read_bytes()))
+            found.append((path, witnesses.read_bytes(path)))
         except OSError:
             found.append((path, None))
     return found
@@ -366,7 +370,8 @@ def _disk(folder: Path) -> Finding:
 
 def _permissions(folder: Path) -> Finding:
     problems = []
-    for path in (folder, *sorted(folder.rglob("*"))):
+    projection = folder / files.PROJECTION_FOLDER
+    for path in (folder, projection, *files.own_files(folder)):
         try:
             mode = stat.S_IMODE(path.lstat().st_mode)
         except FileNotFoundError:

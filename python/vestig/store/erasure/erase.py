@@ -6,7 +6,6 @@ copies. An erase has succeeded when a search of every file finds none of the byt
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.files import LEDGER_FILE
+from vestig.store.sqlite.files import LEDGER_FILE, own_files
 from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["ErasureProof", "finish", "unfinished"]
@@ -178,11 +177,9 @@ def remove_copies(folder: Path) -> None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    for place, _folders, names in os.walk(folder):
-        for name in sorted(names):
-            path = Path(place, name)
-            if not path.is_symlink() and path.is_file():
-                yield path
+    for path in own_files(folder):
+        if not path.is_symlink() and path.is_file():
+            yield path
 
 
 class _Search:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +14,10 @@ import apsw
 import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
-from vestig.errors import ConflictError, StoreLockedError, VestigError
+from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
 from vestig.store.ledger import chain, jobs, migrations, settings
+from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.verify import Finding, verify
 from vestig.store.ledger.witness import Witness, WitnessFiles
@@ -43,32 +44,66 @@ class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
     jobs: jobs.JobRules = jobs.JobRules()
 
 
+class LedgerFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The open files of a store: how the ledger is read, and the copies of its witness (None:
+    read-only)."""
+
+    plan: ReadPlan
+    witness: WitnessFiles | None
+    options: LedgerOptions
+    place: files.Place | None
+    # which store was here before, where its folder is gone and this one was begun in its place
+    replaced: str = ""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A ledger that is not there yet. `open_files(make)` opens it, and makes it where asked."""
+
+    missing: AbsentStore
+    options: LedgerOptions
+    open_files: Callable[[bool], LedgerFiles]
+
+
 class SqliteLedger:
-    """The ledger of one store, made by `open_ledger`. Thread-safe; survives a fork."""
+    """The ledger of one store, made by `open_ledger`. Thread-safe; survives a fork.
+
+    Where there is no store yet it stands for an empty one in memory, until somebody makes it:
+    then every call acts on the file.
+    """
 
     def __init__(
         self,
         path: Path | None,
-        plan: ReadPlan | None,
-        witness: WitnessFiles | None,
-        options: LedgerOptions,
+        source: LedgerFiles | Waiting | LedgerOptions,
     ) -> None:
         self._path = path
-        self._plan = plan
-        self._witness = witness
-        self._options = options
+        self._waiting = source if isinstance(source, Waiting) else None
+        self._plan: ReadPlan | None = None
+        self._witness: WitnessFiles | None = None
+        self._place: files.Place | None = None
+        self._gone = False
+        self._replaced = ""
+        self._options = source if isinstance(source, LedgerOptions) else source.options
         self._where = ":memory:" if path is None else str(path)
         self._closed = False
+        self._when_there: Callable[[], None] = lambda: None
+        if isinstance(source, LedgerFiles):
+            self._take(source)
         self._begin_process()
         forks.watch(self)
-        if path is None:
-            assert self._writer is not None
-            migrations.create_tables(self._writer, migrations.MIGRATIONS)
+        self._uuid = self._read_uuid()
+
+    def _take(self, source: LedgerFiles) -> None:
+        self._plan, self._witness = source.plan, source.witness
+        self._options, self._place = source.options, source.place
+        self._replaced = source.replaced
+
+    def _read_uuid(self) -> bytes:
         with self._connection() as conn, store_faults(self._where):
             store_uuid = settings.read_setting(conn, settings.UUID)
         if store_uuid is None:
             raise damaged(self._where, "no store identity")
-        self._uuid = store_uuid
+        return store_uuid
 
     def _begin_process(self) -> None:
         """Makes the state that belongs to one process."""
@@ -77,10 +112,69 @@ class SqliteLedger:
         self._write_lock = threading.RLock()
         self._write_depth = 0
         self._busy = Busy()
-        self._readers = Connections(self._plan, self._options.lock_timeout_s)
+        self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
         self._writer: apsw.Connection | None = None
-        if self._path is None:
+        self._log: int | None = None
+        if self._in_memory:
             self._writer = open_writer(None, self._options.durability)
+            migrations.create_tables(self._writer, migrations.MIGRATIONS)
+
+    @property
+    def _log_file(self) -> str:
+        return f"{self._where}-wal"
+
+    @property
+    def _in_memory(self) -> bool:
+        return self._path is None or self._waiting is not None
+
+    # --- a store that is not there yet --------------------------------------------------------
+
+    @property
+    def missing(self) -> AbsentStore | None:
+        """Why there is no store yet at the path; None where there is one."""
+        waiting = self._waiting
+        return None if waiting is None or waiting.missing.is_over() else waiting.missing
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether this object still stands for an empty store."""
+        return self._waiting is not None
+
+    def require(self, call: WithoutStore) -> None:
+        """Before a call: what it does where there is no store.
+
+        Raises:
+            NotFoundError, ConflictError, StoreDamagedError: see `AbsentStore.error`.
+        """
+        missing = self.missing
+        error = None if missing is None else missing.error(call)
+        if error is not None:
+            raise error
+
+    @property
+    def replaced(self) -> str:
+        """Which store was at the path before, where this one was begun in place of a lost one."""
+        return self._replaced
+
+    def when_there(self, follow: Callable[[], None]) -> None:
+        """`follow` is called once when a store that was missing is there."""
+        self._when_there = follow
+
+    def _look_again(self, *, make: bool) -> None:
+        """Goes over to the file once it is there, and makes it where asked."""
+        if self._waiting is None:
+            return
+        with forks.inside(), self._write_lock:
+            waiting = self._waiting
+            if waiting is None or not (make or waiting.missing.is_over()):
+                return
+            self._take(waiting.open_files(make))
+            self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
+            # Not closed: a view of the empty store may be open in this thread.
+            self._writer = None
+            self._waiting = None
+            self._uuid = self._read_uuid()
+            self._when_there()
 
     def _check_process(self) -> None:
         """Refuses a closed store, and one of another process.
@@ -149,13 +243,17 @@ class SqliteLedger:
     def _connection(self) -> Iterator[apsw.Connection]:
         """A connection to read with; in memory there is only one, used by one thread at a time."""
         self._check_process()
-        with forks.inside():
-            if self._path is None:
-                with self._write_lock:
-                    self._check_process()  # it may have been closed meanwhile
-                    assert self._writer is not None
-                    yield self._writer
+        self._look_again(make=False)
+        with forks.inside(), ExitStack() as held:
+            if self._in_memory:
+                held.enter_context(self._write_lock)
+                self._check_process()  # it may have been closed meanwhile
+            if self._in_memory:
+                assert self._writer is not None
+                yield self._writer
                 return
+            # Another thread may have made the store while this one waited.
+            held.close()
             with self._readers.reader() as conn:
                 yield conn
 
@@ -214,38 +312,67 @@ class SqliteLedger:
 
     # --- writing -----------------------------------------------------------------------------
 
-    def write(self, now_us: int) -> AbstractContextManager[SqliteTransaction]:
+    def write(self, now_us: int, *, make: bool = True) -> AbstractContextManager[SqliteTransaction]:
         """One write transaction; see the port."""
-        return self._write(now_us)
+        return self._write(now_us, make=make)
 
     @contextmanager
-    def _write(self, now_us: int) -> Iterator[SqliteTransaction]:
-        with self.writer() as conn:
+    def _write(self, now_us: int, *, make: bool = True) -> Iterator[SqliteTransaction]:
+        with self.writer(make=make) as conn:
             with store_faults(self._where):
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)
             yield txn
             if txn.applied is None:
                 return
+            if self._waiting is not None:
+                raise ConflictError(f"{self._where}: expected a change of something stored")
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)
+            # What was committed to a file that is no longer at the path is not acknowledged.
+            self._check_place()
             seq, head = txn.applied
             if self._witness is not None:
-                self._witness.write(Witness(seq + 1, head))
+                self._witness.write(Witness(seq + 1, head, txn.recorded_us))
+
+    @property
+    def moved(self) -> bool:
+        """Whether folder and ledger at the path are no longer those that were opened: moved,
+        deleted or replaced. Two system calls; once true, it stays so."""
+        if self._place is not None and not self._gone:
+            self._gone = files.place_of(Path(self._where)) != self._place
+        return self._gone
+
+    def _check_place(self) -> None:
+        """Raises:
+        StoreDamagedError: see `moved`; this object writes no more.
+        """
+        # While the writer is open nobody else may remove its log.
+        if self._log is not None and files.inode_of(self._log_file) != self._log:
+            self._gone = True
+        if self.moved:
+            raise StoreDamagedError(
+                f"{self._where}: expected the store that was opened here, it was moved, deleted or"
+                " replaced while open; nothing was acknowledged. Put it back or open it where it"
+                " lies now (`vestig doctor`)"
+            )
 
     @contextmanager
-    def writer(self) -> Iterator[apsw.Connection]:
+    def writer(self, *, make: bool = True) -> Iterator[apsw.Connection]:
         """The writing connection inside BEGIN IMMEDIATE, for bookkeeping that takes no seq; what is
-        not committed on leaving is undone.
+        not committed on leaving is undone. `make`: a store that is missing is made first; without
+        it, for calls that only change what is stored, the connection is to an empty one in memory.
 
         Raises:
             StoreLockedError: no lock in time, or a read-only store.
         """
         self._check_process()
+        self._look_again(make=make)
         if self._options.read_only:
             raise StoreLockedError(
                 f"{self._where}: expected a writable store, this one is open read-only"
                 " (asked for, or its folder cannot be written); open it again for writing"
             )
+        self._check_place()
         with forks.inside():
             yield from self._locked_writer()
 
@@ -281,6 +408,9 @@ class SqliteLedger:
                 holder = "" if self._path is None else files.lock_holder(self._path)
                 raise self._locked(started, holder) from error
         try:
+            if self._log is None and self._place is not None:
+                self._log = files.inode_of(self._log_file)
+            self._check_place()
             yield conn
         finally:
             if conn.in_transaction:
@@ -307,7 +437,7 @@ class SqliteLedger:
         """
         if not touch.memory_ids and not touch.entity_ids:
             return
-        with self.writer() as conn, store_faults(self._where):
+        with self.writer(make=False) as conn, store_faults(self._where):
             jobs.touch(conn, namespace, touch)
             conn.execute("COMMIT")
 
@@ -315,7 +445,7 @@ class SqliteLedger:
         """Takes due jobs: state running, lease set. Expired leases are due again."""
         if not kinds:
             return []
-        with self.writer() as conn, store_faults(self._where):
+        with self.writer(make=False) as conn, store_faults(self._where):
             taken = jobs.take_due(
                 conn, namespace, kinds, now_us=now_us, limit=limit, rules=self._options.jobs
             )
@@ -330,7 +460,7 @@ class SqliteLedger:
         A job that is gone or already done changes nothing, so a second worker's result is
         dropped.
         """
-        with self._write(now_us) as txn, store_faults(self._where):
+        with self._write(now_us, make=False) as txn, store_faults(self._where):
             conn = txn.connection
             job = jobs.find(conn, job_id)
             if job is None or job[2] == "done":
@@ -343,7 +473,7 @@ class SqliteLedger:
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
         """Makes failed jobs of these kinds pending again; how many."""
-        with self.writer() as conn, store_faults(self._where):
+        with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.retry_failed(conn, namespace, kinds, now_us)
             conn.execute("COMMIT")
         return count
@@ -358,7 +488,7 @@ class SqliteLedger:
     @contextmanager
     def _idle_writer(self) -> Iterator[apsw.Connection]:
         """The writer with no transaction open."""
-        with self.writer() as conn, store_faults(self._where):
+        with self.writer(make=False) as conn, store_faults(self._where):
             conn.execute("ROLLBACK")
             yield conn
 
@@ -388,7 +518,7 @@ class SqliteLedger:
 
     def drop_erasures(self, seqs: Sequence[int]) -> None:
         """Deletes the patterns of erasures that are proved."""
-        with self.writer() as conn, store_faults(self._where):
+        with self.writer(make=False) as conn, store_faults(self._where):
             conn.executemany("DELETE FROM erasures WHERE seq = ?", [(seq,) for seq in seqs])
             conn.execute("COMMIT")
         self.checkpoint()

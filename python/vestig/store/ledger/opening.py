@@ -12,9 +12,11 @@ import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.ledger import chain, migrations, settings
+from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
+from vestig.store.ledger.ledger import LedgerFiles, LedgerOptions, SqliteLedger, Waiting
 from vestig.store.ledger.migrations import Migration
+from vestig.store.ledger.path_records import drop_record, find_record, remember_path
 from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import (
@@ -39,16 +41,22 @@ def open_ledger(
     accept: bool = False,
     job_rules: JobRules | None = None,
     schema: Sequence[Migration] | None = None,
+    without_store: WithoutStore = "make",
+    init: bool = False,
 ) -> SqliteLedger:
-    """The ledger of the store in folder `path`, made when there is none; None = in memory.
+    """The ledger of the store in folder `path`; None = in memory.
 
     A store that cannot be written is opened read-only: it reads, and writes raise
     `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` accepts a ledger
     that is older than its witness (`vestig rebuild --accept-ledger`). `schema`
-    replaces the list of migrations.
+    replaces the list of migrations. `without_store`: on a path without a store it is made now,
+    stands for an empty one until something is written, or is refused. `init`: a store may
+    begin among other files, or where one was lost.
 
     Raises:
         ValidationError: a folder name that is too long, or a bad option.
+        NotFoundError: no store, and `read_only` or `without_store="refuse"`.
+        ConflictError: the folder holds other files and no store.
         StoreLockedError: a network file system, or no permission.
         StoreDamagedError: the ledger is lost, damaged, older than its witness, or newer than
             this program.
@@ -63,7 +71,6 @@ def open_ledger(
     require_sqlite()
     if durability not in ("full", "normal"):
         raise ValidationError("durability", durability, "full or normal")
-    steps = migrations.MIGRATIONS if schema is None else tuple(schema)
     options = LedgerOptions(
         read_only=read_only,
         lock_timeout_s=lock_timeout_s,
@@ -71,11 +78,18 @@ def open_ledger(
         jobs=JobRules() if job_rules is None else job_rules,
     )
     if path is None:
-        return SqliteLedger(None, None, None, options)
-    ledger = files.ledger_path(path)
-    forks.require_usable(str(ledger))
+        return SqliteLedger(None, options)
+    opening = _Opening(
+        ledger=files.ledger_path(path),
+        options=options,
+        steps=migrations.MIGRATIONS if schema is None else tuple(schema),
+        state_dir=state_dir,
+        accept=accept,
+        init=init,
+    )
+    forks.require_usable(str(opening.ledger))
     with forks.inside():
-        return _open_file(ledger, options, steps, state_dir, accept=accept)
+        return opening.open("refuse" if read_only else without_store)
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
@@ -87,51 +101,153 @@ def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
     open_ledger(path, state_dir=state_dir, accept=True).close()
 
 
-def _open_file(
-    ledger: Path,
-    options: LedgerOptions,
-    steps: Sequence[Migration],
-    state_dir: Path | None,
-    *,
-    accept: bool,
-) -> SqliteLedger:
-    """Finds or makes the file and checks it before anything is changed."""
-    if ledger.exists():
+class _Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to open the ledger of a path; it may be gone repeatedly."""
+
+    ledger: Path
+    options: LedgerOptions
+    steps: Sequence[Migration]
+    state_dir: Path | None
+    accept: bool
+    init: bool
+
+    def open(self, without_store: WithoutStore) -> SqliteLedger:
+        files.refuse_links(self.ledger.parent)
+        missing = self._find_absent()
+        if missing is None:
+            return SqliteLedger(self.ledger, self.open_files())
+        if without_store != "empty" or (missing.lost and not missing.removed):
+            error = missing.error(without_store)
+            if error is not None:
+                raise error
+        files.check_disk(self.ledger.parent)
+        if without_store == "make":
+            return SqliteLedger(self.ledger, self.make_files())
+        return SqliteLedger(
+            self.ledger,
+            Waiting(
+                missing=missing,
+                options=self.options,
+                open_files=lambda make: self.make_files() if make else self.open_files(),
+            ),
+        )
+
+    def make_files(self) -> LedgerFiles:
+        """Makes the ledger when nothing says that there was one, and opens it.
+
+        Raises:
+            ConflictError, StoreDamagedError: see `AbsentStore.error`.
+        """
+        missing = self._find_absent()
+        if missing is None:
+            return self.open_files()
+        error = missing.error("make")
+        if error is not None:
+            raise error
+        self._create()
+        return msgspec.structs.replace(self.open_files(), replaced=missing.lost)
+
+    def _find_absent(self) -> AbsentStore | None:
+        return find_absent(self.ledger, init=self.init, state_dir=self.state_dir)
+
+    def _create(self) -> None:
+        folder = self.ledger.parent
+        files.make_folder(folder)
+        before = find_record(self.state_dir, folder)
+        if before is not None and self.state_dir is not None:
+            drop_record(self.state_dir, before)
+        with store_faults(str(self.ledger)):
+            try:
+                if self.init:
+                    files.set_aside(folder)
+                migrations.create_file(self.ledger, self.steps)
+            except OSError as error:
+                raise StoreLockedError(
+                    f"{folder}: expected a folder to write a new store to, got {error.strerror}"
+                ) from error
+
+    def open_files(self) -> LedgerFiles:
+        """Checks the ledger before anything is changed, and opens it."""
+        ledger, options = self.ledger, self.options
         files.check_disk(ledger.parent)
+        files.refuse_links(ledger.parent)
+        if not os.access(ledger, os.R_OK):
+            raise files.not_permitted(ledger)
         if ledger.stat().st_size == 0:
             raise damaged(str(ledger), "an empty file where a ledger was")
         if not options.read_only and not files.writable(ledger):
             options = msgspec.structs.replace(options, read_only=True)
-    else:
-        _create(ledger, steps, read_only=options.read_only)
-    _refuse_newer(ledger, steps)
-    if not options.read_only:
-        files.make_folder(ledger.parent)
-    return _open(ledger, options, steps, state_dir, accept=accept)
-
-
-def _create(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:
-    """Makes the ledger when nothing says that there was one."""
-    folder = ledger.parent
-    left = files.leftovers(folder)
-    if left is not None:
-        raise StoreDamagedError(
-            f"{ledger}: expected the ledger that {left} belongs to, it is missing; put it back"
-            " from a backup, or move the folder away to start a new store (`vestig doctor`)"
-        )
-    if read_only:
-        raise StoreLockedError(
-            f"{ledger}: expected a store to read, there is none; open it for writing once"
-        )
-    files.check_disk(folder)
-    files.make_folder(folder)
-    with store_faults(str(ledger)):
+        _refuse_newer(ledger, self.steps)
+        where = str(ledger)
+        if not options.read_only:
+            files.tighten(ledger)
+            with store_faults(where):
+                conn = open_writer(ledger, options.durability)
+                try:
+                    conn.set_busy_timeout(max(1, round(options.lock_timeout_s * 1000)))
+                    migrations.migrate(conn, ledger, self.steps, read_only=False)
+                finally:
+                    conn.close()
+        plan = plan_reading(ledger, read_only=options.read_only)
         try:
-            migrations.create_file(ledger, steps)
-        except OSError as error:
-            raise StoreLockedError(
-                f"{folder}: expected a folder to write a new store to, got {error.strerror}"
-            ) from error
+            with store_faults(where):
+                conn = open_reader(plan.ledger, plan.parameters, options.lock_timeout_s)
+                try:
+                    migrations.migrate(conn, ledger, self.steps, read_only=True)
+                    witness = self._examine(conn, write=not options.read_only)
+                finally:
+                    conn.close()
+        except BaseException:
+            plan.close()
+            raise
+        return LedgerFiles(
+            plan=plan,
+            witness=None if options.read_only else witness,
+            options=options,
+            place=files.place_of(ledger),
+        )
+
+    def _examine(self, conn: apsw.Connection, *, write: bool) -> WitnessFiles:
+        """Checks the head of the chain, compares it with the witness, and remembers the path."""
+        ledger = self.ledger
+        where = str(ledger)
+        store_uuid = settings.read_setting(conn, settings.UUID)
+        if store_uuid is None:
+            raise damaged(where, "no store identity")
+        self._refuse_another(store_uuid)
+        copies = WitnessFiles(witness_files(ledger.parent, store_uuid, self.state_dir))
+        seen = copies.read()
+        conn.execute("BEGIN")
+        seq, head = chain.check_head(conn, where, store_uuid)
+        if self.accept:
+            copies.write(Witness(seq + 1, head), lower=True)
+        else:
+            check_witness(conn, ledger, seen, seq)
+        conn.execute("ROLLBACK")
+        if write and self.state_dir is not None:
+            try:
+                remember_path(self.state_dir, ledger.parent, store_uuid)
+            except OSError:
+                # Named by `doctor`, as a copy of the witness there would be.
+                copies.missing.append(copies.paths[-1])
+        return copies
+
+    def _refuse_another(self, store_uuid: bytes) -> None:
+        """Another store on another device is what lies below the mount point of this one.
+
+        Raises:
+            StoreDamagedError: names the store that was there.
+        """
+        folder = self.ledger.parent
+        record = find_record(self.state_dir, folder)
+        if record is None or self.state_dir is None or self.init:
+            return
+        if record.store_uuid != store_uuid and record.device != folder.stat().st_dev:
+            raise StoreDamagedError(
+                f"{folder}: expected {record.text(self.state_dir)}, found another store on another"
+                " device (is the disk mounted?); mount it, or take the one that is there with"
+                " `vestig doctor --forget-lost`"
+            )
 
 
 def _refuse_newer(ledger: Path, steps: Sequence[Migration]) -> None:
@@ -146,55 +262,3 @@ def _refuse_newer(ledger: Path, steps: Sequence[Migration]) -> None:
             migrations.check_version(migrations.version_of(conn), str(ledger), steps)
         finally:
             conn.close()
-
-
-def _open(
-    ledger: Path,
-    options: LedgerOptions,
-    steps: Sequence[Migration],
-    state_dir: Path | None,
-    *,
-    accept: bool,
-) -> SqliteLedger:
-    where = str(ledger)
-    if not options.read_only:
-        with store_faults(where):
-            conn = open_writer(ledger, options.durability)
-            try:
-                conn.set_busy_timeout(max(1, round(options.lock_timeout_s * 1000)))
-                migrations.migrate(conn, ledger, steps, read_only=False)
-            finally:
-                conn.close()
-    plan = plan_reading(ledger, read_only=options.read_only)
-    try:
-        with store_faults(where):
-            conn = open_reader(plan.ledger, plan.parameters, options.lock_timeout_s)
-            try:
-                migrations.migrate(conn, ledger, steps, read_only=True)
-                witness = _examine(conn, ledger, state_dir, accept=accept)
-            finally:
-                conn.close()
-        return SqliteLedger(ledger, plan, None if options.read_only else witness, options)
-    except BaseException:
-        plan.close()
-        raise
-
-
-def _examine(
-    conn: apsw.Connection, ledger: Path, state_dir: Path | None, *, accept: bool
-) -> WitnessFiles:
-    """Checks the head of the chain and compares it with the witness."""
-    where = str(ledger)
-    store_uuid = settings.read_setting(conn, settings.UUID)
-    if store_uuid is None:
-        raise damaged(where, "no store identity")
-    files_ = WitnessFiles(witness_files(ledger.parent, store_uuid, state_dir))
-    seen = files_.read()
-    conn.execute("BEGIN")
-    seq, head = chain.check_head(conn, where, store_uuid)
-    if accept:
-        files_.write(Witness(seq + 1, head), lower=True)
-    else:
-        check_witness(conn, ledger, seen, seq)
-    conn.execute("ROLLBACK")
-    return files_

@@ -6,6 +6,7 @@ Invariant: a callback given to `run` sees a ledger view and a projection of one 
 
 from __future__ import annotations
 
+import errno
 import itertools
 import threading
 import time
@@ -21,6 +22,7 @@ from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
+from vestig.store.sqlite import files
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
@@ -56,26 +58,38 @@ class ProjectionKeeper:
         self._ledger = ledger
         self._read_only = read_only
         self._model = model
+        self._dimensions = dimensions
         self._lock = threading.RLock()
         # The merging thread appends too.
         self._degraded: deque[Degradation] = deque()
         self._wrote = False
-        self.core = _core.Projection.open(
-            None if directory is None else str(directory),
-            ledger.store_uuid,
-            dimensions,
-            model,
-            read_only,
-        )
         self._publications = 0
         self._last_read_s = time.monotonic()
-        self.merger = Merger(self.core, lambda what: self.report("projection_stale", what))
+        self.merger = Merger(lambda: self.core, lambda what: self.report("projection_stale", what))
+        self._open(directory)
+
+    def _open(self, directory: Path | None) -> None:
+        self._directory = directory
+        self.core = _core.Projection.open(
+            None if directory is None else str(directory),
+            self._ledger.store_uuid,
+            self._dimensions,
+            self._model,
+            self._read_only,
+        )
         if self.core.discarded is not None:
             self.report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
             self._first_manifest()
         if directory is not None:
             idle_refresh.watch(self)
+
+    def move_to(self, directory: Path) -> None:
+        """The projection of an empty store in memory becomes that of the store which has been made
+        in its place."""
+        with self._lock:
+            self.core.close()
+            self._open(directory)
 
     def _first_manifest(self) -> None:
         """A store has a manifest from its creation on, so a missing one was deleted."""
@@ -127,11 +141,16 @@ class ProjectionKeeper:
         with self._lock:
             core = self.core
             try:
-                core.refresh()
+                if self._ledger.moved:
+                    self.report("projection_stale", "the store was moved or removed while open")
+                else:
+                    core.refresh()
             except _core.ProjectionDamaged as damage:
                 self._check_model()
                 self._rebuild(view, str(damage))
                 return True
+            except OSError as error:
+                self._not_refreshed(error)
             seq = view.seq
             if core.applied_seq > seq:
                 return False
@@ -159,9 +178,20 @@ class ProjectionKeeper:
         try:
             # What fails here fails again in the next read, which reports it.
             with suppress(_core.ProjectionDamaged, OSError):
-                self.core.refresh()
+                if not self._ledger.moved:
+                    self.core.refresh()
         finally:
             self._lock.release()
+
+    def _not_refreshed(self, error: OSError) -> None:
+        """What is mapped and the rows of the ledger answer as well as newer files would.
+
+        Raises:
+            StoreDamagedError: a link stands in the place of a file.
+        """
+        if error.errno == errno.ELOOP and self._directory is not None:
+            raise files.linked(self._directory) from error
+        self.report("projection_stale", f"not read again: {error.strerror or error}")
 
     def _check_model(self) -> None:
         """Another process may have given the store vectors of another model."""
@@ -366,7 +396,9 @@ class ProjectionKeeper:
 
     def report(self, code: str, detail: str) -> None:
         """Adds a degradation to those that the next call returns."""
-        self._degraded.append(Degradation(code=code, detail=detail))
+        entry = Degradation(code=code, detail=detail)
+        if entry not in self._degraded:
+            self._degraded.append(entry)
 
     def take_degraded(self) -> list[Degradation]:
         """Degradations since the last call, each once."""

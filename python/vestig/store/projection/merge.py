@@ -27,7 +27,7 @@ NICENESS: Final = 10
 class Merger:
     """At most one thread of this process that merges the segments of one projection."""
 
-    def __init__(self, core: _core.Projection, report: Callable[[str], None]) -> None:
+    def __init__(self, core: Callable[[], _core.Projection], report: Callable[[str], None]) -> None:
         self._core = core
         self._report = report
         self._lock = threading.Lock()
@@ -50,7 +50,7 @@ class Merger:
     def _work(self) -> None:
         lower_priority()
         try:
-            while not self._closed and self._core.merge(SEGMENTS_MAX):
+            while not self._closed and self._core().merge(SEGMENTS_MAX):
                 continue
         except (OSError, RuntimeError, _core.ProjectionDamaged) as error:
             self._report(f"segments could not be merged: {error_text(error)}")
@@ -59,7 +59,7 @@ class Merger:
         """Ends the thread and drops the result of a running merge; `wake` starts another."""
         if os.getpid() != self._pid:
             return
-        self._core.stop_merging()
+        self._core().stop_merging()
         self.wait()
 
     def stop(self) -> None:

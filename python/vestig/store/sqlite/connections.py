@@ -15,7 +15,8 @@ from urllib.parse import quote
 import apsw
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.faults import damaged, store_faults
+from vestig.store.sqlite.files import Place, place_of
 
 __all__ = [
     "Busy",
@@ -58,6 +59,11 @@ class ReadPlan:
         self._temporary = temporary
         self._pid = os.getpid()
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether a private copy is read."""
+        return self._temporary is not None
+
     def close(self) -> None:
         """Removes the private copy, if this process made one."""
         if self._temporary is not None and self._pid == os.getpid():
@@ -90,7 +96,7 @@ def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
 
 def open_reader(ledger: Path, parameters: str, timeout_s: float) -> apsw.Connection:
     """A connection that writes no row."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
     conn = apsw.Connection(f"file:{quote(os.fsencode(ledger))}?{parameters}", flags=flags)
     conn.set_busy_timeout(max(1, round(timeout_s * 1000)))
     _limit(conn, _READ_CACHE_KIB)
@@ -103,7 +109,8 @@ def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
     if ledger is None:
         conn = apsw.Connection(":memory:")
     else:
-        conn = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READWRITE)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        conn = apsw.Connection(str(ledger), flags=flags)
         # The settings below read the file: they wait while others recover or close its log.
         conn.set_busy_timeout(_OPENING_MS)
     _limit(conn, _WRITE_CACHE_KIB)
@@ -156,8 +163,9 @@ class _Reader:
 class Connections:
     """A pool of readers of the process that opened them."""
 
-    def __init__(self, plan: ReadPlan | None, timeout_s: float) -> None:
+    def __init__(self, plan: ReadPlan | None, timeout_s: float, place: Place | None = None) -> None:
         self._plan = plan
+        self._place = place
         self._timeout_s = timeout_s
         self._lock = Lock()
         self._idle: list[apsw.Connection] = []
@@ -172,6 +180,7 @@ class Connections:
 
         Raises:
             ConflictError: the store was closed.
+            StoreDamagedError: another file lies at the path by now.
         """
         assert self._plan is not None
         with self._lock:
@@ -179,8 +188,15 @@ class Connections:
                 raise ConflictError("store: expected an open store, it was closed; open it again")
             if self._idle:
                 return self._idle.pop()
-        with store_faults(str(self._plan.ledger)):
-            return open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
+        where = str(self._plan.ledger)
+        with store_faults(where):
+            conn = open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
+        if self._place is not None and not self._plan.is_copy:
+            now = place_of(self._plan.ledger)
+            if now is None or now.ledger != self._place.ledger:
+                conn.close()
+                raise damaged(where, "another file than the one that was opened")
+        return conn
 
     def give_back(self, conn: apsw.Connection) -> None:
         """Keeps a connection that is at rest, closes any other."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
+from vestig.store.sqlite.files import linked
 
 __all__ = ["damaged", "store_faults"]
 
@@ -68,6 +71,10 @@ def _translated(where: str, error: BaseException) -> VestigError | None:
             f"{where}: expected room to write, the disk is full; nothing was changed,"
             " free some space and repeat"
         )
+    if isinstance(error, apsw.CantOpenError):
+        for end in ("", "-wal", "-shm"):
+            if os.path.islink(f"{where}{end}"):
+                return linked(Path(f"{where}{end}"))
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)):
         return VestigError(
             f"{where}: expected a working disk, the system refused a file operation"

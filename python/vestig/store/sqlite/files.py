@@ -1,21 +1,27 @@
-"""The folder of a store: its names, permissions and disk, and who holds its lock."""
+"""The folder of a store: its names, links, permissions and disk, and who holds its lock."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from vestig.errors import StoreLockedError, ValidationError
+from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 
 __all__ = [
     "LEDGER_FILE",
+    "PROJECTION_FOLDER",
+    "is_own",
+    "is_unfinished",
     "ledger_path",
     "leftovers",
     "lock_holder",
     "make_folder",
     "make_private",
+    "own_files",
+    "refuse_links",
     "sync_folder",
 ]
 
@@ -23,6 +29,13 @@ __all__ = [
 PATH_BYTES_MAX: Final = 490
 LEDGER_FILE: Final = "ledger.sqlite"
 WITNESS_FILE: Final = "witness"
+PROJECTION_FOLDER: Final = "projection"
+SET_ASIDE_PREFIX: Final = "set-aside-"
+# The ledger's own files and those of SQLite beside it; copies before a migration.
+_OWN_PREFIXES: Final = (f"{LEDGER_FILE}.new-", "ledger.bak-", f"{WITNESS_FILE}.new-")
+_OWN_NAMES: Final = frozenset(
+    (*(LEDGER_FILE + end for end in ("", "-wal", "-shm", "-journal")), WITNESS_FILE)
+)
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.
 _WAL_WRITE_LOCK: Final = 120
@@ -66,27 +79,44 @@ def check_disk(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder with owner-only permissions; a folder that exists is tightened.
+    """The folder, with those above it; what is made here is for the owner only, whatever the
+    umask, and a folder that exists keeps its mode.
 
     Raises:
         StoreLockedError: not permitted.
     """
-    missing = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o777 != 0o700:
-            folder.chmod(0o700)
-        for made in missing:
-            sync_folder(made.parent)
+        for place in (*reversed(folder.parents), folder):
+            if place.is_dir():
+                continue
+            try:
+                place.mkdir(mode=0o700)
+            except FileExistsError:
+                if place.is_dir():
+                    continue  # another process was first
+                raise
+            place.chmod(0o700)
+            sync_folder(place.parent)
     except OSError as error:
         raise StoreLockedError(
             f"{folder}: expected a folder that can be made and owned, got {error.strerror}"
         ) from error
 
 
+def tighten(ledger: Path) -> None:
+    """The ledger of a store that is written is for its owner only; SQLite gives the files that it
+    makes beside it the same mode.
+
+    By its name: opening and closing the file would drop the locks of this process on it.
+    """
+    found = os.lstat(ledger)
+    if found.st_mode & 0o077 and found.st_uid == os.geteuid() and not ledger.is_symlink():
+        ledger.chmod(0o600)
+
+
 def make_private(path: Path) -> None:
     """Creates an empty file 0600 whatever the umask; SQLite gives -wal and -shm the same."""
-    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(fd, 0o600)
         os.fsync(fd)
@@ -104,20 +134,121 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is a ledger in the making, of a process that may have died."""
+    return name.startswith(f"{LEDGER_FILE}.new-")
+
+
+def is_own(name: str) -> bool:
+    """Whether a file of this name directly in the folder of a store is the store's.
+
+    Example:
+        >>> is_own("ledger.sqlite-wal"), is_own("notes.txt")
+        (True, False)
+    """
+    return name in _OWN_NAMES or name.startswith(_OWN_PREFIXES)
+
+
+def own_files(folder: Path) -> Iterator[Path]:
+    """Every file of the store, links too, in a fixed order; the folder may hold other things."""
+    for entry in sorted(_entries(folder), key=lambda entry: entry.name):
+        if is_own(entry.name):
+            yield Path(entry.path)
+        elif entry.name == PROJECTION_FOLDER:
+            if entry.is_symlink() or not entry.is_dir():
+                yield Path(entry.path)
+            else:
+                yield from sorted(Path(inner.path) for inner in _entries(Path(entry.path)))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+class Place(NamedTuple):
+    """Which files lie at the path of a store: device and inode of the folder and the ledger."""
+
+    folder: tuple[int, int]
+    ledger: tuple[int, int]
+
+
+def place_of(ledger: Path) -> Place | None:
+    """What lies at the path now; None where the folder or the ledger is gone."""
+    try:
+        folder, file = os.stat(ledger.parent), os.lstat(ledger)
+    except OSError:
+        return None
+    return Place((folder.st_dev, folder.st_ino), (file.st_dev, file.st_ino))
+
+
+def inode_of(path: str) -> int | None:
+    """The number of a file; None where there is none."""
+    try:
+        return os.lstat(path).st_ino
+    except OSError:
+        return None
+
+
+def set_aside(folder: Path) -> None:
+    """Moves what is left of a lost store into a folder of its own, before another one begins: its
+    log would be taken for that of the new ledger."""
+    names = [
+        entry.name
+        for entry in _entries(folder)
+        if is_own(entry.name) or entry.name == PROJECTION_FOLDER
+    ]
+    if names:
+        aside = folder / f"{SET_ASIDE_PREFIX}{os.urandom(4).hex()}"
+        aside.mkdir(mode=0o700)
+        for name in names:
+            (folder / name).rename(aside / name)
+        sync_folder(folder)
+
+
+def refuse_links(folder: Path) -> None:
+    """Nothing inside the folder of a store is reached through a link.
+
+    Raises:
+        StoreDamagedError: a link stands in the place of a file of the store.
+        StoreLockedError: the folder may not be read.
+    """
+    try:
+        for path in own_files(folder):
+            if path.is_symlink():
+                raise linked(path)
+    except PermissionError as error:
+        raise not_permitted(Path(error.filename or folder)) from error
+
+
+def linked(path: Path) -> StoreDamagedError:
+    """The error for a link in the place of a file of the store."""
+    return StoreDamagedError(
+        f"{path}: expected a regular file, found a symbolic link; its target was not touched. Put"
+        " the file itself there, then run `vestig doctor`"
+    )
+
+
+def not_permitted(path: Path) -> StoreLockedError:
+    """The error for a file that may not be read."""
+    return StoreLockedError(
+        f"{path}: expected a file that can be read, permission denied; open the store as its"
+        " owner, or mend the permissions"
+    )
+
+
 def leftovers(folder: Path) -> str | None:
     """A file that only a store with a ledger can have left behind, or None."""
-    if not folder.is_dir():
-        return None
-    for name in sorted(os.listdir(folder)):
-        if name == WITNESS_FILE or name.startswith(("seg-", "manifest", f"{LEDGER_FILE}-wal")):
+    for path in own_files(folder):
+        name = path.name
+        inside = path.parent != folder
+        if inside and name.startswith(("seg-", "manifest")):
+            return f"{path.parent.name}/{name}"
+        if not inside and name.startswith((WITNESS_FILE, f"{LEDGER_FILE}-wal", "ledger.bak-")):
             return name
-        if name.startswith("ledger.bak-"):
-            return name
-        inner = folder / name
-        if inner.is_dir() and not inner.is_symlink():
-            for below in sorted(os.listdir(inner)):
-                if below.startswith(("seg-", "manifest")):
-                    return f"{name}/{below}"
     return None
 
 

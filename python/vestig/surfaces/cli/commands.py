@@ -12,7 +12,7 @@ from vestig.hints import nearest
 from vestig.parameters import Parameter
 from vestig.surfaces import wire
 from vestig.surfaces.cli import INTERRUPTED
-from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.table import GROUPS, operations
@@ -52,15 +52,14 @@ def _global_options() -> list[click.Parameter]:
         click.Option([flag], metavar=metavar, help=text, expose_value=False, callback=_remember)
         for flag, metavar, text in texts
     ]
-    options.append(
-        click.Option(
-            ["--json", "as_json"],
-            is_flag=True,
-            help="One JSON document on standard output.",
-            expose_value=False,
-            callback=_remember,
-        )
+    flags = (
+        (["--init"], "Begin a store among other files, or where one was lost."),
+        (["--json", "as_json"], "One JSON document on standard output."),
     )
+    options += [
+        click.Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
+        for names, text in flags
+    ]
     return options
 
 
@@ -206,12 +205,11 @@ def _callback(operation: Operation) -> Callable[..., int]:
         if operation.needs_config:
             call.config = configuration(given)
         try:
-            if operation.needs_store:
-                options = {"one_shot": _embeds_one_query(operation)}
-                options |= operation.open_options(call.args)
-                with open_store(call.config, **options) as store:
-                    call.store = store
-                    value = operation.run(call)
+            value = operation.alone(call)
+            if value is not None:
+                pass
+            elif operation.needs_store:
+                value = _on_store(operation, call, terminal, init=bool(given.get("init")))
             else:
                 value = operation.run(call)
         finally:
@@ -222,6 +220,25 @@ def _callback(operation: Operation) -> Callable[..., int]:
         return operation.exit_code(value)
 
     return command
+
+
+def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: bool) -> Any:
+    """Runs the operation on the store, or on an empty one where there is none."""
+    from vestig.api.store import Vestig
+
+    session = open_session(
+        call.config,
+        one_shot=_embeds_one_query(operation),
+        init=init,
+        must_exist=operation.without_store == "refuse",
+        **operation.open_options(call.args),
+    )
+    with Vestig(session) as call.store:
+        value = operation.run(call)
+        missing = session.ledger.missing
+    if missing is not None and operation.without_store == "empty":
+        terminal.note(missing.notice)
+    return value
 
 
 def _embeds_one_query(operation: Operation) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
     from vestig.config import Config
+    from vestig.session.session import Session
 
-__all__ = ["configuration", "open_store", "plain_configuration"]
+__all__ = ["configuration", "open_session", "open_store", "plain_configuration"]
 
 
 def configuration(given: Mapping[str, Any]) -> Config:
@@ -39,10 +40,17 @@ def plain_configuration(folder: Path) -> Config:
 
 def open_store(config: Config, *, one_shot: bool = False, **options: Any) -> Vestig:
     """An open store. `one_shot`: the process embeds one text and ends; other options are those
-    of `vestig.open`."""
-    import vestig
+    of `OpenRequest`."""
+    from vestig.api.store import Vestig
+
+    return Vestig(open_session(config, one_shot=one_shot, **options))
+
+
+def open_session(config: Config, *, one_shot: bool = False, **options: Any) -> Session:
+    """What `open_store` wraps."""
     from vestig.registry import make_embedder
+    from vestig.session import opening
 
     embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
-    # a loaded configuration is taken as it is; the public signature names files and mappings only
-    return vestig.open(config=config, embedder=embedder, **options)  # type: ignore[arg-type]
+    request = opening.OpenRequest(config=config, embedder=embedder, **options)
+    return opening.open_session(None, request)

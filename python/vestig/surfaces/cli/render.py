@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vestig.results import (
         BackupReport,
         CompactReport,
+        DestroyReport,
         DoctorReport,
         EnrichReport,
         ExportReport,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         MemoryPage,
         RebuildReport,
     )
+    from vestig.store.upkeep.destroy import StoreFiles
     from vestig.types import CommitOutcome, Event, SupersessionRecord, _Value
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "config_keys",
     "config_values",
     "demo_end",
+    "destroyed",
+    "destruction_plan",
     "detail",
     "doctor",
     "enriched",
@@ -346,6 +350,24 @@ def doctor(value: DoctorReport, _: Args) -> str:
     return "\n".join(
         f"{_MARKS[finding.level]}  {finding.check:<{width}}  {finding.detail}".rstrip()
         for finding in value.findings
+    )
+
+
+def destruction_plan(found: StoreFiles) -> str:
+    """What would be removed."""
+    return (
+        f"The store in {found.folder} ({found.transactions or 'unknown'} transactions,"
+        f" {found.files} files, {found.bytes} bytes) would be removed for good."
+    )
+
+
+def destroyed(value: DestroyReport, _: Args) -> str:
+    """Which store went."""
+    uuid = value.store_uuid or "unknown"
+    transactions = "unknown" if value.transactions is None else str(value.transactions)
+    return (
+        f"Removed {value.path}: store {uuid}, {transactions} transactions, {value.bytes} bytes;"
+        f" {value.outside}"
     )
 
 

@@ -157,6 +157,10 @@ class Terminal:
         else:
             click.echo(_harmless(text), err=True)
 
+    def note(self, line: str) -> None:
+        """A line on stderr beside a result."""
+        click.echo(_harmless(line), err=True)
+
     def confirm(self, plan: str) -> bool:
         """Shows what would be destroyed and asks.
 

@@ -91,6 +91,7 @@ _ADD: Final = Operation(
     help="Store one self-contained fact.",
     params=COMMIT_PARAMETERS,
     run=_add,
+    without_store="make",
     document="outcome",
     text=render.outcome,
     writes=True,
@@ -103,6 +104,7 @@ _SEARCH: Final = Operation(
     run=_recall,
     document="recall",
     text=render.search,
+    without_store="empty",
 )
 
 _RECALL: Final = Operation(
@@ -112,6 +114,7 @@ _RECALL: Final = Operation(
     run=_recall,
     document="recall",
     text=render.recall,
+    without_store="empty",
 )
 
 _SHOW: Final = Operation(
@@ -155,6 +158,7 @@ _LIST: Final = Operation(
     run=_list,
     document="memories",
     text=render.page,
+    without_store="empty",
 )
 
 _EVENTS: Final = Operation(

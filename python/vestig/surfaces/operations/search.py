@@ -60,4 +60,5 @@ SEARCH: Final = Operation(
     run=_search,
     document="search",
     text=_text,
+    without_store="empty",
 )

@@ -109,6 +109,30 @@ _TRUST: Final = Operation(
     needs_store=False,
 )
 
+
+def _doctor_alone(call: Call) -> Any:
+    from vestig.admin import places
+
+    forget = bool(call.args.get("forget_lost", False))
+    if call.args.get("every", False):
+        return places.list_stores(forget=forget)
+    return places.forget_lost(call.config) if forget else None
+
+
+def _destroy(call: Call) -> Any:
+    from vestig.admin import places
+    from vestig.errors import ConflictError
+
+    sure, confirm = bool(call.args.get("yes", False)), call.confirm
+    if confirm is None and not sure:
+        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
+    return places.destroy_store(
+        call.config,
+        call.args["path"],
+        lambda found: sure or (confirm is not None and confirm(render.destruction_plan(found))),
+    )
+
+
 STORE_OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
@@ -201,6 +225,7 @@ STORE_OPERATIONS: Final = (
         document="import",
         text=render.imported,
         exit_code=_import_exit,
+        without_store="make",
         writes=True,
     ),
     Operation(
@@ -242,12 +267,42 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="doctor",
-        help="Check the store; changes nothing. Exit 0 clean, 1 findings, 3 damage.",
+        help="Check the store; changes nothing without --forget-lost. Exit 0 clean, 1 findings,"
+        " 3 damage.",
+        params=(
+            Parameter(
+                name="forget_lost",
+                kind="flag",
+                flag="--forget-lost",
+                help="Drop the record of this path, if its store is gone; with --global, of every"
+                " path that is gone.",
+            ),
+            Parameter(
+                name="every",
+                kind="flag",
+                flag="--global",
+                help="List every store known on this machine, and name those that are gone.",
+            ),
+        ),
         run=lambda call: call.store.admin.doctor(),
+        alone=_doctor_alone,
         document="doctor",
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
         open_options=lambda _: {"read_only": True},
+    ),
+    Operation(
+        name="destroy",
+        help="Remove a whole store for good; files of others in its folder stay.",
+        params=(
+            Parameter(name="path", help="Directory of the store."),
+            Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
+        ),
+        run=_destroy,
+        document="destruction",
+        text=render.destroyed,
+        needs_store=False,
+        writes=True,
     ),
     Operation(
         name="demo",

@@ -1,7 +1,7 @@
 //! From a folder to a snapshot: what the manifest names, checked once.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::segment::format::{
     Damage, Identity, Manifest, SegmentEntry, header_crc, parse_manifest,
 };
 use crate::segment::map::Region;
-use crate::snapshot::writer::MANIFEST;
+use crate::snapshot::writer::{MANIFEST, open_file};
 use crate::snapshot::{Part, Snapshot, Stamp};
 
 /// How often a manifest is read again because a segment it names was replaced meanwhile.
@@ -27,7 +27,7 @@ fn damaged_file(file: &str, damage: Damage) -> CoreError {
 
 /// The manifest's stamp; None when there is no manifest.
 pub fn stamp(folder: &Path) -> io::Result<Option<Stamp>> {
-    match fs::metadata(folder.join(MANIFEST)) {
+    match fs::symlink_metadata(folder.join(MANIFEST)) {
         Ok(metadata) => Ok(Some(stamp_of(&metadata))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -47,7 +47,7 @@ fn stamp_of(metadata: &fs::Metadata) -> Stamp {
 }
 
 fn read_manifest(folder: &Path) -> Result<Option<(Manifest, Stamp)>> {
-    let mut file = match File::open(folder.join(MANIFEST)) {
+    let mut file = match open_file(&folder.join(MANIFEST)) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -171,7 +171,7 @@ fn bind_all(
 /// Maps and checks one segment.
 pub fn map(path: &Path, identity: &Identity, entry: &SegmentEntry) -> Result<Segment> {
     let damaged = |damage| damaged_file(&entry.name, damage);
-    let region = Region::map(File::open(path)?)?;
+    let region = Region::map(open_file(path)?)?;
     let found = region.bytes().len() as u64;
     if found != entry.bytes {
         let text = format!("expected {} bytes, found {found}", entry.bytes);

@@ -24,12 +24,17 @@ const DAMAGED: &str = ".damaged-";
 #[cfg(unix)]
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600)
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW)
 }
 
 #[cfg(not(unix))]
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
+}
+
+/// Opens a file to read it; a symbolic link in its place is an error, its target is not touched.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    private(OpenOptions::new().read(true)).open(path)
 }
 
 /// Makes the folder, for its owner only.
@@ -264,7 +269,7 @@ pub fn sweep(folder: &Path, manifest: &Manifest) -> io::Result<usize> {
             continue;
         }
         let path = folder.join(name);
-        match File::open(&path).map(|file| (file.try_lock().is_ok(), file)) {
+        match open_file(&path).map(|file| (file.try_lock().is_ok(), file)) {
             // The lock is held until the name is gone: whoever opened the file meanwhile sees
             // that it has none.
             Ok((true, _file)) => {

@@ -1,0 +1,330 @@
+"""Stores that are gone, moved, or elsewhere than they were."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import vestig
+from command_lines import Answer, run_line
+from scripted import Opener
+from vestig.errors import StoreDamagedError
+
+TEXT = "The vault key lies with Ines in the harbour office"
+OTHER = "Kofi owns the search cluster and is on call"
+
+
+@pytest.fixture(autouse=True)
+def lasting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Temporary files lie elsewhere, so that stores below tmp_path are meant to last."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+
+@pytest.fixture
+def state(isolated: Path) -> Path:
+    """The user's state folder."""
+    return Path(os.environ["XDG_STATE_HOME"]) / "vestig"
+
+
+@pytest.fixture
+def folder(opener: Opener, tmp_path: Path) -> Path:
+    """A store with two commits, below a folder of its own."""
+    (tmp_path / "above").mkdir()
+    with opener("above/s") as store:
+        store.commit(TEXT)
+        store.commit(OTHER)
+    return tmp_path / "above" / "s"
+
+
+def emptied(folder: Path) -> None:
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def without_ledger(folder: Path) -> None:
+    (folder / "ledger.sqlite").unlink()
+
+
+def without_parent(folder: Path) -> None:
+    shutil.rmtree(folder.parent)
+
+
+def moved(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+
+
+def removed(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+LOSSES = (emptied, without_ledger, without_parent)
+REMOVALS = (moved, removed)
+
+
+@pytest.mark.parametrize("harm", [*LOSSES, *REMOVALS])
+def test_a_lost_store_is_said_to_be_lost(
+    opener: Opener, folder: Path, harm: Callable[[Path], None]
+) -> None:
+    harm(folder)
+    before = sorted(folder.parent.rglob("*"))
+    said = r"store [0-9a-f]{32} with \d+ transactions, the last at 2026-03-18T12:00:00\.000000Z"
+    with pytest.raises(StoreDamagedError, match=said):
+        opener("above/s", read_only=True)
+    with pytest.raises(StoreDamagedError, match=said):
+        opener("above/s").recall("vault")
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("harm", LOSSES)
+def test_no_write_begins_in_the_place_of_a_lost_store(
+    opener: Opener, folder: Path, harm: Callable[[Path], None]
+) -> None:
+    harm(folder)
+    with pytest.raises(StoreDamagedError, match="--init"):
+        opener("above/s").commit(TEXT)
+
+
+@pytest.mark.parametrize("harm", REMOVALS)
+def test_where_the_whole_folder_is_gone_the_next_write_begins_a_store_and_says_so(
+    opener: Opener, folder: Path, harm: Callable[[Path], None]
+) -> None:
+    harm(folder)
+    store = opener("above/s")
+    with pytest.raises(StoreDamagedError):
+        store.count()
+    first, second = store.commit(TEXT), store.commit(OTHER)
+    assert [entry.code for entry in first.degraded] == ["store_replaced"]
+    assert "moved or removed" in first.degraded[0].detail
+    assert second.degraded == ()
+    assert store.count() == 2
+    store.close()
+    assert opener("above/s", read_only=True).count() == 2
+
+
+@pytest.mark.parametrize("harm", [*LOSSES, *REMOVALS])
+def test_init_begins_anew_wherever_a_store_was_lost(
+    opener: Opener, folder: Path, harm: Callable[[Path], None]
+) -> None:
+    harm(folder)
+    with opener("above/s", init=True) as store:
+        assert store.count() == 0
+        assert store.commit("Deploys happen on Tuesdays after noon").degraded == ()
+    with opener("above/s") as store:
+        assert [m.content for m in store.list()] == ["Deploys happen on Tuesdays after noon"]
+        levels = {f.check: f.level for f in store.admin.doctor().findings}
+    assert levels["witness"] == "ok"
+    assert "damage" not in levels.values()
+
+
+def test_init_does_not_take_the_log_of_a_lost_store(opener: Opener, tmp_path: Path) -> None:
+    """SQLite would replay it into the new ledger."""
+    store = opener("s")
+    store.commit(TEXT)
+    log = (tmp_path / "s" / "ledger.sqlite-wal").read_bytes()
+    assert log
+    store.close()
+    (tmp_path / "s" / "ledger.sqlite").unlink()
+    (tmp_path / "s" / "ledger.sqlite-wal").write_bytes(log)
+    with opener("s", init=True) as store:
+        store.commit(OTHER)
+        assert [m.content for m in store.list()] == [OTHER]
+        assert store.admin.doctor().exit_code == 1, "it names what was set aside"
+    assert next((tmp_path / "s").glob("set-aside-*/ledger.sqlite-wal")).read_bytes() == log
+
+
+def on_other_devices(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    """Records as if the store had been on a disk that is not mounted any more."""
+    from vestig.store.ledger import path_records
+
+    for record in list(path_records.all_records(state)):
+        file = path_records._file(state, record.path)
+        changed = file.read_bytes().replace(
+            f'"parent_device":{record.parent_device}'.encode(), b'"parent_device":1'
+        )
+        assert changed != file.read_bytes()
+        file.write_bytes(changed)
+
+
+def test_an_unmounted_disk(
+    opener: Opener, folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_other_devices(monkeypatch, state)
+    opener("above/s").close()  # numbers of devices change; a store that is there is there
+    on_other_devices(monkeypatch, state)
+    removed(folder)
+    for call in (lambda s: s.count(), lambda s: s.commit(TEXT)):
+        with pytest.raises(StoreDamagedError, match="is the disk mounted"):
+            call(opener("above/s"))
+    assert not folder.exists()
+
+
+def test_stores_in_the_temporary_folder_leave_no_record(
+    opener: Opener, tmp_path: Path, state: Path
+) -> None:
+    for number in range(50):
+        with opener(f"temporary/{number}") as store:
+            store.commit(TEXT)
+    assert not state.exists() or list(state.iterdir()) == []
+
+
+# --- while open -------------------------------------------------------------------------------
+
+
+def replaced(folder: Path) -> None:
+    other = folder.with_name("other")
+    shutil.copytree(folder, other)
+    shutil.rmtree(folder)
+    other.rename(folder)
+
+
+def ledger_replaced(folder: Path) -> None:
+    raw = (folder / "ledger.sqlite").read_bytes()
+    (folder / "ledger.sqlite").unlink()
+    (folder / "ledger.sqlite").write_bytes(raw)
+
+
+def log_removed(folder: Path) -> None:
+    (folder / "ledger.sqlite-wal").unlink()
+
+
+@pytest.mark.parametrize(
+    "harm", [removed, moved, without_ledger, replaced, ledger_replaced, log_removed]
+)
+def test_what_goes_while_open_acknowledges_nothing(
+    opener: Opener, folder: Path, harm: Callable[[Path], None]
+) -> None:
+    store = opener("above/s")
+    store.commit("Deploys happen on Tuesdays after noon")
+    assert store.count() == 3
+    harm(folder)
+    for _ in range(2):
+        with pytest.raises(StoreDamagedError, match="moved, deleted or replaced while open"):
+            store.commit("Invoices are rendered on the first of the month")
+    found = store.recall("vault key")
+    assert found[0].content == TEXT
+    assert [entry.code for entry in found.degraded] == ["projection_stale"]
+
+
+def _commit_for_ever(store: vestig.Vestig, acknowledged: list[str | None]) -> None:
+    for number in range(100_000):
+        text = f"Crate {number} went to the harbour of town {number}"
+        acknowledged.append(store.commit(text).memory_id)
+
+
+def test_every_acknowledged_commit_lies_at_the_path(opener: Opener, tmp_path: Path) -> None:
+    """The folder is moved at some moment of a loop of commits, by another process."""
+    for trial in range(12):
+        store = opener(f"t{trial}")
+        store.commit(TEXT)
+        folder, away = tmp_path / f"t{trial}", tmp_path / f"away{trial}"
+        mover = subprocess.Popen(
+            ["sh", "-c", f"sleep 0.0{trial % 7 + 1}; mv {folder} {away}"], stdin=subprocess.DEVNULL
+        )
+        acknowledged: list[str | None] = []
+        with pytest.raises(StoreDamagedError):
+            _commit_for_ever(store, acknowledged)
+        mover.wait()
+        store.close()
+        with opener(f"away{trial}") as there:
+            held = {m.id for m in there.list(limit=1_000)}
+        assert set(acknowledged) <= held
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def line(capfd: pytest.CaptureFixture[str], folder: Path) -> Callable[..., Answer]:
+    return lambda *words: run_line(capfd, folder, words)
+
+
+def test_doctor_forgets_a_lost_store(line: Callable[..., Answer], folder: Path) -> None:
+    emptied(folder)
+    assert line("memory", "list").code == 3
+    assert line("memory", "add", TEXT).code == 3
+    assert line("doctor").code == 3
+    dropped = line("doctor", "--forget-lost")
+    assert dropped.code == 0, dropped
+    assert str(folder) in dropped.out
+    assert line("memory", "list").code == 0
+    assert line("doctor").code == 1
+    assert line("memory", "add", TEXT).code == 0
+
+
+def test_doctor_forgets_no_store_that_is_there(
+    line: Callable[..., Answer], folder: Path, state: Path
+) -> None:
+    before = sorted(path.name for path in state.iterdir())
+    assert line("doctor", "--forget-lost").code == 0
+    assert sorted(path.name for path in state.iterdir()) == before
+
+
+def test_doctor_lists_all_stores(
+    line: Callable[..., Answer], opener: Opener, folder: Path, state: Path, tmp_path: Path
+) -> None:
+    with opener("kept") as store:
+        store.commit(TEXT)
+    assert line("doctor", "--global").code == 0
+    shutil.rmtree(folder)
+    found = line("doctor", "--global")
+    assert found.code == 1
+    assert str(folder) in found.out
+    assert "gone" in found.out
+    assert str(tmp_path / "kept") in found.out
+    assert line("doctor", "--global", "--forget-lost").code == 0
+    assert line("doctor", "--global").code == 0
+    assert str(folder) not in line("doctor", "--global").out
+    assert len(list(state.iterdir())) == 2, "record and witness of the one that is left"
+
+
+def test_destroy_removes_a_store_and_nothing_else(
+    line: Callable[..., Answer], folder: Path, state: Path
+) -> None:
+    (folder / "thesis.tex").write_text("x")
+    unasked = line("destroy", str(folder))
+    assert unasked.code == 2
+    assert (folder / "ledger.sqlite").exists()
+    report = line("destroy", str(folder), "--yes", "--json").document
+    assert report["schema"] == "vestig/destruction/1"
+    assert report["transactions"] > 1
+    assert len(report["store_uuid"]) == 32
+    assert report["bytes"] > 10_000
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    assert list(state.iterdir()) == []
+    (folder / "thesis.tex").unlink()
+    assert line("memory", "list").code == 0
+
+
+def test_destroy_removes_an_empty_folder_and_a_damaged_store(
+    line: Callable[..., Answer], folder: Path
+) -> None:
+    (folder / "ledger.sqlite").write_bytes(b"no ledger at all" * 100)
+    done = line("destroy", str(folder), "--yes")
+    assert done.code == 0, done
+    assert "backups" in done.out
+    assert not folder.exists()
+    assert line("destroy", str(folder), "--yes").code == 1
+
+
+def test_destroy_refuses_a_lost_store(line: Callable[..., Answer], folder: Path) -> None:
+    shutil.rmtree(folder)
+    assert line("destroy", str(folder), "--yes").code == 3
+
+
+def test_destroy_refuses_a_store_that_somebody_writes(
+    line: Callable[..., Answer], folder: Path, opener: Opener
+) -> None:
+    store = opener("above/s")
+    session = store._session
+    before = sorted(path.name for path in folder.rglob("*"))
+    with session.ledger.write(session.now_us()):
+        assert line("destroy", str(folder), "--yes").code == 3
+        assert sorted(path.name for path in folder.rglob("*")) == before
+    assert store.count() == 2
