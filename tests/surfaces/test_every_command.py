@@ -80,6 +80,7 @@ def commands(
         "config show": ("config", "show"),
         "config explain": ("config", "explain", "hygiene.min_chars"),
         "config trust": ("config", "trust", "--list"),
+        "destroy": ("destroy", str(tmp_path / "copy"), "--yes"),
     }
 
 
@@ -113,6 +114,7 @@ DOCUMENTS = {
     "config show": "config",
     "config explain": "explanations",
     "config trust": "trust",
+    "destroy": "destruction",
 }
 
 

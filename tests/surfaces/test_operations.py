@@ -34,6 +34,7 @@ COMMANDS = {
     "backup",
     "rebuild",
     "doctor",
+    "destroy",
     "demo",
     "eval",
     "config show",
@@ -48,6 +49,8 @@ SURFACE_ONLY = {
     "entity purge": {"yes"},
     "memory forget": {"yes", "finish"},
     "rebuild": {"accept_ledger"},
+    "doctor": {"forget_lost", "every"},
+    "destroy": {"path", "yes"},
     "demo": {"keep"},
     "eval": {
         "benchmarks",

@@ -180,6 +180,7 @@ def _make(path: Path, witness: Witness) -> int:
         os.pwrite(fd, encode(witness), 0)
         os.fsync(fd)
         os.replace(fresh, path)
+        files.sync_folder(path.parent)
     finally:
         fresh.unlink(missing_ok=True)
     return fd
