@@ -100,7 +100,8 @@ TOUCH: Final = Parameter(
 COMMIT: Final = by_name(
     Parameter(
         name="content",
-        help="The text to remember, best one self-contained fact.",
+        help="The text to remember, best one self-contained fact. Line breaks and indentation are"
+        " kept.",
         stdin=True,
     ),
     Parameter(name="author", flag="--author", help="Who said or wrote it."),
@@ -263,7 +264,8 @@ UPDATE: Final = by_name(
     Parameter(
         name="content",
         flag="--content",
-        help="Another text: it is committed as a memory that supersedes this one.",
+        help="Another text: it is committed as a memory that supersedes this one; the same text"
+        " with other white space takes the place of the memory's.",
         stdin=True,
     ),
     COMMIT["tags"],

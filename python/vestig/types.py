@@ -253,9 +253,10 @@ class PossibleUpdate(_Value, frozen=True, kw_only=True):
 class Memory(_Value, frozen=True, kw_only=True):
     """One memory.
 
-    `t_valid` to `t_invalid`: when its statement holds; `t_created` to `t_expired`: when the store
-    knew it. Ends are None while open. `sequence`: position in the session. `version` is 1 for
-    a new memory and grows with each `update`.
+    `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal
+    form (NFC, single spaces). `t_valid` to `t_invalid`: when its statement holds; `t_created` to
+    `t_expired`: when the store knew it. Ends are None while open. `sequence`: position in the
+    session. `version` is 1 for a new memory and grows with each `update`.
     """
 
     id: str

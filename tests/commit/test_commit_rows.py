@@ -41,6 +41,7 @@ def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
     return Item(
         request=request,
         text=text,
+        given=text,
         content_hash=content_hash(text),
         reference_us=now if request.t_ref_us is None else request.t_ref_us,
         windows=windows,
@@ -50,7 +51,7 @@ def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
 
 
 def stored(one: Item, *, now: int = 100, **changes: Any) -> Memory:
-    memory = memory_of(add_memory(rows_at(now), one), now)
+    memory = memory_of(add_memory(rows_at(now), one), one.given, now)
     return memory if not changes else _replaced(memory, changes)
 
 

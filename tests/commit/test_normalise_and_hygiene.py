@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.commit.text import content_hash, normalise, refusal_reason
+from vestig.commit.text import content_hash, normalise, refusal_reason, unusable_reason
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
 
@@ -78,6 +78,47 @@ def test_only_white_space_property_counts() -> None:
     runs = "\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\x0b\x0c"
     assert normalise(f"a{runs}b", section()) == "a b"
     assert normalise(f"{runs}a\x1c{runs}b{runs}", section()) == "a\x1c b"
+
+
+def test_one_unicode_form() -> None:
+    assert normalise("cafe\u0301 a\u030a", section()) == "caf\u00e9 \u00e5"
+    kept = section(normalize_whitespace=False)
+    assert normalise(" cafe\u0301\n x ", kept) == "caf\u00e9\n x"
+
+
+@pytest.mark.parametrize("char", ["\x01", "\x08", "\x0e", "\x1b", "\x1c", "\x1f"])
+def test_control_characters_are_named(char: str) -> None:
+    reason = f"Content contains the control character U+{ord(char):04X}"
+    assert refusal_reason(f"a text with {char} inside of it", section()) == reason
+    assert unusable_reason(f"x{char}") == reason
+
+
+@pytest.mark.parametrize("char", ["\t", "\n", "\v", "\f", "\r", "\x7f", "\x85", "\xa0"])
+def test_tabs_and_newlines_are_white_space(char: str) -> None:
+    assert refusal_reason(normalise(f"a text with {char} inside", section()), section()) is None
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u200b \u200d\ufeff", "\u2060" * 20, "\xad\u200f"])
+def test_nothing_but_characters_without_width_is_empty(text: str) -> None:
+    assert refusal_reason(normalise(text, section()), section()) == "Memory content cannot be empty"
+
+
+@pytest.mark.parametrize("text", ["!?!?!?!?!?!?", "- - - - - - - -", "…………………………………"])
+def test_punctuation_alone_says_nothing(text: str) -> None:
+    reason = f"Content rejected: appears to be non-substantive ('{text}')"
+    assert refusal_reason(text, section()) == reason
+    assert refusal_reason(f"{text} 7", section()) is None
+    assert refusal_reason(f"{text} €", section()) is None
+
+
+def test_white_space_has_a_limit_of_its_own() -> None:
+    text = "x" * 4000
+    assert refusal_reason(text, section(), given_chars=16_000) is None
+    reason = "Content too long: 16001 chars with white space (maximum: 16000)"
+    assert refusal_reason(text, section(), given_chars=16_001) == reason
+    assert refusal_reason("y" * 20, section(max_chars=100), given_chars=401) == reason.replace(
+        "16001", "401"
+    ).replace("16000", "400")
 
 
 def test_switched_off_only_trims() -> None:

@@ -73,7 +73,7 @@ def test_hops_only_where_the_walk_went() -> None:
         "Content: One line\n"
         "\n---\n\n"
         f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
-        "Content: a\n\\---\nb"
+        "Content: a\n  ---\n  b"
     )
     with_reason = render(found, "text", explained=True).split("\n")
     assert with_reason[1] == "Reason: Direct semantic match (similarity 0.8700)."

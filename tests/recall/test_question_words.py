@@ -169,7 +169,11 @@ def test_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
     store.forget(first.id)
     assert not cached._ids
     assert not cached._postings
-    older: Any = SimpleNamespace(seq=0, memories=lambda *_: [first.memory])
+    older: Any = SimpleNamespace(
+        seq=0,
+        memories=lambda *_: [first.memory],
+        normal_texts=lambda *_: {first.id: first.memory.content},
+    )
     ids, lengths, _ = cached.postings(older, "default", [id_bytes(first.id)], QUESTION)
     assert (ids, len(lengths)) == (id_bytes(first.id), 1)
     assert not cached._ids, "of an older view nothing stays"

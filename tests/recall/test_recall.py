@@ -221,7 +221,7 @@ def test_layouts_byte_for_byte(opener: Opener) -> None:
     at = "created=2026-03-18 12:00:00 UTC"
     assert render(result, "text") == (
         f"[{first}] (score=0.8700, method=direct_match, {at})\n"
-        "Content: First line of it\n\\---\nlast line of it"
+        "Content: First line of it\n  ---\n  last line of it"
         "\n\n---\n\n"
         f"[{second}] (score=0.5000, method=direct_match, {at})\n"
         "Content: Another statement"

@@ -171,7 +171,8 @@ class Vestig:
         """Stores one memory, or says why not: new, repeat, near repeat or refused.
 
         Args:
-            content: The text to remember, best one self-contained fact.
+            content: The text to remember, best one self-contained fact. Line breaks and indentation
+                are kept.
             author: Who said or wrote it.
             role: Part in a dialogue.
             session_id: The conversation it belongs to.
@@ -296,7 +297,8 @@ class Vestig:
 
         Args:
             id: Id of the memory, or at least 8 characters of it.
-            content: Another text: it is committed as a memory that supersedes this one.
+            content: Another text: it is committed as a memory that supersedes this one; the same
+                text with other white space takes the place of the memory's.
             tags: Tags, by which reads select.
             metadata: JSON values of the caller's own, by name.
             scope: A label inside the namespace, by which reads select.

@@ -326,7 +326,7 @@ class Batch:
         """A memory that an earlier item inserted, as the group leaves it."""
         new = self._new.pop(id, None)
         if new is not None:
-            self._known[id] = memory_of(new, self.now_us)
+            self._known[id] = memory_of(new, self._inserted_items[id].given, self.now_us)
         return self._known[id]
 
     def _near_duplicate(
@@ -403,6 +403,11 @@ class Batch:
         event, columns = add_reinforcement(self._rows, item, memory, near_score=score)
         self._known[memory.id] = reinforced(memory, columns, item)
         exact = score is None
+        if exact and item.given != memory.content:
+            decision.warnings.append(
+                f"{memory.id} holds the same text with other white space or another Unicode form:"
+                " that stays, and the one given here stands in the event"
+            )
         decision.kind = CommitOutcomeKind.EXACT_DUPE if exact else CommitOutcomeKind.NEAR_DUPE
         decision.memory_id, decision.event_id, decision.score = memory.id, event.id, score
         self._supersede(decision, memory.id, to_us(memory.t_valid))

@@ -14,7 +14,7 @@ from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
-from vestig.session.embedding import embed_memories, embedded_text, remember_identity
+from vestig.session.embedding import embed_memories, embedded_texts, remember_identity
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
 from vestig.times import to_us
@@ -74,6 +74,7 @@ def _run_jobs(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
     """(done, found a possible update) of each job; one embedding call for all."""
     with session.ledger.read() as view:
         found = view.memories(session.namespace, [job.memory_id for job in jobs])
+        texts = dict(zip([one.id for one in found], embedded_texts(view, found), strict=True))
     memories = {memory.id: memory for memory in found}
     present = [job for job in jobs if job.memory_id in memories]
     results = []
@@ -84,7 +85,7 @@ def _run_jobs(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
     waiting = [memories[job.memory_id] for job in present]
     origins = [memory.origin_type.value for memory in waiting]
     try:
-        made, _ = embed_memories(session, list(map(embedded_text, waiting)), origins)
+        made, _ = embed_memories(session, [texts[one.id] for one in waiting], origins)
     except ProviderError as error:
         for job in present:
             session.ledger.finish_job(
@@ -138,22 +139,27 @@ def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) ->
     linkable = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
     return _Links(
         related=tuple(older[: linked.max_edges_per_memory]) if linkable else (),
-        update=_possible_update(session, memory, close, known),
+        update=_possible_update(session, view, memory, close, known),
     )
 
 
 def _possible_update(
-    session: Session, memory: Memory, close: list[tuple[bytes, float]], known: dict[str, Memory]
+    session: Session,
+    view: LedgerView,
+    memory: Memory,
+    close: list[tuple[bytes, float]],
+    known: dict[str, Memory],
 ) -> PossibleUpdate | None:
     """The best candidate: a late match never removes a memory."""
     settings = session.config.settings
     zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
-    own = prepare(memory.content, to_us(memory.t_valid), zone)
+    texts = view.normal_texts(memory.namespace, [memory.id, *known])
+    own = prepare(texts[memory.id], to_us(memory.t_valid), zone)
     for raw, score in close:
         other = known.get(id_text("mem", raw))
         if other is None or other.content_hash == memory.content_hash:
             continue
-        theirs = prepare(other.content, to_us(other.t_valid), zone)
+        theirs = prepare(texts[other.id], to_us(other.t_valid), zone)
         return PossibleUpdate(
             memory_id=other.id, score=score, differs=differs(own, theirs, classes)
         )

@@ -54,8 +54,10 @@ class Item(msgspec.Struct, kw_only=True):
     # validate; `entities`: the caller's names, with types of the ontology
     request: CommitRequest
     entities: tuple[GivenEntity, ...] = ()
-    # filter; `reference_us`: when the text was said, from which its relative times are measured
+    # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
+    # text was said, from which its relative times are measured
     text: str
+    given: str
     content_hash: str
     reference_us: int
     warnings: list[str] = msgspec.field(default_factory=list)

@@ -162,7 +162,8 @@ def stored_guard(session: Session, view: LedgerView, memory: Memory) -> GuardTex
     if guard is None:
         first = view.events(memory.namespace, memory.id, 1)
         at = to_us(first[0].occurred_at if first else memory.t_valid)
-        guard = prepare(memory.content, at, session.config.settings.time.zone)
+        text = view.normal_texts(memory.namespace, [memory.id])[memory.id]
+        guard = prepare(text, at, session.config.settings.time.zone)
         if len(guards) >= _GUARDS_MAX:
             guards.clear()
         guards[memory.id] = guard

@@ -1,7 +1,7 @@
 """The way of a memory into the store, stage by stage:
 
     validate                 `_prepare` (`request.validate`)
-    filter                   `_prepare` (`text.normalise`, `text.refusal_reason`)
+    filter                   `_prepare` (`text.text_forms`, `text.refusal_reason`)
     extract                  `item.extract`: what rules find in the text
     deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
     embed                    `_embed`
@@ -32,7 +32,12 @@ from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
 from vestig.commit.names import with_known_types
 from vestig.commit.request import validate
-from vestig.commit.text import content_hash, normalise, refusal_reason
+from vestig.commit.text import (
+    content_hash,
+    refusal_reason,
+    text_forms,
+    unusable_reason,
+)
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
@@ -59,7 +64,7 @@ _DECIDED_UNDER_LOCK_MAX: Final = 4
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`transcript`: kept whole, so near-duplicates are inserted and hygiene refuses only empty
-    text and NUL."""
+    text and control characters."""
 
     transcript: bool = False
 
@@ -174,17 +179,19 @@ def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions)
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
     request = validate(arguments, settings, session.namespace)
-    text = normalise(request.content, settings.hygiene)
+    text, given = text_forms(request.content, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
-    reason = refusal_reason(text, settings.hygiene, turn=turn)
-    if options.transcript and text and "\0" not in text:
-        reason = None
+    if options.transcript:
+        reason = unusable_reason(text)
+    else:
+        reason = refusal_reason(text, settings.hygiene, turn=turn, given_chars=len(given))
     reference_us = session.now_us() if request.t_ref_us is None else request.t_ref_us
     begins_us = reference_us if request.t_valid_us is None else request.t_valid_us
     check_validity(begins_us, request.t_invalid_us)
     item = Item(
         request=request,
         text=text,
+        given=given,
         content_hash=content_hash(text),
         reference_us=reference_us,
         entities=with_known_types(request.entities, types_of(settings.entities)),

@@ -16,6 +16,7 @@ from vestig.changes import (
     NewEvent,
     NewJob,
     NewMemory,
+    NewOriginalText,
     NewQuestion,
     NewSource,
     NewSupersession,
@@ -65,6 +66,7 @@ class Rows(msgspec.Struct, kw_only=True):
     memories: list[NewMemory] = msgspec.field(default_factory=list)
     vectors: list[NewVector] = msgspec.field(default_factory=list)
     token_vectors: list[NewTokenVectors] = msgspec.field(default_factory=list)
+    original_texts: list[NewOriginalText] = msgspec.field(default_factory=list)
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
@@ -84,6 +86,7 @@ class Rows(msgspec.Struct, kw_only=True):
             memories=tuple(self.memories),
             vectors=tuple(self.vectors),
             token_vectors=tuple(self.token_vectors),
+            original_texts=tuple(self.original_texts),
             patches=tuple(self.patches),
             events=tuple(self.events),
             edges=tuple(self.edges),
@@ -200,10 +203,7 @@ def add_memory(
         pinned_at_us=rows.now_us if request.pinned else None,
     )
     rows.memories.append(memory)
-    if item.vector is not None:
-        rows.vectors.append(NewVector(memory_id=memory.id, model=rows.model, embedding=item.vector))
-    if item.pieces is not None:
-        rows.token_vectors.append(token_vectors(memory.id, rows.model, item.pieces))
+    _add_forms(rows, memory.id, item)
     if item.embed_later:
         rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
     payload: dict[str, Any] = {
@@ -218,6 +218,16 @@ def add_memory(
     _add_source(rows, item, memory.id)
     rows.edges.extend(related_edge(memory.id, id, score) for id, score in related)
     return memory
+
+
+def _add_forms(rows: Rows, memory_id: str, item: Item) -> None:
+    """The text as it was given, where it differs from its normal form, and the vectors of that."""
+    if item.given != item.text:
+        rows.original_texts.append(NewOriginalText(memory_id=memory_id, content=item.given))
+    if item.vector is not None:
+        rows.vectors.append(NewVector(memory_id=memory_id, model=rows.model, embedding=item.vector))
+    if item.pieces is not None:
+        rows.token_vectors.append(token_vectors(memory_id, rows.model, item.pieces))
 
 
 def _add_questions(rows: Rows, memory_id: str, item: Item) -> None:
@@ -327,7 +337,9 @@ def add_reinforcement(
             for window in item.windows
         ]
     if near_score is not None:
-        payload |= {"query_score": near_score, "variant": item.text}
+        payload |= {"query_score": near_score, "variant": item.given}
+    elif item.given != known.content:
+        payload["variant"] = item.given
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
     event = _event(item, known.id, kind, payload)
     rows.events.append(event)
@@ -386,15 +398,16 @@ def _window(window: StoredWindow) -> TemporalWindow:
     return TemporalWindow(text=window.text, start=start, end=end, grain=window.grain)
 
 
-def memory_of(new: NewMemory, now_us: int) -> Memory:
-    """A memory that is about to be written, as later items of the batch see it."""
+def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:
+    """A memory that is about to be written, as later items of the batch see it; `given`: its text
+    as it was given."""
     return Memory(
         id=new.id,
         namespace=new.namespace,
         scope=new.scope,
         seq=0,
         kind=new.kind,
-        content=new.content,
+        content=given,
         content_hash=new.content_hash,
         author=new.author,
         role=None if new.role is None else Role(new.role),

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from vestig.arguments import check_unicode
 from vestig.commit.short_texts import is_too_short
 from vestig.config.schema import HygieneSettings
+from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
 from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.language.time.patterns import FUTURE_CUE, PRESENT_CUE
 from vestig.times import DAY_US
 from vestig.types import Stability
 
-__all__ = ["content_hash", "derive_stability", "normalise", "refusal_reason"]
+__all__ = [
+    "TextForms",
+    "content_hash",
+    "derive_stability",
+    "normalise",
+    "refusal_reason",
+    "text_forms",
+    "unusable_reason",
+]
 
-# The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
-# which do not have it.
-_WHITE: Final = (
-    "\t\n\v\f\r \x85\xa0\u1680"
-    + "".join(map(chr, range(0x2000, 0x200B)))
-    + ("\u2028\u2029\u202f\u205f\u3000")
-)
-_RUN: Final = re.compile(f"[{_WHITE}]+")
-_SEPARATORS: Final = re.compile("[\x1c-\x1f]")
 # Texts that say nothing by themselves.
 _FILLERS: Final = frozenset(
     ("ok", "okay", "thanks", "thx", "lol", "haha", "yeah", "yep", "nope", "k")
 )
 _SHOWN_CHARS: Final = 50
+# The text as it was given may be so many times longer than its normal form may be.
+_WHITE_SPACE_FACTOR: Final = 4
 # A text about a time this near its reference may be about a passing state.
 _NEAR_DAYS: Final = 2
 
 
-def normalise(text: object, settings: HygieneSettings) -> str:
-    """The text as it is stored: trimmed, and by default with single spaces.
+class TextForms(NamedTuple):
+    """`normal`: the form that hashes, words and vectors are made of. `given`: the text that a
+    caller gets back, as it was given but for white space at its ends."""
 
-    Case, punctuation and Unicode form stay; zero-width characters are not whitespace.
+    normal: str
+    given: str
+
+
+def normalise(text: object, settings: HygieneSettings) -> str:
+    """The normal form of a text: trimmed, in NFC, and by default with single spaces. Lengths,
+    hashes, words and vectors are made of it.
+
+    Case and punctuation stay; zero-width characters are not white space.
 
     Args:
         text: what the caller committed.
@@ -55,11 +66,27 @@ def normalise(text: object, settings: HygieneSettings) -> str:
     if not isinstance(text, str):
         raise TypeError(f"content: expected str, got {type(text).__name__}; pass the text itself")
     check_unicode("content", text)
-    if not settings.normalize_whitespace:
-        return text.strip(_WHITE)
-    if _SEPARATORS.search(text) is None:
-        return " ".join(text.split())
-    return _RUN.sub(" ", text).strip(" ")
+    return normal_form(text, single_spaces=settings.normalize_whitespace)
+
+
+def text_forms(text: object, settings: HygieneSettings) -> TextForms:
+    """Both forms of a text.
+
+    Args:
+        text: what the caller committed.
+        settings: the configuration section `hygiene`.
+
+    Raises:
+        TypeError: not a string.
+        ValidationError: a lone surrogate.
+
+    Example:
+        >>> text_forms("\\tif so:\\n\\t\\tstop\\n", HygieneSettings())
+        TextForms(normal='if so: stop', given='if so:\\n\\t\\tstop')
+    """
+    normal = normalise(text, settings)
+    assert isinstance(text, str), "checked by normalise"
+    return TextForms(normal, trimmed(text))
 
 
 def content_hash(normalised: str) -> str:
@@ -72,7 +99,27 @@ def content_hash(normalised: str) -> str:
     return hashlib.sha256(normalised.encode("utf-8")).hexdigest()
 
 
-def refusal_reason(text: str, settings: HygieneSettings, *, turn: bool = False) -> str | None:
+def unusable_reason(text: str) -> str | None:
+    """Why a normalised text is refused wherever it comes from: it is empty, has nothing but
+    characters without width, or holds a control character. None when it may pass.
+
+    Example:
+        >>> unusable_reason("\\x1b[2J")
+        'Content contains the control character U+001B'
+    """
+    if all(unicodedata.category(char) == "Cf" or char == " " for char in text):
+        return "Memory content cannot be empty"
+    if "\0" in text:
+        return "Content contains a NUL character"
+    control = CONTROL_CHARACTERS.search(text)
+    if control is not None:
+        return f"Content contains the control character U+{ord(control.group()):04X}"
+    return None
+
+
+def refusal_reason(
+    text: str, settings: HygieneSettings, *, turn: bool = False, given_chars: int = 0
+) -> str | None:
     """Why a normalised text is refused, or None when it may pass.
 
     Lengths are code points; both bounds are inclusive. The first failing check decides.
@@ -81,6 +128,7 @@ def refusal_reason(text: str, settings: HygieneSettings, *, turn: bool = False) 
         text: a text that went through `normalise`.
         settings: the configuration section `hygiene`.
         turn: whether it is a turn of a conversation: what answers another text may be short.
+        given_chars: length of the text as it was given, white space included.
 
     Example:
         >>> refusal_reason("ok", HygieneSettings())
@@ -88,10 +136,9 @@ def refusal_reason(text: str, settings: HygieneSettings, *, turn: bool = False) 
         >>> refusal_reason("yes", HygieneSettings(), turn=True) is None
         True
     """
-    if not text:
-        return "Memory content cannot be empty"
-    if "\0" in text:
-        return "Content contains a NUL character"
+    unusable = unusable_reason(text)
+    if unusable is not None:
+        return unusable
     length = len(text)
     if not turn and is_too_short(text, settings.min_chars):
         return f"Content too short: {length} chars (minimum: {settings.min_chars})"
@@ -100,9 +147,17 @@ def refusal_reason(text: str, settings: HygieneSettings, *, turn: bool = False) 
             f"Content too long: {length} chars (maximum: {settings.max_chars})."
             " Split it into several memories or commit a summary."
         )
-    if text.lower() in _FILLERS or not text.strip(".…"):
+    given_max = _WHITE_SPACE_FACTOR * settings.max_chars
+    if given_chars > given_max:
+        return f"Content too long: {given_chars} chars with white space (maximum: {given_max})"
+    if text.lower() in _FILLERS or not any(_says_something(char) for char in text):
         return f"Content rejected: appears to be non-substantive ('{text[:_SHOWN_CHARS]}')"
     return None
+
+
+def _says_something(char: str) -> bool:
+    """Whether a character is a letter, a digit or a symbol."""
+    return unicodedata.category(char)[0] in "LNS"
 
 
 def derive_stability(

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_validity
-from vestig.changes import ChangeSet, MemoryPatch
+from vestig.changes import ChangeSet, MemoryPatch, NewOriginalText
 from vestig.commit import pipeline
 from vestig.commit.request import validate_update
-from vestig.commit.text import normalise
+from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
 from vestig.memories.states import change_state, check_unexpired, ended, event
@@ -41,8 +41,10 @@ _INHERITED: Final = ("author", "role", "session_id", "sequence", "title", "trigg
 
 
 class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Checked new values; UNSET = keep, None = clear. Times in microseconds."""
+    """Checked new values; UNSET = keep, None = clear. Times in microseconds. `layout`: (text as it
+    is given, its normal form), where that is the memory's own."""
 
+    layout: tuple[str, str] | None = None
     metadata: dict[str, Any] | UnsetType | None = UNSET
     tags: tuple[str, ...] | UnsetType | None = UNSET
     scope: str | UnsetType | None = UNSET
@@ -70,14 +72,21 @@ def update(
     session: Session, id: object, given: dict[str, Any], *, namespace: object
 ) -> UpdateResult:
     """Changes the fields that `given` names: None clears one. Another `content` is committed as a
-    new memory that supersedes this one."""
+    new memory that supersedes this one; one that differs in white space or Unicode form alone takes
+    the place of the memory's."""
     check_names(given, _FIELDS, "a field of update")
     content = given.pop("content", UNSET)
     if content is None:
         raise ValidationError("content", None, "text: a memory cannot be without a text")
     if content is not UNSET:
         return _rewrite(session, id, content, given, namespace)
-    changes = FieldChanges(**validate_update(given))
+    return _change_fields(session, id, FieldChanges(**validate_update(given)), namespace)
+
+
+def _change_fields(
+    session: Session, id: object, changes: FieldChanges, namespace: object
+) -> UpdateResult:
+    """Changes a memory in place, in one transaction."""
     policy = session.config.settings.lifecycle.default_policy
 
     def decision(
@@ -114,19 +123,18 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
 def _rewrite(
     session: Session, id: object, content: object, given: dict[str, Any], namespace: object
 ) -> UpdateResult:
-    """Commits the new text with `supersedes`; the same text changes only the other fields."""
-    space = session.in_namespace(namespace)
-    text = normalise(content, session.config.settings.hygiene)
+    """Commits the new text with `supersedes`; the same text in any layout changes the memory in
+    place."""
+    space, hygiene = session.in_namespace(namespace), session.config.settings.hygiene
+    text, layout = text_forms(content, hygiene)
     with session.ledger.read() as view:
         memory = session.memory(view, space, id)
-        seq = view.seq
     check_unexpired(memory, "update")
-    if text == memory.content:
-        if given:
-            return update(session, memory.id, given, namespace=space)
-        return UpdateResult(
-            memory_id=memory.id, changed=False, fields=(), version=memory.version, seq=seq
-        )
+    # a layout that is refused goes on to the commit, which says why
+    refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
+    if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
+        changes = FieldChanges(**validate_update(given), layout=(layout, text))
+        return _change_fields(session, memory.id, changes, space)
     fields = _successor_fields(memory) | {k: v for k, v in given.items() if v is not None}
     for name, value in given.items():
         if value is None:
@@ -177,6 +185,12 @@ def update_changes(
     columns: dict[str, Any] = {}
     old: dict[str, Any] = {}
     new: dict[str, Any] = {}
+    texts: tuple[NewOriginalText, ...] = ()
+    if changes.layout is not None and changes.layout[0] != memory.content:
+        given, normal = changes.layout
+        old["content"], new["content"] = memory.content, given
+        original = None if given == normal else given
+        texts = (NewOriginalText(memory_id=memory.id, content=original),)
     metadata = _metadata(memory, changes)
     if metadata != memory.metadata:
         columns["metadata"] = metadata
@@ -200,7 +214,7 @@ def update_changes(
         if value != before_us:
             columns[f"{name}_us"] = value
             old[name], new[name] = _time_text(before_us), _time_text(value)
-    if not columns:
+    if not new:
         return None, ()
     payload: dict[str, Any] = {"old": old, "new": new}
     if "t_invalid_us" in columns:
@@ -209,6 +223,7 @@ def update_changes(
         namespace=memory.namespace,
         patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
         events=(event(memory, EventType.UPDATE, now_us, payload),),
+        original_texts=texts,
     )
     return changed, tuple(new)
 

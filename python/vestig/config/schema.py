@@ -203,7 +203,12 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
         4000
     )
     normalize_whitespace: Annotated[
-        bool, doc("Every run of white space becomes one space before anything else.", shown=True)
+        bool,
+        doc(
+            "In the normal form of a text every run of white space is one space; `content` keeps"
+            " its own.",
+            shown=True,
+        ),
     ] = True
     near_duplicate: NearDuplicateSettings = NearDuplicateSettings()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
@@ -13,25 +12,12 @@ from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import Format, Record, RecordFile, Unreadable
 from vestig.exchange.messages import MessageReader, text_or_number
+from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
 from vestig.types import ItemError
 
-__all__ = ["ImportFile", "ImportItem", "ImportOptions", "collapse_whitespace"]
+__all__ = ["ImportFile", "ImportItem", "ImportOptions"]
 
 KEYS_NAMED_MAX: Final = 20
-# Unicode White_Space
-_WHITESPACE: Final = re.compile(
-    "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
-)
-
-
-def collapse_whitespace(text: str) -> str:
-    """The text as `commit` normalises it by default.
-
-    Example:
-        >>> collapse_whitespace(" one\\n\\ttwo ")
-        'one two'
-    """
-    return _WHITESPACE.sub(" ", text).strip(" ")
 
 
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,15 +30,15 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     format: str = Format.AUTO
     scope: str | None = None
     max_chars: int = 4000
-    normalise: Callable[[str], str] = collapse_whitespace
+    normalise: Callable[[str], str] = normal_form
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `transcript`: kept whole, that is near-duplicates are inserted and hygiene refuses only
-    empty text and NUL. `line` counts from 1. `older_ref`: the reference under which older versions
-    recorded it; None where the record has an id of its own.
+    empty text. `line` counts from 1. `older_ref`: the reference under which older versions recorded
+    it; None where the record has an id of its own.
     """
 
     line: int
@@ -92,6 +78,7 @@ class ImportFile:
             raise ValidationError("format", format, f"one of {', '.join(Format)}")
         self._file = RecordFile(source)
         self._messages = MessageReader(self._options.scope)
+        self._control_characters = 0
         self.format = self._file.detect() if format == Format.AUTO else Format(format)
 
     @property
@@ -120,6 +107,8 @@ class ImportFile:
             named = ", ".join(keys[:KEYS_NAMED_MAX])
             more = f" and {len(keys) - KEYS_NAMED_MAX} more" if len(keys) > KEYS_NAMED_MAX else ""
             found.append(f"other keys are kept in metadata: {named}{more}")
+        if self._control_characters:
+            found.append(f"{self._control_characters} control characters were left out")
         if self._file.replaced_lines:
             found.append(f"{self._file.replaced_lines} lines hold bytes that are not UTF-8")
         return found
@@ -144,6 +133,8 @@ class ImportFile:
 
     def _message(self, record: Record, position: int) -> ImportItem:
         content, arguments = self._messages.read(record.value, position)
+        content, left_out = CONTROL_CHARACTERS.subn("", content)
+        self._control_characters += left_out
         return self._item(record, self._split(content), arguments, transcript=True)
 
     def _memory(self, record: Record, position: int) -> ImportItem:  # noqa: ARG002 - as _message

@@ -224,7 +224,8 @@ class _Backfill:
         self, view: LedgerView, ids: Sequence[str], new_names: _NewNames, *, rules_only: bool
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
-        readings = [analyse(one.content, one.title, types=self.types) for one in memories]
+        texts = view.normal_texts(self.space, [one.id for one in memories])
+        readings = [analyse(texts[one.id], one.title, types=self.types) for one in memories]
         words = known_words(self.session, view, self.space, readings)
         gates, names = self.settings.entities, list[list[Mention]]()
         for reading, hits in zip(readings, words.hits, strict=True):

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
+from vestig.language.text_forms import one_line
 from vestig.recall.reason import contribution
 from vestig.times import age_words, to_us
 
@@ -84,9 +85,18 @@ def _first_line(result: RecallResult) -> str | None:
     return f"confidence {_rounded_down(confidence)}"
 
 
-def _escaped(content: str) -> str:
-    """A content line that is exactly `---` would end the block."""
-    return "\n".join("\\---" if line == "---" else line for line in content.split("\n"))
+def _lines(content: str) -> str:
+    """A text as lines: the further ones indented, so that no stored line stands at the margin,
+    where it could pass for a header; a first one that is exactly `---` would end the block.
+
+    Example:
+        >>> print(_lines("---\\nif so:\\n  stop"))
+        \\---
+          if so:
+            stop
+    """
+    first, *further = content.splitlines() or [""]
+    return "\n  ".join(["\\---" if first == "---" else first, *further])
 
 
 def _header(hit: RecallHit, style: Style) -> str:
@@ -107,7 +117,7 @@ def _reason(hit: RecallHit) -> list[str]:
 
 def _text(hit: RecallHit, style: Style) -> str:
     lines = [_header(hit, style), *(_reason(hit) if style.explained else [])]
-    return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
+    return "\n".join([*lines, f"Content: {_lines(hit.content)}"])
 
 
 def _number(value: float | None) -> str:
@@ -190,22 +200,18 @@ def _explain(hit: RecallHit, style: Style) -> str:
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")
-    return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
+    return "\n".join([*lines, f"Content: {_lines(hit.content)}"])
 
 
 def _compact(hit: RecallHit, style: Style) -> str:
     age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
-    return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_escaped(hit.content)}"
+    return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_lines(hit.content)}"
 
 
 def _list(hit: RecallHit, style: Style) -> str:
-    content = hit.content
-    snippet = content if len(content) <= _LIST_CHARS else content[:_LIST_CHARS] + "..."
-    return (
-        f"ID: {hit.id}\nScore: {hit.score:.4f}\n"
-        f"Created: {_time(hit.memory.t_created, style)}\nContent: {snippet}"
-    )
+    created, line = _time(hit.memory.t_created, style), one_line(hit.content, _LIST_CHARS)
+    return f"ID: {hit.id}\nScore: {hit.score:.4f}\nCreated: {created}\nContent: {line}"
 
 
 # format → (block of one hit, what stands between blocks)

@@ -65,8 +65,9 @@ class QuestionWords:
         unknown = [id for id in eligible if id not in self._ids]
         for start in range(0, len(unknown), _PAGE):
             ids = [id_text("mem", id) for id in unknown[start : start + _PAGE]]
+            texts = view.normal_texts(namespace, ids)
             for memory in view.memories(namespace, ids):
-                self._add(id_bytes(memory.id), memory.content, memory.author)
+                self._add(id_bytes(memory.id), texts[memory.id], memory.author)
         wanted = dict.fromkeys(terms(query))
         found = {term: self._postings[term] for term in wanted if term in self._postings}
         # copies: what the core reads must not grow meanwhile

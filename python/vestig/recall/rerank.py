@@ -12,7 +12,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView, ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
 from vestig.rerankers.checked import scores_within
-from vestig.session.embedding import embedded_text
+from vestig.session.embedding import embedded_texts
 from vestig.session.metrics import error_type
 from vestig.session.session import Session
 from vestig.types import Degradation
@@ -108,9 +108,7 @@ def score_pool(
         )
     if unknown:
         memories = view.memories(namespace, unknown)
-        raise TextsToScoreError(
-            [memory.id for memory in memories], [embedded_text(memory) for memory in memories]
-        )
+        raise TextsToScoreError([one.id for one in memories], embedded_texts(view, memories))
     return [(id_bytes(id), known.scores[id]) for id in ids]
 
 

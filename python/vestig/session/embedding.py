@@ -11,7 +11,7 @@ from vestig.config import Settings
 from vestig.config.signals import ORIGINS, TOKEN_TERMS
 from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
-from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
+from vestig.ports import EmbeddingIdentity, LedgerView, Pieces, gives_tokens
 from vestig.session.session import Session
 from vestig.store.ledger.same_model import same_model
 from vestig.types import Memory
@@ -20,7 +20,7 @@ __all__ = [
     "PROBES",
     "check_identity",
     "embed_memories",
-    "embedded_text",
+    "embedded_texts",
     "probed_identity",
     "query_vectors",
     "remember_identity",
@@ -47,9 +47,12 @@ def with_author(text: str, author: str | None) -> str:
     return text if author is None else f"{author}: {text}"
 
 
-def embedded_text(memory: Memory) -> str:
-    """The text of a stored memory as it is embedded."""
-    return with_author(memory.content, memory.author)
+def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
+    """The texts of stored memories of one namespace as they are embedded."""
+    if not memories:
+        return []
+    normal = view.normal_texts(memories[0].namespace, [memory.id for memory in memories])
+    return [with_author(normal[memory.id], memory.author) for memory in memories]
 
 
 def wants_tokens(settings: Settings, origin: str) -> bool:

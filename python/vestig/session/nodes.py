@@ -9,6 +9,7 @@ import msgspec
 
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, is_full_id
+from vestig.language.text_forms import one_line
 from vestig.ports import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
@@ -95,12 +96,6 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     return one
 
 
-def _first_line(text: str, length: int) -> str:
-    """The first `length` characters on one line, `...` only if cut."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[:length] + "..."
-
-
 def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int) -> dict[str, str]:
     """id → what an end of these edges is called: a memory by its first words, an entity by type
     and name, a source by what it was; anything else by its id."""
@@ -109,12 +104,12 @@ def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int)
     named = {id: id for id in ids}
     memories = [id for id in ids if id.startswith("mem_")]
     for memory in view.memories(namespace, memories) if memories else ():
-        named[memory.id] = _first_line(memory.content, length)
+        named[memory.id] = one_line(memory.content, length)
     entities = [id for id in ids if id.startswith("ent_")]
     for one in view.entities(namespace, entities) if entities else ():
-        named[one.id] = _first_line(f"{one.entity_type}:{one.canonical_name}", length)
+        named[one.id] = one_line(f"{one.entity_type}:{one.canonical_name}", length)
     for made in {e.to_id for e in found if e.edge_type is EdgeType.PRODUCED}:
         for source in view.sources(namespace, made):
             parts = (source.source_type, source.path, source.agent, source.session_id)
-            named[source.id] = _first_line(" · ".join(part for part in parts if part), length)
+            named[source.id] = one_line(" · ".join(part for part in parts if part), length)
     return named

@@ -168,7 +168,7 @@ def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[s
 def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
     by_text: dict[str, list[str]] = {}
     for memory in group:
-        by_text.setdefault(" ".join(memory.content.split()), []).append(memory.id)
+        by_text.setdefault(memory.content_hash, []).append(memory.id)
     return {
         frozenset((first, second))
         for ids in by_text.values()

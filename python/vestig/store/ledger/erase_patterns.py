@@ -121,9 +121,8 @@ def _patterns(
             digest = row[INDEX[table]["sha256"]]
             yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
         elif table == "events":
-            variant = from_json(row[INDEX[table]["payload"]]).get("variant")
-            if isinstance(variant, str):
-                yield from _text_patterns(variant)
+            for text in _texts_of(from_json(row[INDEX[table]["payload"]])):
+                yield from _text_patterns(text)
         elif table == "edges":
             evidence = row[INDEX[table]["evidence"]]
             if evidence is not None:
@@ -138,6 +137,13 @@ def _patterns(
             yield from _vector_patterns(row[INDEX[table]["embedding"]])
     for raw in new_vectors:
         yield from _vector_patterns(raw)
+
+
+def _texts_of(payload: dict[str, Any]) -> Iterator[str]:
+    """Texts of a memory in an event: a variant, and the layouts before and after an update."""
+    layouts = [payload.get(side) for side in ("old", "new")]
+    texts = [one.get("content") for one in layouts if isinstance(one, dict)]
+    yield from (text for text in (payload.get("variant"), *texts) if isinstance(text, str))
 
 
 def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import UNSET
 
 from vestig.filters import FIELDS
+from vestig.language.text_forms import one_line
 from vestig.surfaces.cli.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
@@ -86,17 +87,6 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
     found = list(rows)
     width = max((len(name) for name, _ in found), default=0)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in found)
-
-
-def snippet(content: str, length: int) -> str:
-    """The first `length` characters on one line, `...` only if cut.
-
-    Example:
-        >>> snippet("one line", 8), snippet("one\\nline more", 8)
-        ('one line', 'one line...')
-    """
-    line = " ".join(content.split())
-    return line if len(line) <= length else line[:length] + "..."
 
 
 def outcome(value: CommitOutcome, args: Args) -> str:
@@ -194,7 +184,7 @@ def _mention(entity: LinkedEntity) -> str:
 
 
 def _related(memory: LinkedMemory) -> str:
-    return f"{memory.id} ({memory.weight:.4f}) {snippet(memory.content, _LINKED_CHARS)}"
+    return f"{memory.id} ({memory.weight:.4f}) {one_line(memory.content, _LINKED_CHARS)}"
 
 
 def _event(event: Event) -> str:
@@ -218,7 +208,7 @@ def page(value: MemoryPage, args: Args) -> str:
             _time(memory.t_created),
             source,
             memory.status.word,
-            snippet(memory.content, length),
+            one_line(memory.content, length),
         )
         lines.append(" | ".join(cells))
     return "\n".join(lines)

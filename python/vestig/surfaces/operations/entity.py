@@ -71,7 +71,7 @@ def _line(entity: Entity, mentions: int) -> str:
 
 
 def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
-    from vestig.surfaces.cli.render import snippet
+    from vestig.language.text_forms import one_line
     from vestig.times import to_plain
 
     plain = to_plain(detail)
@@ -87,7 +87,7 @@ def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
         lines += [
             "",
             *(
-                f"{one.id} | {snippet(one.content, _SNIPPET_CHARS)}"
+                f"{one.id} | {one_line(one.content, _SNIPPET_CHARS)}"
                 for one in detail.memories or ()
             ),
         ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
+from vestig.language.text_forms import one_line
 from vestig.parameters import SEARCH as ROWS
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.operations.memory_parameters import filter_arguments
@@ -29,8 +30,7 @@ def _label(hit: SearchHit) -> str:
     node = hit.node
     if isinstance(node, Entity):
         return f"{node.entity_type}:{node.canonical_name}"
-    line = " ".join(node.content.split())
-    return line if len(line) <= _LABEL_CHARS else line[:_LABEL_CHARS] + "..."
+    return one_line(node.content, _LABEL_CHARS)
 
 
 def _line(hit: SearchHit) -> str:

@@ -1,0 +1,204 @@
+"""What was committed comes back byte for byte; only its normal form decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.types import CommitOutcomeKind as Kind
+
+CODE = "def add(a, b):\n    if a:\n\treturn a + b\n\n    return b"
+TABLE = "| valve | open |\n|-------|------|\n| north |  yes |\n| south |   no |"
+TODO = "- paint the fence\n  - buy  paint\n  - borrow a brush\n- call Ada"
+POEM = "The fog comes\n\n      on little cat feet.\u2028It sits\vlooking"
+CRLF = "first line of the note\r\nsecond line\r\n\r\nlast"
+DECOMPOSED = "the cafe\u0301 in A\u030alesund opens late"
+TEXTS = {
+    "code": CODE, "table": TABLE, "list": TODO, "poem": POEM, "crlf": CRLF, "nfd": DECOMPOSED,
+}  # fmt: skip
+
+
+def rows_of(store: vestig.Vestig) -> int:
+    """How many texts are stored in another form than the normal one."""
+    with store._session.ledger.read() as view:
+        ((count,),) = view.connection.execute("SELECT COUNT(*) FROM original_texts").fetchall()
+    return int(count)
+
+
+def committed(store: vestig.Vestig, text: str, **fields: Any) -> str:
+    outcome = store.commit(text, **fields)
+    assert outcome.outcome is Kind.INSERTED_NEW, outcome
+    assert outcome.memory_id is not None
+    return outcome.memory_id
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_text_comes_back_byte_for_byte(opener: Opener, tmp_path: Path, text: str) -> None:
+    store = opener()
+    id = committed(store, f"\n \t{text}  \r\n")
+    plain = committed(store, "a text of one plain line")
+    assert rows_of(store) == 1
+
+    def read(store: vestig.Vestig) -> None:
+        assert store.show(id).memory.content == text
+        assert {m.id: m.content for m in store.list()}[id] == text
+        hits = {hit.id: hit for hit in store.recall(text, limit=5)}
+        assert hits[id].content == text
+        assert hits[id].memory.to_dict()["content"] == text
+        assert store.show(plain).memory.content == "a text of one plain line"
+        assert [f for f in store.admin.doctor().findings if f.level == "damage"] == []
+
+    read(store)
+    store.admin.rebuild()
+    read(store)
+    store.admin.backup(tmp_path / "copy")
+    store.close()
+    read(opener())
+    read(opener(tmp_path / "copy"))
+
+
+def test_the_hash_is_that_of_the_normal_form(opener: Opener) -> None:
+    one, two = opener("one"), opener("two")
+    given = one.commit(CODE)
+    line = two.commit("def add(a, b): if a: return a + b return b")
+    assert given.content_hash == line.content_hash
+    with one._session.ledger.read() as view:
+        normal = view.normal_texts("default", [str(given.memory_id)])
+    assert normal == {given.memory_id: "def add(a, b): if a: return a + b return b"}
+    assert (rows_of(one), rows_of(two)) == (1, 0)
+
+
+def test_another_layout_is_the_same_text(opener: Opener) -> None:
+    store = opener()
+    id = committed(store, TABLE)
+    for again in (" ".join(TABLE.split()), TABLE.replace("\n", "\r\n")):
+        outcome = store.commit(again)
+        assert (outcome.outcome, outcome.memory_id) == (Kind.EXACT_DUPE, id)
+        assert any("other white space" in warning for warning in outcome.warnings)
+        assert store.events(id)[-1].payload["variant"] == again
+    same = store.commit(f"  {TABLE}\n")
+    assert same.outcome is Kind.EXACT_DUPE
+    assert same.warnings == ()
+    assert "variant" not in store.events(id)[-1].payload
+    assert store.show(id).memory.content == TABLE
+    assert store.show(id).memory.version == 1
+
+
+def test_another_layout_inside_of_one_batch(opener: Opener) -> None:
+    store = opener()
+    first, second = store.commit_many([TABLE, " ".join(TABLE.split())])
+    assert isinstance(first, vestig.CommitOutcome)
+    assert isinstance(second, vestig.CommitOutcome)
+    assert second.outcome is Kind.EXACT_DUPE
+    assert second.memory_id == first.memory_id
+    assert len(second.warnings) == 1
+    assert store.show(str(first.memory_id)).memory.content == TABLE
+
+
+def test_a_near_duplicate_keeps_its_variant_as_it_was_given(opener: Opener) -> None:
+    store = opener()
+    id = committed(store, "Note that the north valve is open")
+    outcome = store.commit("the north valve\n   is open.", on_near_dup="reinforce")
+    if outcome.outcome is Kind.NEAR_DUPE:
+        assert store.events(id)[-1].payload["variant"] == "the north valve\n   is open."
+    else:
+        assert store.show(str(outcome.memory_id)).memory.content == "the north valve\n   is open."
+
+
+def test_another_layout_by_update_changes_it_in_place(opener: Opener) -> None:
+    store = opener()
+    id = committed(store, TODO, tags=["home"])
+    before = store.show(id).memory
+    other = TODO.replace("\n", "\n\n")
+    with store._session.ledger.read() as view:
+        vector = view.vectors("default", [id])
+    result = store.update(id, content=other, tags=["house"])
+    assert (result.memory_id, result.changed, result.version) == (id, True, 2)
+    assert result.fields == ("content", "metadata")
+    assert result.outcome is None
+    after = store.show(id).memory
+    assert (after.content, after.content_hash) == (other, before.content_hash)
+    assert after.tags == ("house",)
+    event = store.events(id)[-1]
+    assert event.event_type == "UPDATE"
+    assert event.payload["old"]["content"] == TODO
+    assert event.payload["new"]["content"] == other
+    with store._session.ledger.read() as view:
+        assert view.vectors("default", [id]) == vector, "no new vector"
+    line = store.update(id, content=" ".join(TODO.split()))
+    assert (line.memory_id, line.version, rows_of(store)) == (id, 3, 0)
+    assert store.update(id, content=" ".join(TODO.split())).changed is False
+    assert store.update(id, content=TODO).version == 4
+    assert store.show(id).memory.content == TODO
+    assert store.recall("paint the fence")[0].content == TODO
+    assert [f for f in store.admin.doctor().findings if f.level == "damage"] == []
+    new = store.update(id, content=TODO + "\n- call Grace")
+    assert new.memory_id != id
+    assert store.show(new.memory_id).memory.content == TODO + "\n- call Grace"
+
+
+def test_too_much_white_space_is_refused(opener: Opener) -> None:
+    store = opener()
+    words = ["word"] * 800
+    fits, more = "\n".join(words), (" " * 20).join(words)
+    reason = f"Content too long: {len(more)} chars with white space (maximum: 16000)"
+    assert store.commit(more).hygiene_reasons == (reason,)
+    id = committed(store, fits)
+    with pytest.raises(vestig.HygieneError, match="with white space"):
+        store.update(id, content=more)
+    assert store.show(id).memory.content == fits
+
+
+def test_control_characters_are_refused(opener: Opener) -> None:
+    store = opener()
+    outcome = store.commit("a colour \x1b[31m in a terminal")
+    assert outcome.hygiene_reasons == ("Content contains the control character U+001B",)
+    assert store.count() == 0
+    id = committed(store, "tabs\tand\nlines\rand\fpages\vstay")
+    assert store.show(id).memory.content == "tabs\tand\nlines\rand\fpages\vstay"
+
+
+def test_no_form_of_a_forgotten_text_is_left(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    id = committed(store, TABLE)
+    store.commit(TABLE.replace("\n", "\n\n\n"))
+    store.update(id, content=TABLE.replace(" | ", "\t|\t"))
+    report = store.forget([id])
+    assert report.residues == 0
+    assert report.rows_removed["original_texts"] == 1
+    store.close()
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            raw = path.read_bytes()
+            for word in (b"-------|------", b"north\t|\t yes", b"|\\n\\n\\n|--"):
+                assert word not in raw, path
+
+
+def test_white_space_that_is_not_collapsed_is_the_normal_form(opener: Opener) -> None:
+    store = opener(config={"hygiene": {"normalize_whitespace": False}})
+    id = committed(store, CODE)
+    assert store.show(id).memory.content == CODE
+    assert rows_of(store) == 0
+    other = store.commit(CODE.replace("\t", " "))
+    assert other.outcome is not Kind.EXACT_DUPE
+
+
+def test_a_transcript_keeps_its_lines_and_loses_control_characters(
+    opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    file = tmp_path / "chat.jsonl"
+    turns = [CODE, "\x1b[1mbold\x1b[0m\nand plain", "ok"]
+    lines = [json.dumps({"speaker": "Ada", "text": text, "turn": n, "session": "s"})
+             for n, text in enumerate(turns)]  # fmt: skip
+    file.write_text("\n".join(lines), "utf-8")
+    report = store.import_(file)
+    assert report.imported == 3
+    assert "2 control characters were left out" in report.warnings
+    texts = {m.sequence: m.content for m in store.list()}
+    assert texts == {0: CODE, 1: "[1mbold[0m\nand plain", 2: "ok"}
