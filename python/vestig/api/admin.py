@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from vestig.api.argument_faults import names_faults_of_methods
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Admin"]
 
 
+@names_faults_of_methods
 class Admin:
     """Upkeep and checks of one open store, as `store.admin`."""
 

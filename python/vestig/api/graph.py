@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vestig.api.argument_faults import names_faults_of_methods
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Graph"]
 
 
+@names_faults_of_methods
 class Graph:
     """Entities and edges of one open store, as `store.graph`."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from vestig.api.admin import Admin
+from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.graph import Graph
 from vestig.arguments import choice_of_names, provenance_fields
 from vestig.errors import ValidationError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Vestig", "open_store"]
 
 
+@names_faults
 def open_store(
     path: str | os.PathLike[str] | None = None,
     *,
@@ -101,6 +103,7 @@ def open_store(
     return Vestig(open_session(path, request))
 
 
+@names_faults_of_methods
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`.
 
