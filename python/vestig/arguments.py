@@ -24,6 +24,7 @@ __all__ = [
     "count_argument",
     "flag",
     "flag_argument",
+    "function_argument",
     "label",
     "listed",
     "memory_ids",
@@ -282,6 +283,20 @@ def flag_argument(field: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ValidationError(field, value, "true or false")
     return value
+
+
+def function_argument(field: str, value: object) -> None:
+    """Refuses what cannot be called, before any work is done.
+
+    Example:
+        >>> function_argument("progress", None)
+        >>> function_argument("progress", 5)
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ValidationError: progress: expected a function, got 'int'
+    """
+    if value is not None and not callable(value):
+        raise ValidationError(field, type(value).__name__, "a function")
 
 
 def text_argument(field: str, value: object) -> str:

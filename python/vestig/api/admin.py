@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
+from vestig.arguments import function_argument
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
@@ -86,6 +87,7 @@ class Admin:
                 counts.
             progress: Called with what is done and how much there is, or None.
         """
+        function_argument("progress", progress)
         from vestig.admin import upkeep
 
         made = upkeep.rebuild(

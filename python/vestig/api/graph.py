@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
+from vestig.arguments import function_argument
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
 
@@ -177,6 +178,7 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
             progress: Called with what is done and how much there is, or None.
         """
+        function_argument("progress", progress)
         from vestig.graph import backfill
 
         return backfill.backfill(
@@ -214,6 +216,7 @@ class Graph:
             ...     store.graph.entities().total
             0
         """
+        function_argument("progress", progress)
         from vestig.graph import backfill
 
         return backfill.backfill(
@@ -357,6 +360,7 @@ class Graph:
             progress: Called with what is done and how much there is, or None.
             namespace: The namespace to act in instead of the store's own.
         """
+        function_argument("progress", progress)
         from vestig.graph import related
 
         counts = related.rebuild_edges(

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.graph import Graph
-from vestig.arguments import choice_of_names, provenance_fields
+from vestig.arguments import choice_of_names, function_argument, provenance_fields
 from vestig.errors import ValidationError
 from vestig.filters import Filter, FilterFields, Time, Words, checked_filter, moments
 from vestig.parameters import UPDATE
@@ -972,6 +972,7 @@ class Vestig:
             ValidationError: a wrong argument or line; names the line.
             ConflictError: an export whose records differ from those that are here.
         """
+        function_argument("progress", progress)
         from vestig.exchange import importer
 
         return importer.import_file(

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from vestig.arguments import LIST_ITEMS_MAX, check_unicode, listed
+from vestig.arguments import LIST_ITEMS_MAX, listed, text_argument
 from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
 from vestig.language.answered_questions import sentences
@@ -101,10 +101,10 @@ def is_allowed(trigger: str | None, chosen: QuestionSettings) -> bool:
 
 
 def given_questions(value: object) -> tuple[object, ...]:
-    """The argument `hypothetical_queries`: a list; what cannot be used in it is left out later.
+    """The argument `hypothetical_queries`: a list of texts; too long ones are left out later.
 
     Raises:
-        ValidationError: no list, or a text that is no Unicode.
+        ValidationError: no list, or an item that is no text, blank or no Unicode.
     """
     value = listed(value)
     if not isinstance(value, (list, tuple)):
@@ -114,8 +114,9 @@ def given_questions(value: object) -> tuple[object, ...]:
             "hypothetical_queries", f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items"
         )
     for at, item in enumerate(value):
-        if isinstance(item, str):
-            check_unicode(f"hypothetical_queries[{at}]", item)
+        field = f"hypothetical_queries[{at}]"
+        if not text_argument(field, item).strip():
+            raise ValidationError(field, item, "a question that is not blank")
     return tuple(value)
 
 

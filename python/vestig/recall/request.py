@@ -140,7 +140,7 @@ def vector_argument(field: str, value: object, dimensions: int) -> bytes:
     """float32 bytes of a caller's vector: finite and of the store's length."""
     if isinstance(value, (str, Mapping)):
         raise ValidationError(field, type(value).__name__, f"{dimensions} numbers")
-    if isinstance(value, bytes):
+    if isinstance(value, (bytes, bytearray)):
         numbers = array.array("f")
         if len(value) % 4:
             raise ValidationError(field, f"{len(value)} bytes", f"{dimensions} float32 values")
@@ -148,7 +148,7 @@ def vector_argument(field: str, value: object, dimensions: int) -> bytes:
     else:
         try:
             numbers = array.array("f", cast("Iterable[float]", value))
-        except (TypeError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             raise ValidationError(field, type(value).__name__, f"{dimensions} numbers") from None
     if len(numbers) != dimensions:
         raise ValidationError(field, f"{len(numbers)} values", f"{dimensions} values")
