@@ -169,7 +169,6 @@ _SOMEWHERE: Final[dict[str, Any]] = {
     "quote": "'",
     "SQL": "'; DROP TABLE memories; --",
     "path upwards": "../../../etc/passwd",
-    "device": "/dev/null",
     "URL": "http://127.0.0.1:9/x",
     "template": "${HOME}",
     "format": "{0.__class__}",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -329,3 +331,14 @@ def test_progress_and_blank_lines(store: SqliteLedger) -> None:
     )
     assert seen[-1] == (report.lines, report.lines)
     assert report.lines == len(raw)
+
+
+def test_an_export_never_takes_the_place_of_a_pipe(store: SqliteLedger, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        counts = export(store, pipe, namespace=None)
+        lines = read.result(30).splitlines()
+    assert len(lines) == counts.lines
+    assert pipe.is_fifo()

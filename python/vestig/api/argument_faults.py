@@ -81,7 +81,10 @@ def _owner(frame: FrameType) -> object | None:
     code = frame.f_code
     if code.co_flags & inspect.CO_GENERATOR:
         return frame
-    return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    functions = (vars(kind).get(code.co_name) for kind in type(owner).__mro__)
+    own = any(getattr(function, "__code__", None) is code for function in functions)
+    return owner if own else None
 
 
 def _argument(owner: object, frame: FrameType, bound: inspect.BoundArguments) -> str | None:

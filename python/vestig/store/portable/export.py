@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import io
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -100,6 +101,8 @@ def export(
     path = Path(target)
     if path.is_dir():
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
+    if path.exists() and not path.is_file():
+        return _write_into(ledger, path, chosen)
     fresh = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
         files.make_private(fresh)
@@ -118,6 +121,15 @@ def export(
             " left there"
         ) from error
     return counts
+
+
+def _write_into(ledger: SqliteLedger, path: Path, chosen: _Selection) -> ExportCounts:
+    """Writes to a pipe or a device, which no file may take the place of."""
+    mode = path.stat().st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+        raise ValidationError("target", str(path), "the path of a file, a pipe or a terminal")
+    with path.open("wb") as out:
+        return _write_lines(ledger, out.write, chosen)
 
 
 def _writer_of(stream: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
