@@ -471,6 +471,24 @@ def test_every_changed_record_of_an_older_format_is_refused_or_restored_whole(ve
                     assert "damage" not in {f.level for f in store.admin.doctor().findings}
 
 
+def test_a_memory_of_an_older_format_without_its_vector_gets_one_later() -> None:
+    older = [line for line in lines() if line["record"] not in ("clock_epoch", "job")]
+    for line in older:
+        if line["record"] == "memory":
+            line["content"] = line.pop("normal", line["content"])
+    lost = of(older, "vector")
+    older.remove(lost)
+    with opened() as store:
+        report = take(store, as_version(older, 4))
+        assert (
+            "1 memories came without a vector; `vestig housekeeping enrich`" in report.warnings[1]
+        )
+        assert store.show(lost["memory"]).memory.embedding_model is None
+        assert store.admin.enrich().done == 1
+        assert store.show(lost["memory"]).memory.embedding_model == IDENTITY.model
+        assert take(store, as_version(older, 4), merge=True).imported == 0
+
+
 def test_vectors_of_zeros_and_of_any_length_that_the_store_held_come_back() -> None:
     """A provider may give them; the trailer says how many there are."""
     texts = ("a text of nothing", "a text of much", "a text of something")

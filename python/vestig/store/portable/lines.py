@@ -7,6 +7,7 @@ import sys
 from array import array
 from collections.abc import Callable
 from enum import Enum
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
@@ -98,6 +99,7 @@ _RAW: Final[dict[str, Callable[[bytes], object]]] = {
 }
 
 
+@cache
 def field_name(column: str) -> str:
     """Name of a column in an export: times lose their unit, since they are written as text.
 
@@ -141,7 +143,7 @@ def columns_of(record: Record, columns: tuple[str, ...]) -> list[Any]:
         if value is None:
             values.append(None)
         elif column.endswith("_us"):
-            values.append(parse_time(value, name))
+            values.append(_moment(value, name))
         elif column in _RAW:
             values.append(_raw_text(name, value))
         elif column in _FLAGS:
@@ -151,6 +153,12 @@ def columns_of(record: Record, columns: tuple[str, ...]) -> list[Any]:
         else:
             values.append(value.value if isinstance(value, Enum) else value)
     return values
+
+
+# Records of one transaction have one time.
+@lru_cache(256)
+def _moment(text: str, name: str) -> int:
+    return parse_time(text, name)
 
 
 def _raw_text(name: str, raw: msgspec.Raw) -> str:
@@ -333,34 +341,29 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
 
 
 _EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
-_REFERENCES: Final = (
-    "salt", "row", "id", "memory", "entity", "from_row", "edge_type", "to_row", "superseding",
-    "superseded", "superseded_by", "revives", "merged_into",
-)  # fmt: skip
-_JOB_COLUMNS: Final = (
-    "kind", "state", "attempts", "next_attempt_us", "last_error", "created_us", "updated_us",
-)  # fmt: skip
 
 
-def _plain_columns(table: str, *more: str) -> tuple[str, ...]:
-    """Columns of a table that a line carries as values, and more that it carries beside them."""
-    return (*(name for name in COLUMNS[table] if name not in _REFERENCES), *more)
+def _read_columns(*columns: str) -> tuple[str, ...]:
+    """Those of these columns whose values a line carries as text that must be read: times, and
+    JSON of a shape of its own."""
+    return tuple(name for name in columns if name.endswith("_us") or name in _RAW)
 
 
+# The columns of a record that its shape alone does not check.
 _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
-    SourceRecord: _plain_columns("sources"),
-    MemoryRecord: _plain_columns("memories", "last_accessed_us"),
-    VectorRecord: _plain_columns("vectors"),
-    EventRecord: _plain_columns("events"),
-    EdgeRecord: _plain_columns("edges"),
-    EntityRecord: _plain_columns("entities", "last_accessed_us"),
-    EntityVectorRecord: _plain_columns("entity_vectors"),
-    QuestionRecord: _plain_columns("questions"),
-    TokenVectorsRecord: _plain_columns("token_vectors"),
-    SupersessionRecord: _plain_columns("supersessions"),
-    JobRecord: _JOB_COLUMNS,
-    TombstoneRecord: _plain_columns("tombstones"),
-    ClockEpochRecord: _plain_columns("clock_epochs"),
+    SourceRecord: _read_columns(*COLUMNS["sources"]),
+    MemoryRecord: _read_columns(*COLUMNS["memories"], "last_accessed_us"),
+    VectorRecord: (),
+    EventRecord: _read_columns(*COLUMNS["events"]),
+    EdgeRecord: _read_columns(*COLUMNS["edges"]),
+    EntityRecord: _read_columns(*COLUMNS["entities"], "last_accessed_us"),
+    EntityVectorRecord: (),
+    QuestionRecord: (),
+    TokenVectorsRecord: (),
+    SupersessionRecord: _read_columns(*COLUMNS["supersessions"]),
+    JobRecord: _read_columns("next_attempt_us", "created_us", "updated_us"),
+    TombstoneRecord: _read_columns(*COLUMNS["tombstones"]),
+    ClockEpochRecord: _read_columns(*COLUMNS["clock_epochs"]),
 }
 
 

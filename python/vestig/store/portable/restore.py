@@ -17,7 +17,7 @@ import apsw
 import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
-from vestig.ids import id_bytes
+from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.ledger import memory_versions
 from vestig.store.ledger.graph_writes import touched_node
@@ -40,7 +40,7 @@ from vestig.store.portable.file_check import (
     kind_of,
 )
 from vestig.store.portable.forgotten_records import ForgottenRecords, owners_of
-from vestig.store.portable.lines import columns_of, read_line
+from vestig.store.portable.lines import TRAILER_SINCE, columns_of, read_line
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
     ClockEpochRecord,
@@ -66,7 +66,7 @@ from vestig.store.portable.stored_nodes import (
     stored_source,
     stored_text,
 )
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.lookups import fetch, next_row
 from vestig.types import Status
 
 __all__ = ["RestoreReport", "restore"]
@@ -224,6 +224,7 @@ class _Restoration:
         self._present = self._different = self._duplicates = 0
         self._left_lines = self._frame_lines = self._skipped_epochs = 0
         self._left_out = dict(check.left_out)
+        self._first_row = next_row(self._conn, "memories")
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -600,6 +601,7 @@ class _Restoration:
             ValidationError: a record that refers to none.
         """
         self._insert_deferred()
+        unembedded = self._queue_embedding()
         last = self._txn.seq
         if self._counts:
             header, lines = self._check.header, self._check.lines
@@ -618,10 +620,36 @@ class _Restoration:
             left_lines=self._left_lines,
             left_out=tuple(sorted(self._left_out.items())),
             frame_lines=self._frame_lines,
-            warnings=(*self._check.warnings, *self._epoch_warnings()),
+            warnings=(*self._check.warnings, *self._epoch_warnings(), *unembedded),
             records=dict(self._counts),
             seq=last,
         )
+
+    def _queue_embedding(self) -> tuple[str, ...]:
+        """Jobs for memories that came without a vector from a file that cannot say whether they
+        had one; a warning if there are such."""
+        header = self._check.header
+        if header.format_version >= TRAILER_SINCE or header.embedding is None:
+            return ()
+        found = fetch(
+            self._conn,
+            'SELECT "row", t_created_us FROM memories m WHERE "row" >= ? AND t_expired_us IS NULL'
+            ' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m."row")'
+            " AND NOT EXISTS (SELECT 1 FROM jobs j"
+            " WHERE j.memory = m.\"row\" AND j.kind = 'embed')",
+            (self._first_row,),
+        )
+        for row, created_us in found:
+            self._conn.execute(
+                "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+                " VALUES (?, ?, 'embed', 'pending', 0, ?, ?)",
+                (id_bytes(new_id("job")), row, created_us, created_us),
+            )
+            memory_versions.write_processing(self._conn, row, "pending")
+        if not found:
+            return ()
+        made = "`vestig housekeeping enrich` makes them"
+        return (f"{len(found)} memories came without a vector; {made}",)
 
     def _epoch_warnings(self) -> tuple[str, ...]:
         if not self._skipped_epochs:
