@@ -113,7 +113,7 @@ COMMIT: Final = by_name(
         name="sequence",
         kind="integer",
         flag="--sequence",
-        help="Its position in that conversation, from 0.",
+        help="Its position in that conversation, from 0; only there is its text a duplicate.",
     ),
     Parameter(
         name="source",

@@ -179,7 +179,7 @@ class Vestig:
             author: Who said or wrote it.
             role: Part in a dialogue.
             session_id: The conversation it belongs to.
-            sequence: Its position in that conversation, from 0.
+            sequence: Its position in that conversation, from 0; only there is its text a duplicate.
             source: A word for where it comes from.
             actor: Who stores it; kept in the event.
             scope: A label inside the namespace, by which reads select.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from vestig.memories.equal_texts import distinct, text_keys
@@ -10,6 +12,9 @@ from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
 
 __all__ = ["scan_distinct"]
+
+# The next scan asks for so many times the rows.
+_GROWTH: Final = 4
 
 
 def scan_distinct(
@@ -34,7 +39,7 @@ def scan_distinct(
         room = request.limit - len(places)
         if room <= found.below_min_score or seen < asked.limit or asked.limit >= found.eligible:
             break
-        asked = msgspec.structs.replace(asked, limit=min(2 * asked.limit, found.eligible))
+        asked = msgspec.structs.replace(asked, limit=min(_GROWTH * asked.limit, found.eligible))
     rows = [found.rows[place] for place in places[: request.limit]]
     shown = {row.id for row in rows}
     watched = {request.watch[at : at + 16] for at in range(0, len(request.watch), 16)}
