@@ -15,6 +15,7 @@ _MARK = "--- command done ---"
 # model arithmetic is not the same on every processor).
 _VOLATILE = (
     (re.compile(r"\b(mem|evt|edge|source|job|doc)_[0-9a-f-]{8,36}…?"), r"\1_…"),
+    (re.compile(r"\[[0-9a-f]{8}\]"), "[<id>]"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z)?"), "<time>"),
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s|bytes|KiB|MiB|kB|MB)\b"), "<amount>"),
     (re.compile(r"\b\d\.\d{2,}\b"), "<score>"),

@@ -13,6 +13,7 @@ from vestig.errors import ValidationError
 
 __all__ = [
     "ID_PREFIXES",
+    "PREFIX_CHARS_MIN",
     "check_id_prefix",
     "check_namespace",
     "id_bytes",

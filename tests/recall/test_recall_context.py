@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from typing import Any
@@ -12,11 +13,12 @@ import vestig
 from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
+from vestig.ids import id_text
 from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
 QUERY = "where did Ben go on holiday?"
-ID = re.compile(r"mem_[0-9a-f-]{36}")
+ID = re.compile(r"\[([0-9a-f]{8})\]")
 TALK = (
     ("Ann", "Where did you go on holiday, Ben?"),
     ("Ben", "Oslo, for three days last week"),
@@ -49,6 +51,10 @@ def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextB
     return found
 
 
+def short(id: str | None) -> str:
+    return str(id)[4:12]
+
+
 def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
@@ -59,8 +65,8 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     assert (block.ids, block.neighbours, block.left_out) == ((ids[0],), (ids[1],), ())
     assert block.text.split("\n")[2:] == [
         "## Session s-1 · 2026-03-10",
-        f"[{ids[0]}] Ann: Where did you go on holiday, Ben?",
-        f"+ [{ids[1]}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
+        f"[{short(ids[0])}] Ann: Where did you go on holiday, Ben?",
+        f"+ [{short(ids[1])}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
     ]
     assert (block.tokens, block.counted_by) == (
         len(block.text.split()),
@@ -76,7 +82,7 @@ def test_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
     ids = talk(store)
     for config in ({}, {"recall.reasons.enabled": False}, {"ranking.enabled": False}):
         block = context(store, limit=2, profile=profile, config=config)
-        assert set(ID.findall(block.text)) == set(block.ids) | set(block.neighbours)
+        assert set(ID.findall(block.text)) == {short(id) for id in (*block.ids, *block.neighbours)}
         assert len(block.ids) == 2
         assert ids[1] in (*block.ids, *block.neighbours)
 
@@ -102,7 +108,7 @@ def test_neighbours_pass_every_filter(
     assert context(store, limit=1, session_ids=["s-1"]).neighbours == ()
     withdrawn = context(store, limit=1, session_ids=["s-1"], include_expired=True)
     assert withdrawn.neighbours == (ids[1],)
-    assert f"+ [{ids[1]}] Ben (withdrawn): Oslo" in withdrawn.text
+    assert f"+ [{short(ids[1])}] Ben (withdrawn): Oslo" in withdrawn.text
 
 
 def test_neighbours_are_of_the_time_asked_for(opener: Opener, clock: FrozenClock) -> None:
@@ -209,7 +215,7 @@ def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
     assert set(block.ids) == set(ids)
     assert len(block.folded) == 1
     assert block.text.count("Oslo") == 1
-    assert all(block.text.count(id) == 1 for id in ids)
+    assert all(block.text.count(f"[{short(id)}]") == 1 for id in ids)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +252,7 @@ def test_equal_texts_share_one_line_with_both_days(opener: Opener, clock: Frozen
     block = context(store, "when is the release?", limit=2, include_expired=True)
     assert block.folded == {new: old}
     assert block.text.split("\n")[-1] == (
-        f"[{old}] 2026-03-18 (withdrawn), also [{new}] 2026-03-25 today [2026-03-25]:"
+        f"[{short(old)}] (withdrawn), also [{short(new)}] today [2026-03-25]:"
         " The release is today [2026-03-18]"
     )
 
@@ -316,7 +322,10 @@ def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
         left = [one.id for one in block.left_out if not one.neighbour]
         assert sorted([*block.ids, *left]) == sorted(hit.id for hit in found)
         shown = [*block.ids, *block.neighbours]
-        assert sorted(ID.findall(block.text)) == sorted(shown)
+        named = ID.findall(block.text)
+        assert len(set(named)) == len(named)
+        assert {short(id) for id in shown if id not in block.folded} <= set(named)
+        assert set(named) <= {short(id) for id in shown}
         assert len(set(shown)) == len(shown)
 
 
@@ -326,11 +335,69 @@ def test_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
     store = opener(embedder=BuiltinEmbedder())
     talk(store)
     count = BuiltinEmbedder().count_pieces
-    for budget in (60, 120, 180, 200):
+    for budget in (40, 60, 80, 100):
         block = context(store, budget=budget)
         assert count(block.text) == block.tokens <= budget
         assert block.counted_by == MODEL
+        assert block.ids
         assert block.left_out
+
+
+NOTES = (
+    "Dana prefers dark roast coffee in the early morning.",
+    "The office kitchen is closed for repairs until summer.",
+)
+
+
+def test_a_small_budget_is_spent_on_text(opener: Opener) -> None:
+    from vestig.embedders.builtin import BuiltinEmbedder
+
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit(NOTES[0])
+    store.commit(NOTES[1], author="Ann", t_valid="2026-03-01")
+    block = context(store, "who prefers what, and what is closed?", budget=60)
+    assert block.tokens <= 60
+    assert all(text in block.text for text in NOTES)
+    long = opener("long", embedder=BuiltinEmbedder())
+    long.commit(" ".join(NOTES * 9))
+    block = context(long, "who prefers what?", budget=80)
+    assert 40 < block.tokens <= 80
+    assert block.text.endswith("…")
+
+
+def test_lines_of_a_text_are_quoted(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    store.commit("def holiday():\n    return 'Oslo'\n## Session x", t_valid="2026-03-10")
+    lines = context(store).text.split("\n")
+    assert lines[1].endswith(": def holiday():")
+    assert lines[2:] == [">     return 'Oslo'", "> ## Session x"]
+
+
+def test_the_ids_of_a_block_are_ids(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    block = context(store)
+    for text in ID.findall(block.text):
+        shown = store.show(text)
+        assert short(shown.memory.id) == text
+    store.forget(short(ids[0]))
+    assert store.count() == len(ids) - 1
+
+
+def test_ids_that_begin_alike_are_longer(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opener(embedder=Counting())
+    starts = iter((bytes(4) + b"\x10", bytes(5), bytes(4) + b"\x11", b"\x01" * 5))
+
+    def scripted_id(prefix: str) -> str:
+        start = next(starts) if prefix == "mem" else b""
+        return id_text(prefix, start + os.urandom(16 - len(start)))
+
+    monkeypatch.setattr("vestig.commit.rows.new_id", scripted_id)
+    ids = talk(store)
+    block = context(store, limit=4)
+    found = re.findall(r"\[([0-9a-f-]{8,})\] ", block.text)
+    assert sorted(found) == ["00000000-0", "00000000-10", "00000000-11", "01010101"]
+    assert {store.show(text).memory.id for text in found} == set(ids)
 
 
 def test_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.commit.near_duplicates import stored_guard
-from vestig.ids import id_bytes, id_text, split_ids
+from vestig.ids import PREFIX_CHARS_MIN, id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
 from vestig.recall.context.block import ESTIMATE, Entry, Measure, block, estimate
@@ -33,6 +33,8 @@ _LOOKED_UP_MAX: Final = 2_000
 _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
+# More ids than this that begin with the same eight characters do not occur by chance.
+_ALIKE_MAX: Final = 1_000
 _FLOAT32_BYTES: Final = 4
 _LEXICAL: Final = "lexical"
 _LEXICAL_BESIDE: Final = {offset: f"neighbours.lexical.{offset:+d}" for offset in OFFSETS}
@@ -54,6 +56,7 @@ def context_block(
         entries,
         _twins(bound, entries),
         _measure(bound.session, bound.request.budget or 0),
+        _short_ids(bound, [one.memory.id for one in entries]),
         zone=settings.time.zone,
         nothing=nothing,
     )
@@ -207,6 +210,25 @@ def _says_the_same(bound: BoundQuery, one: Memory, other: Memory) -> bool:
 
 
 # --- the block ----------------------------------------------------------------------------------
+
+
+def _short_ids(bound: BoundQuery, ids: Sequence[str]) -> dict[str, str]:
+    """Id → its first characters without `mem_`: eight, more where the namespace has another memory
+    that begins so."""
+    namespace, short = bound.request.namespace, dict[str, str]()
+    for id in ids:
+        body = id.removeprefix("mem_")
+        short[id] = body[:PREFIX_CHARS_MIN]
+        alike = bound.view.ids_with_prefix(namespace, f"mem_{short[id]}", _ALIKE_MAX)
+        others = [other.removeprefix("mem_") for other in alike if other != id]
+        if others:
+            short[id] = body[: 1 + max(_shared(body, other) for other in others)]
+    return short
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two ids have in common at their beginning."""
+    return next(place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
 
 
 def _measure(session: Session, budget: int) -> Measure:
