@@ -156,9 +156,16 @@ _EVERYWHERE = re.compile(r"^ +--(store|config|namespace|profile P|json|help)\b.*
 
 
 def help_pages() -> str:
-    """Headings and help texts of all commands; options that all share are shown once."""
+    """Headings and help texts of all commands; options that all share are shown once, and a short
+    form names the command whose text is its own."""
+    from vestig.surfaces.table import operations
+
+    long_forms = {f"vestig {op.short}": op.name for op in operations() if op.short}
     pages = []
     for path, text in help_texts():
+        if path in long_forms:
+            pages.append(f"## `{path}`\n\nThe same command as `vestig {long_forms[path]}`.")
+            continue
         own = text if path == "vestig" else _EVERYWHERE.sub("", text)
         own = own.removesuffix("Options:\n").replace("Options:\n\n", "").rstrip()
         pages.append(f"## `{path}`\n\n```text\n{own}\n```")

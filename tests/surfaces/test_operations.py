@@ -14,11 +14,14 @@ from vestig.arguments import Provenance
 from vestig.filters import FIELDS
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operation import Operation
-from vestig.surfaces.table import GROUPS, operations
+from vestig.surfaces.table import GROUPS, operation, operations
 
 VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")
+SHORT = {"add", "recall", "list", "show", "forget"}
 COMMANDS = {
+    "count",
+    "stats",
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
     "replay-receipt",
@@ -86,7 +89,7 @@ METHODS = {
     "import": "import_",
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
-FILTERED = ("recall", "search", "list", "forget", "export")
+FILTERED = ("recall", "search", "list", "count", "forget", "export")
 RENAMED = {"file": {"export": "target", "import_": "source", "replay_receipt": "receipt"}}
 
 
@@ -112,7 +115,8 @@ def test_every_command_of_the_cli_comes_from_the_table() -> None:
             found |= {f"{name} {child}" for child in command.commands}
         else:
             found.add(name)
-    assert found == COMMANDS
+    assert found == COMMANDS | SHORT
+    assert {op.short for op in operations() if op.short} == SHORT
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
@@ -156,3 +160,24 @@ def test_flags_are_unique_and_choices_are_words(operation: Operation) -> None:
     assert len(names) == len(set(names))
     for param in operation.params:
         assert (param.kind == "choice") <= bool(param.choices)
+
+
+def test_every_argument_of_commit_that_can_be_typed_has_a_flag() -> None:
+    add = {param.name: param for param in operation("memory add").params}
+    arguments = set(inspect.signature(Vestig.commit).parameters) | set(Provenance.__annotations__)
+    # an object of a program, what `provenance` holds, and an option of every command
+    arguments -= {"self", "on_commit", "provenance", "namespace"}
+    assert set(add) == arguments
+    flags = {param.flag for param in add.values()} - {""}
+    assert len(flags) == len(arguments) - 1, "only the text itself stands without a flag"
+    assert {
+        "--t-invalid",
+        "--retention-until",
+        "--metadata",
+        "--entity",
+        "--keyword",
+        "--question",
+        "--on-near-dup",
+        "--strict",
+        "--supersedes",
+    } <= flags

@@ -41,10 +41,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `exit_code` is that of a result: an error has its own. `open_options` makes options of
     `vestig.open` from the arguments. `without_store`: on a path without a store the operation
     answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
-    opening the store; None: it has to be opened.
+    opening the store; None: it has to be opened. `short` is another name of a command of a group,
+    outside of it; `frequent` says that help names it first.
     """
 
     name: str
+    short: str = ""
+    frequent: bool = False
     help: str
     params: tuple[Parameter, ...] = ()
     run: Callable[[Call], Any]

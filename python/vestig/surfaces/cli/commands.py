@@ -63,8 +63,38 @@ def _global_options() -> list[click.Parameter]:
     return options
 
 
+_HELP: Final = "Durable long-term memory for AI agents."
+_EPILOG: Final = """The store is the folder that --store or VESTIG_STORE names, or store.path of a
+configuration file; by default it is vestig in your own data folder (on Linux
+~/.local/share/vestig/vestig).
+
+Completion of commands and options:
+  bash  eval "$(_VESTIG_COMPLETE=bash_source vestig)"   in ~/.bashrc
+  zsh   eval "$(_VESTIG_COMPLETE=zsh_source vestig)"    in ~/.zshrc
+  fish  _VESTIG_COMPLETE=fish_source vestig | source    in config.fish
+
+Examples:
+  vestig add "Deploys run on Fridays at noon." --author Omar --tags infra
+  vestig recall "when do deploys run?"
+  vestig list --authors omar --json
+"""
+
+
 class _Group(click.Group):
-    """A group that names the nearest command when one is unknown."""
+    """A group that names the nearest command when one is unknown, and lists those most used
+    first."""
+
+    first: tuple[str, ...] = ()
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        others = (name for name in super().list_commands(ctx) if name not in self.first)
+        return [*self.first, *others]
+
+    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """Paragraphs at the margin, as the text above the options."""
+        for paragraph in (self.epilog or "").split("\n\n"):
+            formatter.write_paragraph()
+            formatter.write(paragraph.rstrip("\n") + "\n")
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -252,13 +282,15 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
         shown["format"] = config.settings.recall.format
 
 
-def _command(operation: Operation) -> click.Command:
+def _command(operation: Operation, name: str) -> click.Command:
     own = {param.flag for param in operation.params}
     shared = (option for option in _global_options() if own.isdisjoint(option.opts))
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
     notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
+    if operation.short:
+        notes.append(f"`{_NAME} {operation.short}` and `{_NAME} {operation.name}` are one command.")
     return click.Command(
-        operation.name.rpartition(" ")[2],
+        name,
         help="\n\n".join([operation.help, *notes]),
         params=[*(_argument(param) for param in operation.params), *shared],
         callback=_callback(operation),
@@ -274,7 +306,8 @@ def _build() -> _Group:
 
     root = _Group(
         _NAME,
-        help="Durable long-term memory for AI agents.",
+        help=_HELP,
+        epilog=_EPILOG,
         params=_global_options(),
         callback=bare,
         invoke_without_command=True,
@@ -295,8 +328,11 @@ def _build() -> _Group:
         groups[name] = _Group(name, help=text, params=_global_options())
         root.add_command(groups[name])
     for operation in operations():
-        group, _, _ = operation.name.rpartition(" ")
-        (groups[group] if group else root).add_command(_command(operation))
+        group, _, name = operation.name.rpartition(" ")
+        (groups[group] if group else root).add_command(_command(operation, name))
+        if operation.short:
+            root.add_command(_command(operation, operation.short))
+    root.first = tuple(op.short or op.name for op in operations() if op.frequent)
     return root
 
 

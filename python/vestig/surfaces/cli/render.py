@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
         RebuildReport,
+        StoreStats,
     )
     from vestig.store.upkeep.destroy import StoreFiles
     from vestig.types import CommitOutcome, Event, SupersessionRecord, _Value
@@ -63,6 +64,7 @@ __all__ = [
     "recall",
     "search",
     "state",
+    "stats",
     "supersession",
     "trusted_files",
     "updated",
@@ -324,6 +326,21 @@ def rebuilt(value: RebuildReport, _: Args) -> str:
 def compacted(value: CompactReport, _: Args) -> str:
     """What was merged."""
     return _mapping(value)
+
+
+def stats(value: StoreStats, _: Args) -> str:
+    """What the store holds, one count a line; those of a kind on one line."""
+    plain = value.to_dict()
+    rows = ((name.replace("_", " "), _counts(item)) for name, item in plain.items())
+    return _table((name, text) for name, text in rows if text)
+
+
+def _counts(item: Any) -> str:
+    """`MEMORY 3, SUMMARY 1`; of a mapping within a mapping the sum."""
+    if not isinstance(item, dict):
+        return _plain(item)
+    flat = {name: sum(n.values()) if isinstance(n, dict) else n for name, n in item.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in flat.items())
 
 
 def _mapping(value: _Value) -> str:

@@ -37,6 +37,8 @@ def _forget(call: Call) -> Any:
 
 FORGET: Final = Operation(
     name="memory forget",
+    short="forget",
+    frequent=True,
     help="Delete memories for good: no byte of them stays in any file of the store. Prints what"
     " would be deleted and asks first. Memories are named by id or selected by filters. Backups and"
     " exports are other files and stay.",

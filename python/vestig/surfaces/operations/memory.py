@@ -54,6 +54,10 @@ def _list(call: Call) -> Any:
     return call.store.list(**given)
 
 
+def _count(call: Call) -> Any:
+    return call.store.count(**filter_arguments(call.args))
+
+
 def _update(call: Call) -> Any:
     from vestig.errors import ValidationError
 
@@ -88,6 +92,8 @@ def _state(action: str) -> Operation:
 
 _ADD: Final = Operation(
     name="memory add",
+    short="add",
+    frequent=True,
     help="Store one self-contained fact.",
     params=COMMIT_PARAMETERS,
     run=_add,
@@ -109,6 +115,8 @@ _SEARCH: Final = Operation(
 
 _RECALL: Final = Operation(
     name="memory recall",
+    short="recall",
+    frequent=True,
     help="Memories that answer a question, as blocks for a prompt.",
     params=RECALL_PARAMETERS,
     run=_recall,
@@ -119,6 +127,8 @@ _RECALL: Final = Operation(
 
 _SHOW: Final = Operation(
     name="memory show",
+    short="show",
+    frequent=True,
     help="One memory with its sources, events and replacements.",
     params=(
         ID,
@@ -139,6 +149,8 @@ _SHOW: Final = Operation(
 
 _LIST: Final = Operation(
     name="memory list",
+    short="list",
+    frequent=True,
     help="Memories page by page.",
     params=(
         LIST["limit"],
@@ -158,6 +170,17 @@ _LIST: Final = Operation(
     run=_list,
     document="memories",
     text=render.page,
+    without_store="empty",
+)
+
+_COUNT: Final = Operation(
+    name="count",
+    frequent=True,
+    help="How many memories a listing with the same filter has.",
+    params=(*TIME_PARAMETERS, *FILTER_PARAMETERS),
+    run=_count,
+    document="count",
+    text=lambda number, _: str(number),
     without_store="empty",
 )
 
@@ -214,6 +237,7 @@ MEMORY_OPERATIONS: Final = (
     _RECALL,
     _SHOW,
     _LIST,
+    _COUNT,
     _EVENTS,
     _DEPRECATE,
     _SUPERSEDE,

@@ -266,6 +266,15 @@ STORE_OPERATIONS: Final = (
         open_options=_rebuild_options,
     ),
     Operation(
+        name="stats",
+        frequent=True,
+        help="What the store holds: memories by kind and status, entities, edges, events, jobs, and"
+        " its size.",
+        run=lambda call: call.store.admin.stats(),
+        document="stats",
+        text=render.stats,
+    ),
+    Operation(
         name="doctor",
         help="Check the store; changes nothing without --forget-lost. Exit 0 clean, 1 findings,"
         " 3 damage.",
