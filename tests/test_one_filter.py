@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import vestig
 from scripted import Opener
-from vestig.filters import FIELDS, Filter
+from vestig.filters import FIELDS, KEYWORDS, Filter
+from vestig.surfaces.cli import run
 from vestig.testing import FrozenClock
 
 QUERY = "the pump of the harbour"
@@ -100,6 +104,13 @@ CASES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+def resolved(filled: dict[str, Any], value: Any) -> Any:
+    """A value of a case with the ids of this store."""
+    if isinstance(value, list):
+        return [resolved(filled, item) for item in value]
+    return filled.get(value, value) if isinstance(value, str) else value
+
+
 def test_every_field_has_a_case() -> None:
     assert {name for where, _ in CASES for name in where} | {"min_similarity"} == set(FIELDS)
 
@@ -111,12 +122,7 @@ def test_every_operation_lets_the_same_through(
 ) -> None:
     store: vestig.Vestig = filled["store"]
 
-    def resolved(value: Any) -> Any:
-        if isinstance(value, list):
-            return [resolved(item) for item in value]
-        return filled.get(value, value) if isinstance(value, str) else value
-
-    plain: Any = {name: resolved(value) for name, value in fields.items()}
+    plain: Any = {name: resolved(filled, value) for name, value in fields.items()}
     where = Filter(**plain) if as_object else plain
     wanted = {filled[name] for name in names.split()}
     assert {hit.id for hit in store.recall(QUERY, where=where, limit=20)} == wanted
@@ -183,3 +189,110 @@ def test_what_is_no_filter_is_refused_everywhere(
         with pytest.raises(vestig.ValidationError, match=named):
             call()
     assert store.admin.stats() == before
+
+
+# Cases whose fields hold each for itself, so that of several all must hold.
+ALONE = [
+    (fields, set(names.split()))
+    for fields, names in CASES
+    if not fields.keys() & {"statuses", "include_expired", "include_archived", "unscoped"}
+]
+CURRENT = {"a", "b", "c", "new"}
+
+
+def combined(filled: dict[str, Any], random: Random) -> tuple[dict[str, Any], set[str]]:
+    """Up to four cases with different fields as one filter, and whom it lets through."""
+    fields: dict[str, Any] = {}
+    names = set(CURRENT)
+    for one, wanted in random.sample(ALONE, random.randint(1, 4)):
+        takes_tags = one.keys() & {"tags", "tags_mode"} and fields.keys() & {"tags", "tags_mode"}
+        if len(fields) < 5 and not one.keys() & fields.keys() and not takes_tags:
+            fields |= one
+            names &= wanted
+    return {name: resolved(filled, value) for name, value in fields.items()}, names
+
+
+def test_random_filters_let_the_same_through_everywhere(filled: dict[str, Any]) -> None:
+    store: vestig.Vestig = filled["store"]
+    random = Random(13)
+    sizes = set()
+    for _ in range(200):
+        fields, names = combined(filled, random)
+        where: Any = fields
+        wanted = {filled[name] for name in names}
+        sizes.add(len(wanted))
+        assert {hit.id for hit in store.recall(QUERY, where=where, limit=20)} == wanted, fields
+        memories: Any = {"kinds": "MEMORY"} | fields
+        found = store.search(QUERY, "vector", where=memories, limit=20)
+        assert {hit.node_id for hit in found} == wanted, fields
+        assert {memory.id for memory in store.list(Filter(**where), limit=100)} == wanted, fields
+        beside = {name: value for name, value in fields.items() if name in KEYWORDS}
+        rest: Any = {name: value for name, value in fields.items() if name not in KEYWORDS}
+        assert store.count(rest, **beside) == len(wanted), fields
+        statuses: Any = {"statuses": "ACTIVE"} | fields
+        planned = store.forget(where=statuses, all=True, force=True, dry_run=True)
+        assert set(planned.memory_ids) == wanted, fields
+        assert store.export(io.StringIO(), where=where).records.get("memory", 0) == len(wanted)
+    assert sizes >= {0, 1, 2}
+
+
+FLAGS: list[tuple[list[str], str]] = [
+    (["--scope", "lab", "--unscoped"], "a b c new"),
+    (["--tags", "PLANT,oil", "--tags-mode", "all"], "a"),
+    (["--authors", "ada", "--authors", "nobody"], "a"),
+    (["--exclude-authors", "Ada", "--tags", "plant"], "b"),
+    (["--exclude-session-ids", "s1", "--exclude-tags", "oil"], "b c new"),
+    (["--exclude-sources", "hook", "--pinned"], "b"),
+    (["--metadata", "level=1", "--roles", "USER"], "a"),
+    (["--since", "2026-01-01", "--until", "2026-03-01"], "a b"),
+    (["--statuses", "superseded,archived"], "old hidden"),
+    (["--entities", "ada lovelace", "--message-ids", "msg-1"], "a"),
+]
+
+
+@pytest.mark.parametrize(("flags", "names"), FLAGS, ids=lambda value: str(value)[:60])
+def test_the_flags_of_a_command_say_the_same(
+    filled: dict[str, Any],
+    flags: list[str],
+    names: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    store: vestig.Vestig = filled["store"]
+    store.admin.backup(tmp_path / "copy")
+    config = tmp_path / "vestig.yaml"
+    config.write_text("embedding: {provider: hashing, dimension: 64}\n", encoding="utf-8")
+    place = ["--store", str(tmp_path / "copy"), "--config", str(config), "--json"]
+
+    def answer(*words: str) -> dict[str, Any]:
+        capfd.readouterr()
+        assert run([*words, *flags, *place]) == 0
+        found: dict[str, Any] = json.loads(capfd.readouterr().out)
+        return found
+
+    wanted = {filled[name] for name in names.split()}
+    assert {one["id"] for one in answer("list")["memories"]} == wanted
+    assert answer("count")["count"] == len(wanted)
+    assert {one["id"] for one in answer("recall", QUERY, "--limit", "20")["results"]} == wanted
+
+
+def test_a_field_without_a_value_is_absent_everywhere(filled: dict[str, Any]) -> None:
+    store: vestig.Vestig = filled["store"]
+    for name in FIELDS:
+        for nothing in (None, "", [], {}, ()):
+            where: Any = {name: nothing}
+            assert store.count(where) == len(CURRENT), where
+            assert len(store.list(where)) == len(CURRENT)
+            assert len(store.recall(QUERY, where=where, limit=20)) == len(CURRENT)
+            assert store.search(QUERY, where=where).results
+            with pytest.raises(vestig.ValidationError, match=f"{name} without a value"):
+                store.forget(where=where, all=True)
+    for name in KEYWORDS:
+        given: dict[str, Any] = {name: None}
+        other: Any = {name: "2026-01-01"}
+        assert store.count(other, **given) == store.count({**other})
+        assert store.count({name: None}, **other) == store.count({**other})
+    with pytest.raises(TypeError):
+        store.forget(tags="plant")  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        store.export(io.StringIO(), scope="lab")  # type: ignore[call-arg]
