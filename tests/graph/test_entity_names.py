@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+import ledger_rows as made
 import vestig
+from graph_rows import write
 from scripted import Opener
 from vestig.errors import NotFoundError, ValidationError
+from vestig.ids import new_id
 
 
 @pytest.fixture
@@ -126,6 +129,15 @@ def test_an_ambiguous_name_lists_its_candidates(store: vestig.Vestig) -> None:
     assert store.graph.entity(entities[1].id[:14]).id == entities[1].id
 
 
+def test_a_name_without_a_type_is_that_of_the_only_typed_entity(store: vestig.Vestig) -> None:
+    first = told(store, "we saw Orion on the deck yesterday")
+    second = told(store, "it sleeps at noon every day", {"name": "Orion", "type": "PERSON"})
+    listed = [one.entity for one in store.graph.entities(limit=10)]
+    assert {one.entity_type for one in listed} == {"UNTYPED", "PERSON"}
+    assert store.graph.entity("orion").entity.entity_type == "PERSON"
+    assert {memory.id for memory in store.list({"entities": "Orion"})} == {first, second}
+
+
 @pytest.mark.parametrize("given", ["", "  ", 5, None, "mem_00000000"])
 def test_what_is_neither_id_nor_name_is_refused(store: vestig.Vestig, given: Any) -> None:
     with pytest.raises(ValidationError, match="the name of an entity"):
@@ -189,3 +201,21 @@ def test_one_text_stands_for_a_list_of_one(store: vestig.Vestig) -> None:
     assert store.graph.expand_via_entities(new.memory_id) == []
     store.graph.expire_entity("Zebra Crossing")
     assert len(store.graph.purge_entities("zebra crossing", dry_run=True).entity_ids) == 1
+
+
+def test_a_beginning_that_fits_several_ids_lists_them(store: vestig.Vestig) -> None:
+    first = new_id("ent")
+    alike = first[:13] + new_id("ent")[13:]
+    parts: Any = {"model": "", "embedding": None}
+    rows = [made.entity(name, id=id, **parts) for id, name in ((first, "Ravi"), (alike, "Atlas"))]
+    write(store, entities=tuple(rows))
+    calls = (
+        lambda: store.graph.entity(first[:12]),
+        lambda: store.graph.entity(first[:12], include_expired=True),
+        lambda: store.search(None, "graph", seed_nodes=first[:12]),
+    )
+    for call in calls:
+        with pytest.raises(ValidationError, match="it fits") as caught:
+            call()
+        assert f"{first} PERSON Ravi" in str(caught.value)
+        assert f"{alike} PERSON Atlas" in str(caught.value)

@@ -153,3 +153,52 @@ def test_completion_is_switched_on_by_what_help_says(
         with pytest.raises(SystemExit):
             run([])
         assert "_VESTIG_COMPLETE" in capfd.readouterr().out
+
+
+def test_what_commit_takes_can_be_typed(vestig: Vestig, ids: list[str]) -> None:
+    """Every flag of `add` reaches the memory."""
+    words = (
+        *("--author", "Omar", "--role", "user", "--session-id", "standup", "--sequence", "3"),
+        *("--source", "notes", "--actor", "bot", "--scope", "lab", "--agent", "ci"),
+        *("--artifact-ref", "msg-9", "--origin-type", "note", "--tags", "infra,harbour"),
+        *("--metadata", "level=3", "--metadata", "place=quay", "--title", "Harbour"),
+        *("--t-valid", "2026-01-05", "--t-invalid", "2026-09-01", "--t-ref", "2026-01-06"),
+        *("--stability", "static", "--retention", "decision", "--retention-until", "2027-01-01"),
+        *("--entity", "PERSON:Ada", "--entity", "Grace Hopper", "--keyword", "crane", "--pin"),
+        *(
+            "--trigger",
+            "learning-success",
+            "--question",
+            "who oils it?",
+            "--supersedes",
+            ids[0][4:12],
+        ),
+        *("--on-near-dup", "insert", "--strict", "--no-enrich"),
+    )
+    added = vestig("add", "The crane of the harbour is oiled by hand", *words, "--json")
+    assert added.code == 0, added.err
+    assert added.document["superseded"] == [ids[0]]
+    shown = vestig("show", added.document["memory_id"], "--expand", "1", "--json").document
+    wanted = {
+        "author": "Omar",
+        "role": "user",
+        "session_id": "standup",
+        "sequence": 3,
+        "scope": "lab",
+        "title": "Harbour",
+        "t_valid": "2026-01-05T00:00:00.000000Z",
+        "t_invalid": "2026-09-01T00:00:00.000000Z",
+        "retention_policy": "decision",
+        "retention_until": "2027-01-01T00:00:00.000000Z",
+        "temporal_stability": "static",
+        "trigger": "learning-success",
+        "pinned": True,
+    }
+    assert {name: shown[name] for name in wanted} == wanted
+    metadata = {name: shown["metadata"][name] for name in ("tags", "level", "place")}
+    assert metadata == {"tags": ["infra", "harbour"], "level": 3, "place": "quay"}
+    assert "crane" in shown["keywords"]
+    assert shown["events"][0]["actor"] == "bot"
+    assert shown["events"][0]["source"] == "notes"
+    assert {"Ada", "Grace Hopper"} <= {one["name"] for one in shown["mentions"]}
+    assert vestig("add", "ok", "--strict").code == 1

@@ -178,7 +178,7 @@ def _detail(
 
 def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     """The entity itself, even when it is expired or merged."""
-    full = nodes.unambiguous_id(view.entity_ids_with_prefix(space, text), "id", text)
+    full = nodes.entity_with_prefix(view, space, text, "id")
     if full is None:
         raise NotFoundError("Entity", text)
     return view.entities(space, [full])[0]

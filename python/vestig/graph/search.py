@@ -114,8 +114,7 @@ class _Search:
         if memory is not None and (found := self.view.ids_with_prefix(space, memory)):
             return nodes.unambiguous_id(found, "seed_nodes", text)
         if is_entity_id(text):
-            ids = self.view.entity_ids_with_prefix(space, text)
-            full = nodes.unambiguous_id(ids, "seed_nodes", text)
+            full = nodes.entity_with_prefix(self.view, space, text, "seed_nodes")
             one = None if full is None else nodes.following_merges(self.view, space, [full])[full]
         else:
             ids = ids_with_name(self.view, self.core, space, text, self.plan.moments.known_at_us)

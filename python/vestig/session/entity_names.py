@@ -10,6 +10,7 @@ from vestig.arguments import check_unicode
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import ID_PREFIXES, id_text, split_ids
 from vestig.language.names.forms import norm_name
+from vestig.language.names.ontology import UNTYPED
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.types import Entity
@@ -22,7 +23,6 @@ __all__ = ["entity_id", "id_of_entity", "ids_with_name", "is_entity_id", "only_e
 _ID: Final = re.compile(r"ent_[0-9a-f-]{8,36}")
 # The id of something else.
 _OTHER_ID: Final = re.compile(rf"(?:{'|'.join(ID_PREFIXES)})_[0-9a-f-]{{8,36}}")
-_CANDIDATES_MAX: Final = 5
 # Later than every transaction.
 _LATEST_US: Final = 2**62
 
@@ -90,20 +90,18 @@ def only_entity(
     view: LedgerView, space: str, ids: Sequence[str], field: str, name: str
 ) -> Entity | None:
     """The only entity that these ids stand for, merged ones for what they were merged into; None
-    when there is none.
+    when there is none. A name of unknown type may be that of the only typed one beside it.
 
     Raises:
         ValidationError: there are several: names up to five by id, type and name.
     """
     meant = nodes.following_merges(view, space, ids).values()
     found = list({one.id: one for one in meant if one is not None}.values())
+    typed = [one for one in found if one.entity_type != UNTYPED]
+    if len(typed) == 1:
+        return typed[0]
     if len(found) > 1:
-        shown = ", ".join(
-            f"{one.id} {one.entity_type} {one.canonical_name}" for one in found[:_CANDIDATES_MAX]
-        )
-        more = len(found) - _CANDIDATES_MAX
-        rest = f" and {more} more" if more > 0 else ""
         raise ValidationError(
-            field, name, "an id, for several entities have this name", f"{shown}{rest}"
+            field, name, "an id, for several entities have this name", nodes.candidates(found)
         )
     return found[0] if found else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,7 +13,18 @@ from vestig.language.text_forms import one_line
 from vestig.ports import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
-__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "unambiguous_id"]
+__all__ = [
+    "Described",
+    "candidates",
+    "entity",
+    "entity_with_prefix",
+    "following_merges",
+    "full_edge_id",
+    "labels",
+    "unambiguous_id",
+]
+
+_CANDIDATES_MAX: Final = 5
 
 
 class Described(_Value, frozen=True, kw_only=True):
@@ -42,6 +53,28 @@ def unambiguous_id(found: Sequence[str], field: str, text: str) -> str | None:
     if len(found) > 1:
         shown = ", ".join(found[:5])
         raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
+    return found[0] if found else None
+
+
+def candidates(entities: Sequence[Entity]) -> str:
+    """Up to five entities by id, type and name, for a message."""
+    shown = ", ".join(
+        f"{one.id} {one.entity_type} {one.canonical_name}" for one in entities[:_CANDIDATES_MAX]
+    )
+    more = len(entities) - _CANDIDATES_MAX
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def entity_with_prefix(view: LedgerView, namespace: str, prefix: str, field: str) -> str | None:
+    """The id of the only entity whose id begins so; None when there is none.
+
+    Raises:
+        ValidationError: there are several (names up to five).
+    """
+    found = view.entity_ids_with_prefix(namespace, prefix)
+    if len(found) > 1:
+        fits = candidates(view.entities(namespace, found))
+        raise ValidationError(field, prefix, "an unambiguous id", f"it fits {fits}")
     return found[0] if found else None
 
 
@@ -84,7 +117,7 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     """
     text = check_id_prefix(field, id, "ent")
     if not is_full_id(text, "ent"):
-        found = unambiguous_id(view.entity_ids_with_prefix(namespace, text), field, text)
+        found = entity_with_prefix(view, namespace, text, field)
         if found is None:
             raise NotFoundError("Entity", text)
         text = found
