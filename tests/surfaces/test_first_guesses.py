@@ -202,3 +202,13 @@ def test_what_commit_takes_can_be_typed(vestig: Vestig, ids: list[str]) -> None:
     assert shown["events"][0]["source"] == "notes"
     assert {"Ada", "Grace Hopper"} <= {one["name"] for one in shown["mentions"]}
     assert vestig("add", "ok", "--strict").code == 1
+
+
+def test_without_a_store_there_is_nothing_to_count(vestig: Vestig, tmp_path: Path) -> None:
+    place = ("--store", str(tmp_path / "nowhere"))
+    for words, out in ((("count",), "0\n"), (("list",), "No memories found.\n")):
+        answer = vestig(*words, *place)
+        assert (answer.code, answer.out) == (0, out)
+        assert 'yet: vestig add "…" makes it' in answer.err
+    assert vestig("stats", *place).code == 1
+    assert not (tmp_path / "nowhere").exists()

@@ -96,7 +96,7 @@ def test_reading_where_no_store_is_finds_nothing_and_makes_nothing(
     before = tree(nowhere.parent.parent)
     answer = vestig(*command, "--store", str(nowhere))
     assert answer.code == 0
-    assert answer.err == f'no store at {nowhere} yet: vestig memory add "…" makes it\n'
+    assert answer.err == f'no store at {nowhere} yet: vestig add "…" makes it\n'
     assert vestig(*command, "--store", str(nowhere), "--json").document
     assert tree(nowhere.parent.parent) == before
 
@@ -108,7 +108,7 @@ def test_commands_that_need_a_store_say_that_there_is_none(
     before = tree(nowhere.parent.parent)
     answer = vestig(*command, "--store", str(nowhere))
     assert (answer.code, answer.out) == (1, "")
-    assert f'no store at {nowhere} yet: vestig memory add "…" makes it' in answer.err
+    assert f'no store at {nowhere} yet: vestig add "…" makes it' in answer.err
     problem = vestig(*command, "--store", str(nowhere), "--json").problem
     assert problem["type"] == "urn:vestig:problem:not-found"
     assert tree(nowhere.parent.parent) == before

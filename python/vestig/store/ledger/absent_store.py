@@ -39,7 +39,7 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def notice(self) -> str:
         """One line for whoever read an empty store there."""
-        return f'no store at {self.ledger.parent} yet: vestig memory add "…" makes it'
+        return f'no store at {self.ledger.parent} yet: vestig add "…" makes it'
 
     def is_over(self) -> bool:
         """Whether a ledger has come meanwhile."""
