@@ -33,13 +33,15 @@ __all__ = [
 ]
 
 
-class StoredWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """A temporal window as stored; None = open on that side."""
+class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A temporal window as stored; None = open on that side, `either`: one of two that an
+    expression may mean."""
 
     text: str
     start_us: int | None
     end_us: int | None
     grain: str
+    either: bool = False
 
 
 class NewMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -213,12 +213,14 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TemporalWindow(_Value, frozen=True, kw_only=True):
-    """A half-open window [start, end) found in a text; None = open on that side."""
+    """A half-open window [start, end) found in a text; None = open on that side. `either`: the
+    expression may mean this window or another one, which stands beside it."""
 
     text: str
     start: datetime | None
     end: datetime | None
     grain: str
+    either: bool = False
 
 
 class Degradation(_Value, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def test_the_origin_follows_from_role_author_and_session(
 
 
 def stability(text: str, given: Stability | None = None) -> str:
-    windows = find_windows(text, NOW, is_memory=True)
+    windows = find_windows(text, NOW)
     return derive_stability(text, windows, NOW, given=given).value
 
 
@@ -48,6 +48,7 @@ def stability(text: str, given: Stability | None = None) -> str:
         "I will call her on Friday",
         "Right now it rains this morning",
         "going to sleep in 3 hours",
+        "The report is due tomorrow",
     ],
 )
 def test_a_text_about_these_days_is_ephemeral(text: str) -> None:
@@ -66,6 +67,7 @@ def test_a_text_about_these_days_is_ephemeral(text: str) -> None:
         "He is away since yesterday",
         "the office opens at 9 am and is big",
         "Dana moved 2 days ago",
+        "The call is on Thursday",
     ],
 )
 def test_other_texts_are_of_unknown_stability(text: str) -> None:

@@ -43,7 +43,7 @@ def test_answer_types_of_questions(question: str, expected: int) -> None:
         ("what happened on 3 May 2024?", [False]),
         ("what happened on 2024-05-03?", [False]),
         ("what happened last week or yesterday?", [False, False]),
-        ("between 3 May and 9 May", [True]),
+        ("between 3 May and 9 May", [True, True]),
         ("in 2024", [False]),
     ],
 )

@@ -251,7 +251,7 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
     lower = lowered(text)
     claims = _Claims(len(text))
 
-    expressions = find_expressions(text, t_ref_us, zone=zone, is_memory=True)
+    expressions = find_expressions(text, t_ref_us, zone=zone)
     times = _times(lower, expressions, claims)
     dates = [found for found in expressions if not _is_time(found)]
     for found in dates:

@@ -114,15 +114,14 @@ def extract(item: Item, settings: Settings) -> None:
         return
     item.extracted = True
     given = item.request
-    found = expressions.find_windows(
-        item.text, item.reference_us, zone=settings.time.zone, is_memory=True
-    )
+    found = expressions.find_windows(item.text, item.reference_us, zone=settings.time.zone)
     item.windows = tuple(
         StoredWindow(
             text=one.text,
             start_us=one.window_start_us,
             end_us=one.window_end_us,
             grain=one.grain,
+            either=one.either,
         )
         for one in found
         if one.resolved

@@ -305,6 +305,7 @@ def _stored(window: TemporalWindow) -> StoredWindow:
         start_us=None if window.start is None else to_us(window.start),
         end_us=None if window.end is None else to_us(window.end),
         grain=window.grain,
+        either=window.either,
     )
 
 
@@ -395,7 +396,9 @@ def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:
 
 def _window(window: StoredWindow) -> TemporalWindow:
     start, end = _ends(window)
-    return TemporalWindow(text=window.text, start=start, end=end, grain=window.grain)
+    return TemporalWindow(
+        text=window.text, start=start, end=end, grain=window.grain, either=window.either
+    )
 
 
 def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:

@@ -11,8 +11,9 @@ from vestig.arguments import check_unicode
 from vestig.commit.short_texts import is_too_short
 from vestig.config.schema import HygieneSettings
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
+from vestig.language.time.cues import Direction, has_cue
 from vestig.language.time.expressions import TemporalExpression, lowered
-from vestig.language.time.patterns import FUTURE_CUE, PRESENT_CUE
+from vestig.language.time.patterns import PRESENT_CUE
 from vestig.times import DAY_US
 from vestig.types import Stability
 
@@ -168,7 +169,8 @@ def derive_stability(
     given: Stability | None = None,
 ) -> Stability:
     """How long the text will hold true: the caller's value; else `ephemeral` when its only time is
-    within two days of its reference and it speaks of the present or the future; else `unknown`.
+    within two days of its reference and it speaks of the present or the future; else `unknown`. A
+    time that lies on either side of the reference makes no text ephemeral.
 
     Args:
         text: the memory's text.
@@ -195,6 +197,7 @@ def derive_stability(
     if start <= t_ref_us - (_NEAR_DAYS + 1) * DAY_US or end >= t_ref_us + (_NEAR_DAYS + 1) * DAY_US:
         return Stability.UNKNOWN
     lower = lowered(text).replace("’", "'")
-    if PRESENT_CUE.search(lower) is None and FUTURE_CUE.search(lower) is None:
-        return Stability.UNKNOWN
-    return Stability.EPHEMERAL
+    speaks_of_these_days = PRESENT_CUE.search(lower) is not None or has_cue(
+        text, lower, Direction.FUTURE
+    )
+    return Stability.EPHEMERAL if speaks_of_these_days else Stability.UNKNOWN

@@ -4,6 +4,7 @@ again and again with changes."""
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -92,6 +93,7 @@ def analyse(
             start=None if one.window_start_us is None else from_us(one.window_start_us),
             end=None if one.window_end_us is None else from_us(one.window_end_us),
             grain=one.grain,
+            either=one.either,
         )
         for one in expressions.find_windows(
             request.query, request.moments.query_time_us, zone=settings.time.zone
@@ -240,10 +242,7 @@ class BoundQuery:
         return CoreQuery(
             text=text,
             names_text=text,
-            dates=[
-                (start, end, is_yearless(window.text))
-                for (start, end), window in zip(windows, query.windows, strict=True)
-            ],
+            dates=_dates(query.windows),
             question_kinds=answer_types(text),
             pieces=query.pieces,
             questions=self._questions(filter) if ranking.counts_questions else None,
@@ -294,6 +293,18 @@ class BoundQuery:
             known_at=from_us(moments.known_at_us),
             parts=query.ranking.reason_parts,
         )
+
+
+def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:
+    """(start, end, whether every year is meant) of each window; of two that an expression without
+    a year may mean, the first stands for every year."""
+    found = list[tuple[int | None, int | None, bool]]()
+    for index, window in enumerate(windows):
+        yearless = is_yearless(window.text)
+        second = index > 0 and window.either and windows[index - 1].text == window.text
+        if not (yearless and second):
+            found.append((_us(window.start), _us(window.end), yearless))
+    return found
 
 
 def _us(moment: datetime | None) -> int | None:

@@ -161,15 +161,16 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return [f"{entity.type}:{entity.name}" for entity in named if entity is not None]
 
     def _matched_windows(self, memory: Memory) -> list[str]:
-        """Texts of the query's windows that hold the memory's time, or meet one of its windows."""
-        texts = []
+        """Texts of the query's windows that hold the memory's time, or meet one of its windows;
+        each once, also where both windows of an expression do."""
+        texts = list[str]()
         for window in self.windows:
             at = memory.t_valid
             after = window.start is None or at >= window.start
             inside = after and (window.end is None or at < window.end)
             if inside or any(_meets(own, window) for own in memory.times):
                 texts.append(window.text)
-        return texts
+        return list(dict.fromkeys(texts))
 
     def similarity(self, row: ScanRow) -> float | None:
         """The plain cosine; None without a vector of the query."""

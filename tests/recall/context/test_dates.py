@@ -23,8 +23,9 @@ def windows(text: str, said: str = SAID, zone: str = "UTC") -> tuple[TemporalWin
             start=None if one.window_start_us is None else from_us(one.window_start_us),
             end=None if one.window_end_us is None else from_us(one.window_end_us),
             grain=one.grain,
+            either=one.either,
         )
-        for one in find_windows(text, parse_time(said, "t_ref"), zone=zone, is_memory=True)
+        for one in find_windows(text, parse_time(said, "t_ref"), zone=zone)
         if one.resolved
     )
 
@@ -36,11 +37,18 @@ def windows(text: str, said: str = SAID, zone: str = "UTC") -> tuple[TemporalWin
         ("She moved last week", "She moved last week [2026-03-09 to 2026-03-15]"),
         ("We met last month in Oslo", "We met last month [2026-02] in Oslo"),
         ("It began last year", "It began last year [2025]"),
-        ("Due on March 25", "Due on March 25 [2025-03-25]"),
+        ("Due on March 25", "Due on March 25 [2026-03-25]"),
+        ("Ships in Q3, please test", "Ships in Q3 [2026-Q3], please test"),
         ("Off in the last 3 days", "Off in the last 3 days [2026-03-15 to 2026-03-18]"),
         ("Seen 2 hours ago", "Seen 2 hours ago [2026-03-18 09:30 to 10:30]"),
-        ("Sold before last week", "Sold before last week [before 2026-03-09]"),
-        ("Free since last week", "Free since last week [from 2026-03-09 on]"),
+        ("Sold before last week", "Sold before last week [2026-03-09 to 2026-03-15]"),
+        ("Free since last week", "Free since last week [2026-03-09 to 2026-03-15]"),
+        ("Free since last month", "Free since last month [2026-02]"),
+        ("Free after last month", "Free after last month [2026-02]"),
+        ("Free after this quarter", "Free after this quarter [2026-Q1]"),
+        ("Shut until Friday", "Shut until Friday [2026-03-20]"),
+        ("Free since 3 hours ago", "Free since 3 hours ago [from 2026-03-18 08:30 on]"),
+        ("Ill before the last 3 days", "Ill before the last 3 days [before 2026-03-15 12:00]"),
         # who names the year needs no help
         ("Born on 5 March 1990", "Born on 5 March 1990"),
         ("Released 2025-11-02", "Released 2025-11-02"),
@@ -49,6 +57,41 @@ def windows(text: str, said: str = SAID, zone: str = "UTC") -> tuple[TemporalWin
 )
 def test_relative_times_get_their_dates(text: str, told: str) -> None:
     assert dated(text, windows(text), "UTC") == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Friday's numbers look odd",
+        "The launch is on May 5.",
+        "The review was moved to Friday.",
+        "Signed on 03/04/2026 in Vienna",
+        "Café Lou in Paris is closed on Monday",
+        "We play every Friday",
+    ],
+)
+def test_nothing_is_printed_where_there_is_not_exactly_one_date(text: str) -> None:
+    assert dated(text, windows(text), "UTC") == text
+
+
+def test_which_of_two_places_a_date_belongs_to_is_not_guessed() -> None:
+    text = "We met on Friday, and we will meet on Friday"
+    times = windows(text)
+    assert [one.start for one in times] == [
+        datetime(2026, 3, 13, tzinfo=UTC),
+        datetime(2026, 3, 20, tzinfo=UTC),
+    ]
+    assert dated(text, times, "UTC") == text
+
+
+def test_windows_of_older_rules_are_printed_as_they_were_stored() -> None:
+    old = TemporalWindow(
+        text="April 13",
+        start=datetime(2025, 4, 13, tzinfo=UTC),
+        end=datetime(2025, 4, 14, tzinfo=UTC),
+        grain="day",
+    )
+    assert dated("It is April 13", [old], "UTC") == "It is April 13 [2025-04-13]"
 
 
 def test_every_expression_gets_its_own_date() -> None:
@@ -66,7 +109,7 @@ def test_one_text_on_two_days_has_two_dates() -> None:
 
 
 def test_a_part_of_a_longer_expression_is_no_expression() -> None:
-    times = windows("in March") + windows("on March 5")
+    times = windows("in March") + windows("it broke on March 5")
     assert dated("on March 5", times, "UTC") == "on March 5 [2026-03-05]"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Final
 
 import msgspec
 
+from vestig.language.time.direction import Direction, Directions
 from vestig.language.time.patterns import (
     AMBIGUOUS_MONTHS,
     CUE,
@@ -16,8 +19,10 @@ from vestig.language.time.patterns import (
     GLUE,
     LIST_GAP,
     MONTH_TRIGGERS,
+    WEEKDAYS,
     WORD_TRIGGERS,
 )
+from vestig.language.time.sentence import Place
 from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
@@ -25,12 +30,20 @@ __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 _OPEN: Final = frozenset(("before", "until", "after", "since"))
 _YEAR_CUES: Final = frozenset(("in", "since", "by", "of", "during")) | _OPEN
 _MONTH_CUES: Final = frozenset(("in", "on", "since", "by", "of", "between")) | _OPEN
-_ABSOLUTE: Final = frozenset(("iso", "dmy", "mdy", "my", "month", "quarter", "year"))
-_ON: Final = frozenset(("weekday", "iso", "dmy", "mdy"))
+_ABSOLUTE: Final = frozenset(("iso", "figures", "dmy", "mdy", "my", "month", "quarter", "year"))
+_ON: Final = frozenset(("weekday", "iso", "figures", "dmy", "mdy"))
 _IN: Final = frozenset(("my", "month", "year", "quarter"))
 _CUE_REACH: Final = 16
 _AND: Final = frozenset(("and", "and the"))
 _MONTHED: Final = frozenset(("dmy", "mdy", "my", "month"))
+_YEARLESS: Final = frozenset(("dmy", "mdy", "month", "quarter"))
+_RANGE: Final = re.compile(r"\s*(?:to|through|thru|[-–—])\s*")
+_IN_WEEK: Final = re.compile(r"\s*,?\s*(?:of\s+|on\s+)?")
+_IN_YEAR: Final = re.compile(r"\s*,?\s*(?:(?:of|in|on)\s+)?")
+_NUMBERED: Final = re.compile(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
+_FOUR_DIGITS: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_WEEK_DAYS: Final = 7
+_DIRECTED: Final = _YEARLESS | {"weekday", "between", "figures"}
 
 
 class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +57,8 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
         grain: `second` `minute` `hour` `day` `week` `weekend` `month` `quarter` `year`, `clock`
             for a clock time without a day, "" for words beyond the years 1-9999.
         instant_us: the moment an offset ("3 days ago") points to, else None.
+        either: whether this is one of two windows of an expression that is left open; such an
+            expression stands twice, the earlier window first.
         resolved: whether there is a window.
         clock: clock time as `HH:MM:SS`, or the part of a day (`morning`, `night` …), else None.
     """
@@ -57,16 +72,25 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
     instant_us: int | None
     resolved: bool
     clock: str | None
+    either: bool = False
 
 
 class _Match(msgspec.Struct):
-    """An expression during the scan: `window` None = unresolved; `accepted` False = a lone year."""
+    """An expression during the scan: `window` None = unresolved; `accepted` False = a lone year.
+
+    `other`: the window on the other side of the reference, or of the other reading. `place`: where
+    it stands without the preposition before it. `opening`: the preposition that opens its window.
+    """
 
     family: str
     start: int
     end: int
     window: Window | None
+    place: Place
+    other: Window | None = None
+    opening: str = ""
     accepted: bool = True
+    either: bool = False
 
 
 def lowered(text: str) -> str:
@@ -110,35 +134,55 @@ def _is_month(family: str, words: str, place: str, cue: str) -> bool:
     return True
 
 
-def _opened(found: _Match, cue: str, cue_start: int) -> None:
-    """Applies before/until/after/since to a closed window; takes `on` and `in` along."""
-    window = found.window
-    if cue in _OPEN:
-        found.start = cue_start
-        if window is None:
-            return
-        if cue in ("before", "until"):
-            found.window = Window(None, window.start, window.grain)
-        else:
-            start = window.end if cue == "after" else window.start
-            found.window = Window(start, None, window.grain)
-    elif (cue == "on" and found.family in _ON) or (cue == "in" and found.family in _IN):
-        found.start = cue_start
+def _opened(window: Window | None, cue: str) -> Window | None:
+    """A closed window behind before, until, after or since."""
+    if window is None or cue not in _OPEN:
+        return window
+    if cue in ("before", "until"):
+        return Window(None, window.start, window.grain)
+    return Window(window.end if cue == "after" else window.start, None, window.grain)
 
 
-def _spanned(first: Window, last: Window) -> Window:
-    """[start of first, end of last); a first operand without year lies before the last."""
-    start, end = first.start, last.end
-    assert start is not None
-    assert end is not None
-    if start >= end:
-        if first.yearless:
-            start = months_later(start, -12)
-        elif first.grain == "day" and start - end < 7 * DAY:
-            start -= 7 * DAY
-        elif last.start is not None and first.end is not None:
-            start, end = last.start, first.end
-    return Window(start, end, last.grain)
+def _moved(window: Window, steps: int) -> Window:
+    """A yearless window so many years later, a weekday so many weeks."""
+    assert window.start is not None
+    assert window.end is not None
+    if window.yearless:
+        start, end = months_later(window.start, 12 * steps), months_later(window.end, 12 * steps)
+    else:
+        start, end = window.start + 7 * steps * DAY, window.end + 7 * steps * DAY
+    return Window(start, end, window.grain, yearless=window.yearless)
+
+
+def _movable(window: Window) -> bool:
+    """Whether another year, or another week, may be meant."""
+    assert window.start is not None
+    assert window.end is not None
+    return window.yearless or (window.grain == "day" and window.end - window.start == DAY)
+
+
+def _in_order(first: Window, last: Window, *, forward: bool) -> tuple[Window, Window]:
+    """Two windows of which the second must not begin before the first: the one moves to the
+    other, backward or forward."""
+    assert first.start is not None
+    assert last.start is not None
+    if first.start > last.start:
+        near = first.start - last.start < _WEEK_DAYS * DAY
+        if forward and _movable(last) and (last.yearless or near):
+            return first, _moved(last, 1)
+        if _movable(first) and (first.yearless or near):
+            return _moved(first, -1), last
+    return first, last
+
+
+def _spanned(first: Window, last: Window, *, forward: bool) -> Window:
+    """[start of first, end of last)."""
+    first, last = _in_order(first, last, forward=forward)
+    assert first.start is not None
+    assert last.end is not None
+    if first.start >= last.end:
+        first, last = last, first
+    return Window(first.start, last.end, last.grain)
 
 
 class _Scan:
@@ -161,7 +205,14 @@ class _Scan:
             position = self._take(FAMILIES.get(name, name), match.start(), match.end())
         if any(not item.accepted for item in self.found):
             self._link_years()
-        return [found for found in self.found if found.accepted]
+        self.found = [found for found in self.found if found.accepted]
+        if any(item.family in _DIRECTED for item in self.found):
+            self._join_named()
+            self._decide()
+        for item in self.found:
+            item.window = _opened(item.window, item.opening)
+            item.other = _opened(item.other, item.opening)
+        return self.found
 
     def _take(self, family: str, start: int, end: int) -> int:
         """Adds what the words name; where to search on."""
@@ -176,7 +227,7 @@ class _Scan:
             family, words, self.text[start:end], "in" if second else cue
         ):
             return start + 1
-        found = _Match(family, start, end, None)
+        found = _Match(family, start, end, None, Place(family, start, end))
         try:
             window = FAMILY_WINDOWS[family](self.reference, words, start)
         except (OverflowError, ValueError):
@@ -186,6 +237,7 @@ class _Scan:
                 return end
             if window.length is not None:
                 found.end = start + window.length
+            found.other = window.other
         found.window = window
         if second:
             self._close_between(found)
@@ -194,34 +246,43 @@ class _Scan:
         if cue == "between":
             self.between = cue_start
         elif family != "clock":
-            _opened(found, cue, cue_start)
+            self._take_preposition(found, cue, cue_start)
         found.accepted = family != "year" or cue in _YEAR_CUES
         self._add(found)
         return found.end
 
+    def _take_preposition(self, found: _Match, cue: str, cue_start: int) -> None:
+        """Takes before, until, after and since along, and `on` and `in` where they belong."""
+        if cue in _OPEN:
+            found.opening = cue
+        elif not ((cue == "on" and found.family in _ON) or (cue == "in" and found.family in _IN)):
+            return
+        found.start = cue_start
+
     def _add(self, found: _Match) -> None:
         """Appends; a weekday directly before a written date is part of it."""
-        if self.found and found.family in ("dmy", "mdy", "iso"):
+        if self.found and found.family in ("dmy", "mdy", "iso", "figures"):
             last = self.found[-1]
             gap = self.lower[last.end : found.start]
             if last.family == "weekday" and gap.strip(" ,") in ("", "the"):
                 found.start = last.start
-                window = found.window
-                if window is not None and last.window is not None and window.end is not None:
-                    if last.window.start is None:
-                        window = Window(None, window.start, window.grain)
-                    elif last.window.end is None:
-                        window = Window(
-                            window.end
-                            if self.lower.startswith("after", last.start)
-                            else window.start,
-                            None,
-                            window.grain,
-                        )
-                    found.window = window
+                found.opening = found.opening or last.opening
+                self._by_weekday(found, self.lower[last.place.start : last.place.end])
+                found.place = Place(found.family, last.place.start, found.end)
                 self.found[-1] = found
                 return
         self.found.append(found)
+
+    def _by_weekday(self, found: _Match, weekday: str) -> None:
+        """`Monday, April 13`: of two years the one in which the day is a Monday."""
+        number = WEEKDAYS[weekday.rsplit(maxsplit=1)[-1]]
+        fits = [
+            window
+            for window in (found.window, found.other)
+            if window is not None and window.start is not None and window.start.weekday() == number
+        ]
+        if len(fits) == 1:
+            found.window, found.other = fits[0], None
 
     def _close_between(self, second: _Match) -> None:
         first = self.found[-1]
@@ -231,11 +292,144 @@ class _Scan:
         if one is None or two is None or "clock" in (one.grain, two.grain):
             self.found.append(second)
             return
+        directed = first.other is not None or second.other is not None
+        ahead = (first.other or one, second.other or two)
         first.start, first.end, first.accepted = start, second.end, True
+        first.family = "between"
+        first.place = Place("between", start, second.end)
         try:
-            first.window = _spanned(one, two)
+            first.window = _spanned(one, two, forward=first.other is None and not one.yearless)
+            if directed:
+                first.other = _spanned(*ahead, forward=True)
         except (OverflowError, ValueError):
-            first.window = None
+            first.window = first.other = None
+            return
+        if first.other is not None and first.other.start == first.window.start:
+            first.other = None
+
+    def _join_named(self) -> None:
+        """`Friday of next week` and `June last year` are one expression."""
+        joined = list[_Match]()
+        for item in self.found:
+            last = joined[-1] if joined else None
+            if last is None or not self._joined(last, item):
+                joined.append(item)
+        self.found = joined
+
+    def _joined(self, left: _Match, right: _Match) -> bool:
+        """Joins two that stand side by side into the left one."""
+        for part, unit in ((left, right), (right, left)):
+            if unit.family != "calendar" or part.other is None or part.window is None:
+                continue
+            assert unit.window is not None
+            assert unit.window.start is not None
+            words = self.lower[unit.start : unit.end]
+            gap = self.lower[left.end : right.start]
+            if part.family == "weekday" and words.endswith("week") and _IN_WEEK.fullmatch(gap):
+                assert part.window.start is not None
+                days = timedelta(days=part.window.start.weekday())
+                window = Window(unit.window.start + days, unit.window.start + days + DAY, "day")
+            elif part.family in _YEARLESS and words.endswith("year") and _IN_YEAR.fullmatch(gap):
+                assert part.window.start is not None
+                years = unit.window.start.year - part.window.start.year
+                window = _moved(part.window, years)
+            else:
+                continue
+            left.window, left.other, left.opening = window, None, left.opening or right.opening
+            left.family, left.end = "named", right.end
+            left.place = Place("named", left.place.start, right.end)
+            return True
+        return False
+
+    def _decide(self) -> None:
+        """Chooses the windows of expressions that have two, drops those of habits."""
+        places = [item.place for item in self.found]
+        directions = Directions(self.text, self.lower, places)
+        chosen = [self._direction(directions, item) for item in self.found]
+        for index, item in enumerate(self.found):
+            direction = chosen[index]
+            follows = index > 0 and self._is_range(self.found[index - 1], item)
+            if follows and direction in (Direction.OPEN, None):
+                direction = chosen[index] = chosen[index - 1]
+            if direction is Direction.HABIT:
+                item.window = item.other = None
+            elif item.other is not None:
+                self._choose(item, direction)
+            if follows:
+                self._order(self.found[index - 1], item, direction)
+
+    def _direction(self, directions: Directions, item: _Match) -> Direction | None:
+        """None = there is nothing to decide."""
+        if item.family not in _DIRECTED or item.window is None:
+            return None
+        if item.family == "figures":
+            return Direction.OPEN
+        if item.other is None:
+            single = item.window.yearless or item.family == "weekday"
+            which = self.lower[item.place.start :].startswith(("last ", "next ", "this "))
+            if not single or (which and item.family != "weekday"):
+                return None
+            direction = directions.of_present(item.place)
+            if direction is Direction.OPEN and item.window.yearless:
+                item.window, item.other = _moved(item.window, -1), item.window
+            return direction
+        if self._elsewhere(directions, item) or self._numbered(item):
+            return Direction.OPEN
+        if self.lower.startswith("this ", item.place.start):
+            found = directions.of(item.place)
+            return found if found is Direction.FUTURE else Direction.PAST
+        return directions.of(item.place)
+
+    def _elsewhere(self, directions: Directions, item: _Match) -> bool:
+        """Whether the sentence names another year, or the clause another week."""
+        start, end = directions.sentence_of(item.place.start)
+        for other in self.found:
+            if other is item or other.window is None or not start <= other.start < end:
+                continue
+            words = self.lower[other.start : other.end]
+            if item.family == "weekday":
+                week = other.window.grain == "week" and other.family in (
+                    "calendar",
+                    "ago",
+                    "within",
+                )
+                if week and directions.same_clause(item.place.start, other.place.start):
+                    return True
+            elif other.window.grain == "year" or _FOUR_DIGITS.search(words):
+                year = other.window.start or other.window.end
+                if other.family != "rolling" and (
+                    year is None or year.year != self.reference.now.year
+                ):
+                    return True
+        return False
+
+    def _numbered(self, item: _Match) -> bool:
+        """`Friday the 27th` names a day of a month that is not said."""
+        return item.family == "weekday" and _NUMBERED.match(self.lower, item.end) is not None
+
+    def _choose(self, item: _Match, direction: Direction | None) -> None:
+        if direction is Direction.FUTURE:
+            item.window, item.other = item.other, None
+        elif direction is Direction.PAST:
+            item.other = None
+        else:
+            item.either = True
+
+    def _is_range(self, left: _Match, right: _Match) -> bool:
+        """`from Monday to Thursday`, `May 2 – May 9`."""
+        gap = self.lower[left.end : right.place.start]
+        directed = left.family == right.family and left.family in _DIRECTED
+        return directed and _RANGE.fullmatch(gap) is not None
+
+    def _order(self, left: _Match, right: _Match, direction: Direction | None) -> None:
+        """The second end of a range lies behind the first one."""
+        if left.window is None or right.window is None or left.either or right.either:
+            return
+        forward = direction is Direction.FUTURE
+        try:
+            left.window, right.window = _in_order(left.window, right.window, forward=forward)
+        except (OverflowError, ValueError):
+            left.window = right.window = None
 
     def _link_years(self) -> None:
         """A bare year counts beside a date, or in a list of dates and years."""
@@ -246,10 +440,8 @@ class _Scan:
                     left.accepted = right.accepted = True
 
 
-def find_expressions(
-    text: str, t_ref_us: int, *, zone: str = "UTC", is_memory: bool = False
-) -> list[TemporalExpression]:
-    """All temporal expressions in order, clock times and unresolved ones included.
+def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
+    """All temporal expressions in order: clock times, habits and others without a window too.
 
     Arguments: see `find_windows`.
 
@@ -262,12 +454,18 @@ def find_expressions(
         return []
     if "’" in lower:
         lower = lower.replace("’", "'")
-    reference = ReferenceTime(t_ref_us, zone, lower, is_memory)
-    return [_expression(item, text, reference) for item in _Scan(text, lower, reference).run()]
+    reference = ReferenceTime(t_ref_us, zone, lower)
+    found = list[TemporalExpression]()
+    for item in _Scan(text, lower, reference).run():
+        found.append(_expression(item, item.window, text, reference))
+        if item.either:
+            found.append(_expression(item, item.other, text, reference))
+    return found
 
 
-def _expression(found: _Match, text: str, reference: ReferenceTime) -> TemporalExpression:
-    window = found.window
+def _expression(
+    found: _Match, window: Window | None, text: str, reference: ReferenceTime
+) -> TemporalExpression:
     start_us = end_us = instant_us = None
     resolved = window is not None and window.grain != "clock"
     if window is not None and resolved:
@@ -287,20 +485,21 @@ def _expression(found: _Match, text: str, reference: ReferenceTime) -> TemporalE
         instant_us=instant_us,
         resolved=resolved,
         clock=None if window is None else window.clock,
+        either=found.either,
     )
 
 
-def find_windows(
-    text: str, t_ref_us: int, *, zone: str = "UTC", is_memory: bool = False
-) -> list[TemporalExpression]:
+def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
     """The windows that a text names, in order.
+
+    A weekday, a month, a quarter and a day of a month without a year lie before the reference or
+    after it: the words around them decide, alike in memories and queries. What they leave open,
+    and a date in figures with two readings, has two windows, both with `either`.
 
     Args:
         text: any text.
         t_ref_us: the moment from which relative words are measured, microseconds since the epoch.
         zone: name of the time zone in which days begin.
-        is_memory: in a memory with a future cue ("will", "going to" …) a bare weekday and a date
-            without year are the next ones; in a query always the newest.
 
     Raises:
         ValidationError: unknown zone.
@@ -311,6 +510,7 @@ def find_windows(
         >>> found, = find_windows("what broke yesterday?", parse_time("2026-03-18T12:00Z", "t"))
         >>> found.text, format_us(found.window_start_us), found.grain
         ('yesterday', '2026-03-17T00:00:00.000000Z', 'day')
+        >>> [one.either for one in find_windows("Friday's numbers", 0)]
+        [True, True]
     """
-    found = find_expressions(text, t_ref_us, zone=zone, is_memory=is_memory)
-    return [item for item in found if item.resolved]
+    return [item for item in find_expressions(text, t_ref_us, zone=zone) if item.resolved]

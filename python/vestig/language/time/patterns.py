@@ -16,7 +16,6 @@ __all__ = [
     "DIGIT_TRIGGER",
     "EXPRESSION",
     "FAMILIES",
-    "FUTURE_CUE",
     "GLUE",
     "ISO",
     "LIST_GAP",
@@ -82,6 +81,9 @@ _NO_NUMBER = r"(?!\w|[.:]\d|,\d{3}(?!\d)|%)"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _YEAR = rf"[12]\d{{3}}{_NO_NUMBER}"
 _AGO = r"\s+(?:ago|from\s+now)\b"
+_FROM_DAY = (
+    r"\s+(?:day|week|month|year)s?\s+(?:from|after|before|ago)\s+(?:today|tomorrow|yesterday)\b"
+)
 _NO_QUANTITY = r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz)\b))"
 
 ISO: Final = re.compile(
@@ -97,9 +99,12 @@ PARTS: Final = re.compile(r"\d+|[a-z]+")
 # so the matcher can refuse an alternative by its first letter.
 _ALTERNATIVES: Final = (
     r"\d{4}-\d{2}-\d{2}(?P<iso>)",
+    r"\d{1,2}(?:/\d{1,2}/|\.\d{1,2}\.|-\d{1,2}-)\d{4}(?!\w|[/.:-]\d)(?P<figures>)",
     r"\d{1,2}(?::\d{2}|\s?[ap]\.?\s?m\b)(?P<clock>)",
-    rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:\.(?=,?\s+\d))?(?:,?\s+{_YEAR})?(?P<dmy>)",
+    rf"(?:{_DAY}\s?(?:-|–|to)\s?)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\.(?=,?\s+\d))?(?:,?\s+{_YEAR})?(?P<dmy>)",
     rf"(?:19\d\d|20\d\d|2100){_NO_NUMBER}{_NO_QUANTITY}(?P<year>)",
+    rf"{_COUNT}{_FROM_DAY}(?P<ago_day>)",
+    rf"an?{_FROM_DAY}(?P<ago_one_day>)",
     rf"{_COUNT}\s+{_UNIT}{_AGO}(?P<ago>)",
     rf"an?\s+{_UNIT}{_AGO}(?P<ago_one>)",
     rf"in\s+(?:{_COUNT}|an?)\s+{_UNIT}\b(?!\s+ago)(?P<within>)",
@@ -111,13 +116,15 @@ _ALTERNATIVES: Final = (
     r"to(?:day|night|morrow)\b(?P<day>)",
     r"yesterday\b(?P<before>)",
     r"day\s+(?:before\s+yesterday|after\s+tomorrow)\b(?P<after>)",
-    rf"{_MONTH}(?:\.?\s+(?:the\s+)?{_DAY}{_NO_NUMBER}(?:,?\s+{_YEAR})?(?P<mdy>)"
+    rf"{_MONTH}(?:\.?\s+(?:the\s+)?{_DAY}(?:\s?[-–]\s?{_DAY})?{_NO_NUMBER}(?:,?\s+{_YEAR})?(?P<mdy>)"
     rf"|\.?,?\s+(?:of\s+)?{_YEAR}(?P<my>)|(?P<month>))",
     rf"{_WEEKDAY}\b(?P<weekday>)",
     r"q[1-4]\b(?:(?:\s+(?:of\s+)?|/)[12]\d{3}\b)?(?P<quarter>)",
 )
 EXPRESSION: Final = re.compile(r"\b(?:" + "|".join(_ALTERNATIVES) + ")")
 FAMILIES: Final = {
+    "ago_day": "ago",
+    "ago_one_day": "ago",
     "ago_one": "ago",
     "month_of": "month",
     "weekday_of": "weekday",
@@ -147,9 +154,6 @@ CUE: Final = re.compile(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
 )
 LIST_GAP: Final = re.compile(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
-FUTURE_CUE: Final = re.compile(
-    r"\b(?:will|won't|going\s+to|plan(?:s|ning)?\s+to|about\s+to)\b|\w'll\b"
-)
 PRESENT_CUE: Final = re.compile(
     r"\b(?:is|are|am|isn't|aren't|feel|currently|right\s+now|today|tonight)\b"
     r"|\b(?:i'm|(?:we|you|they)'re|(?:he|she|it|that|there)'s)\b"

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.language.time.patterns import CLOCK, COUNTS, FUTURE_CUE, ISO, MONTHS, PARTS, WEEKDAYS
+from vestig.language.time.patterns import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEEKDAYS
 from vestig.times import from_us
 
 __all__ = ["DAY", "FAMILY_WINDOWS", "ReferenceTime", "Window", "months_later"]
@@ -27,8 +27,12 @@ _YEARLESS_SPAN: Final = 9  # 29 February comes again within eight years
 
 
 class Window(msgspec.Struct):
-    """A window in local time; None = open on that side. `length`: code points that the expression
-    has where its family reads more of the text than was matched."""
+    """A window in local time; None = open on that side.
+
+    `length`: code points that the expression has where its family reads more of the text than was
+    matched. `other`: the second window of an expression without a year, which begins after the
+    reference, or of a date in figures that has two readings. `yearless`: any year can be put in.
+    """
 
     start: datetime | None
     end: datetime | None
@@ -36,6 +40,7 @@ class Window(msgspec.Struct):
     instant: datetime | None = None
     clock: str | None = None
     length: int | None = None
+    other: Window | None = None
     yearless: bool = False
 
 
@@ -55,9 +60,9 @@ def _zone(name: str) -> tzinfo:
 class ReferenceTime:
     """The moment from which relative expressions count, in its zone, and the lower-cased text."""
 
-    __slots__ = ("_future", "lower", "midnight", "now", "tz")
+    __slots__ = ("lower", "midnight", "now", "tz")
 
-    def __init__(self, t_ref_us: int, zone: str, lower: str, is_memory: bool) -> None:
+    def __init__(self, t_ref_us: int, zone: str, lower: str) -> None:
         self.tz = None if zone == "UTC" else _zone(zone)
         moment = from_us(t_ref_us)
         if self.tz is not None:
@@ -68,13 +73,6 @@ class ReferenceTime:
         self.lower = lower
         self.now = moment.replace(tzinfo=None)
         self.midnight = self.now.replace(hour=0, minute=0, second=0, microsecond=0)
-        self._future: bool | None = None if is_memory else False
-
-    def next_is_meant(self) -> bool:
-        """Whether a bare weekday or a date without year is the next one."""
-        if self._future is None:
-            self._future = FUTURE_CUE.search(self.lower) is not None
-        return self._future
 
     def us(self, local: datetime | None) -> int | None:
         """Microseconds since the epoch of a local time."""
@@ -165,10 +163,18 @@ def _offset(reference: ReferenceTime, unit: str, count: int) -> Window:
 # they are no expression ----------------------------------------------------------------------
 
 
+_NEAR_DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
+
+
 def _ago(reference: ReferenceTime, found: str) -> Window:
     words = found.split()
     if words[-1] == "ago":
         return _offset(reference, words[-2].removesuffix("s"), -_count(words[:-2]))
+    if words[-1] in _NEAR_DAYS:
+        sign = -1 if words[-2] in ("ago", "before") else 1
+        unit, count = words[-3].removesuffix("s"), _count(words[:-3])
+        near = reference.midnight + _NEAR_DAYS[words[-1]] * DAY
+        return _day(_shifted(near, unit, sign * count))
     return _offset(reference, words[-3].removesuffix("s"), _count(words[:-3]))
 
 
@@ -219,42 +225,87 @@ def _weekday(reference: ReferenceTime, found: str) -> Window:
     wanted, today = WEEKDAYS[name], reference.midnight.weekday()
     back = (today - wanted) % 7
     if which == ["this"]:
-        return _day(reference.midnight + (wanted - today) * DAY)
+        window = _day(reference.midnight + (wanted - today) * DAY)
+        if wanted < today:
+            window.other = _day(reference.midnight + (wanted - today + 7) * DAY)
+        return window
     if which == ["last"]:
         return _day(reference.midnight - (back or 7) * DAY)
-    if which == ["next"] or reference.next_is_meant():
-        return _day(reference.midnight + (7 - back) * DAY)
-    return _day(reference.midnight - back * DAY)
+    coming = _day(reference.midnight + (7 - back) * DAY)
+    if which == ["next"]:
+        return coming
+    window = _day(reference.midnight - back * DAY)
+    window.other = coming
+    return window
 
 
 def _yearless(reference: ReferenceTime, make: Callable[[int], Window]) -> Window | None:
-    """The window of the newest year that starts at or before the reference, or of the first year
-    after it."""
-    ahead = reference.next_is_meant()
-    for shift in range(_YEARLESS_SPAN) if ahead else range(0, -_YEARLESS_SPAN, -1):
+    """The newest window that begins at or before the reference; `other` is the first one after
+    it, unless this one holds the reference."""
+    past = _of_years(reference, make, -1)
+    coming = _of_years(reference, make, 1)
+    if past is None:
+        return coming
+    assert past.end is not None
+    if past.end <= reference.now:
+        past.other = coming
+    return past
+
+
+def _of_years(reference: ReferenceTime, make: Callable[[int], Window], step: int) -> Window | None:
+    """The nearest year's window before (-1) or after (1) the reference."""
+    for shift in range(_YEARLESS_SPAN):
         try:
-            window = make(reference.now.year + shift)
+            window = make(reference.now.year + step * shift)
         except ValueError:
             continue
         assert window.start is not None
-        if (window.start > reference.now) is ahead:
+        if (window.start > reference.now) is (step > 0):
             window.yearless = True
             return window
     return None
 
 
 def _date(reference: ReferenceTime, found: str) -> Window | None:
-    """`5th of March, 2026`, `March 5`."""
+    """`5th of March, 2026`, `March 5`, `March 5-9`."""
     parts = PARTS.findall(found)
-    day, *year = (int(part) for part in parts if part.isdigit())
+    numbers = [int(part) for part in parts if part.isdigit()]
     month = next(MONTHS[part] for part in parts if part in MONTHS)
-    if not year:
-        return _yearless(reference, lambda y: _day(datetime(y, month, day)))
+    days = [number for number in numbers if number <= 31]
+    years = [number for number in numbers if number > 31]
+    if len(days) == 2 and days[0] >= days[1]:
+        return None
+
+    def of_year(year: int) -> Window:
+        first, last = datetime(year, month, days[0]), datetime(year, month, days[-1])
+        return Window(first, last + DAY, "day")
+
+    if not years:
+        return _yearless(reference, of_year)
     try:
-        midnight = datetime(year[0], month, day)
+        return of_year(years[0])
     except ValueError:
         return None
-    return _day(midnight)
+
+
+def _figures(_frame: ReferenceTime, found: str) -> Window | None:
+    """`13/04/2026`: both readings where both are dates, but with points the day comes first."""
+    first, second, year = (int(part) for part in PARTS.findall(found))
+    readings = list[Window]()
+    for day, month in ((first, second), (second, first)):
+        try:
+            window = _day(datetime(year, month, day))
+        except ValueError:
+            continue
+        if all(window.start != known.start for known in readings):
+            readings.append(window)
+    if not readings:
+        return None
+    if len(readings) == 2 and "." not in found:
+        early, late = sorted(readings, key=lambda window: (window.start is None, window.start))
+        early.other = late
+        return early
+    return readings[0]
 
 
 def _month_year(_frame: ReferenceTime, found: str) -> Window:
@@ -370,6 +421,7 @@ FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | Non
     "my": _worded(_month_year),
     "month": _worded(_month_word),
     "weekday": _worded(_weekday),
+    "figures": _worded(_figures),
     "quarter": _worded(_quarter_word),
     "year": _worded(_year_word),
 }

@@ -166,6 +166,7 @@ def _window(window: StoredWindow) -> TemporalWindow:
         start=None if window.start_us is None else from_us(window.start_us),
         end=None if window.end_us is None else from_us(window.end_us),
         grain=window.grain,
+        either=window.either,
     )
 
 

@@ -1,0 +1,474 @@
+"""Cues of direction: which words of a sentence say that a time lies behind, ahead, or is a habit.
+
+The lists of words are data (`data/date_cues.json`); the rules here say where a word of a list
+counts.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+__all__ = ["Cue", "CueWords", "Direction", "Token", "cue_words", "cues_of", "has_cue", "tokens_of"]
+
+Token = tuple[int, int, str]
+
+
+class Direction(Enum):
+    """Where an expression of time lies, seen from the moment at which it was said. `OPEN`: on
+    either side; `HABIT`: no single time is meant."""
+
+    PAST = "past"
+    FUTURE = "future"
+    OPEN = "open"
+    HABIT = "habit"
+
+
+class CueWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The lists of `data/date_cues.json`. Clitics are words of their own: `'ll`, `'d`."""
+
+    version: int
+    # phrases that look ahead, and those that lie on either side
+    future: tuple[str, ...]
+    open: tuple[str, ...]
+    # verbs of a timetable: in the third person (phrases), in the plural, as a running form
+    timetable: tuple[str, ...]
+    timetable_base: frozenset[str]
+    progressive: frozenset[str]
+    past: frozenset[str]
+    irregular_past: frozenset[str]
+    # a past tense behind "have" only, and one that looks like the base form
+    participle: frozenset[str]
+    same_past: frozenset[str]
+    # words in -ed that are no verb in the past
+    not_past: frozenset[str]
+    # behind "was": what lay ahead then
+    past_of_future: frozenset[str]
+    habit: frozenset[str]
+    # "moved … to Friday", "asked … to call on Friday", "said … on Friday", "wrote a letter on
+    # Friday", "got a ticket … on Friday"
+    shifted: frozenset[str]
+    request: frozenset[str]
+    reporting: frozenset[str]
+    statement: frozenset[str]
+    arranging: frozenset[str]
+    event: frozenset[str]
+    # "the flight on Friday was cancelled", "agreed on Friday": what is arranged, not what happened
+    agenda: frozenset[str]
+    agreed_on: frozenset[str]
+    # "discuss the outage on Friday", "thank her for Friday": what has been; "the season starts in
+    # May" comes again
+    incident: frozenset[str]
+    record: frozenset[str]
+    looked_at: frozenset[str]
+    thanks: frozenset[str]
+    studied: frozenset[str]
+    proposed: frozenset[str]
+    paid: frozenset[str]
+    cycle: frozenset[str]
+    # "the meeting on Friday went well": it was held; "went to see him on Friday"
+    took_place: frozenset[str]
+    with_infinitive: frozenset[str]
+    # who is open and closed by habit
+    place: frozenset[str]
+    # "Good Friday": the name of a day
+    feast: frozenset[str]
+    # "move the call to Friday"; "the deadline"; "the date was May 5"; "Friday was the day"; "born
+    # in May"; "still due"; "book … for May"; "bake sale"; "seems tired"
+    shifts: frozenset[str]
+    plan_noun: frozenset[str]
+    date_noun: frozenset[str]
+    chosen: frozenset[str]
+    recurring: frozenset[str]
+    late: frozenset[str]
+    planned_for: frozenset[str]
+    compound: frozenset[str]
+    seems: frozenset[str]
+    # base forms that begin an order; of these the nouns need an object that is clear
+    verb: frozenset[str]
+    noun_verb: frozenset[str]
+
+
+class Cue(msgspec.Struct, frozen=True):
+    """Tokens [first, last) of a sentence that are a cue."""
+
+    first: int
+    last: int
+    direction: Direction
+
+
+@lru_cache(maxsize=1)
+def cue_words() -> CueWords:
+    """The lists, read once."""
+    path = Path(__file__).parents[2] / "data" / "date_cues.json"
+    return msgspec.json.decode(path.read_bytes(), type=CueWords)
+
+
+_TOKEN: Final = re.compile(r"[^\W\d_]+n't\b|'(?:ll|d|m|re|ve|s)\b|[^\W\d_]+(?:-[^\W\d_]+)*|\d\w*")
+
+
+def tokens_of(lower: str, start: int, end: int) -> list[Token]:
+    """(start, end, word) of the words in a part of a lower-cased text; clitics stand alone.
+
+    Example:
+        >>> [word for _, _, word in tokens_of("she'll come, won't she?", 0, 23)]
+        ['she', "'ll", 'come', "won't", 'she']
+    """
+    return [(m.start(), m.end(), m[0]) for m in _TOKEN.finditer(lower, start, end)]
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> dict[str, list[tuple[tuple[str, ...], Direction]]]:
+    """Phrases by their first word, the longest first."""
+    words = cue_words()
+    found: dict[str, list[tuple[tuple[str, ...], Direction]]] = {}
+    for list_, direction in (
+        (words.future, Direction.FUTURE),
+        (words.timetable, Direction.FUTURE),
+        (words.open, Direction.OPEN),
+    ):
+        for phrase in list_:
+            parts = tuple(token[2] for token in tokens_of(phrase, 0, len(phrase)))
+            found.setdefault(parts[0], []).append((parts, direction))
+    for choices in found.values():
+        choices.sort(key=lambda choice: -len(choice[0]))
+    return found
+
+
+_WAS: Final = frozenset(("was", "were", "wasn't", "weren't"))
+_BE: Final = frozenset(("is", "are", "am", "isn't", "aren't", "'s", "'re", "'m"))
+_PASSIVE: Final = _BE | {"be", "being", "get", "gets", "getting"}
+_HAVE: Final = frozenset(("have", "has", "had", "'ve", "haven't", "hasn't", "hadn't", "having"))
+_DO: Final = frozenset(("do", "does", "did", "don't", "doesn't", "didn't"))
+_MODAL: Final = frozenset(
+    ("will", "'ll", "won't", "would", "'d", "wouldn't", "shall", "should", "shouldn't", "can")
+) | frozenset(("can't", "cannot", "could", "couldn't", "may", "might", "must", "mustn't"))
+_PRONOUNS: Final = frozenset(("i", "we", "you", "he", "she", "they", "it", "who"))
+_CLITIC_SUBJECTS: Final = _PRONOUNS | {"that", "there", "what", "everyone", "somebody", "nobody"}
+_DETERMINERS: Final = frozenset(
+    ("the", "a", "an", "my", "our", "your", "his", "her", "their", "its", "this", "that", "these")
+) | frozenset(("those", "any", "some", "no", "all", "every", "each", "another", "'s", "new", "of"))
+_ARTICLES: Final = frozenset(
+    ("a", "an", "my", "our", "his", "her", "their", "your", "another", "some", "two", "three")
+)
+_NOW: Final = frozenset(("is", "are", "am", "'m", "'re", "know", "knows"))
+_STAYS: Final = frozenset(("is", "are", "have", "has", "turn"))
+_LINKS: Final = frozenset(("about", "for", "of", "from", "to", "on", "in", "with"))
+_PAST_DO: Final = frozenset(("did", "didn't", "had", "would", "could"))
+_ADVERBS: Final = frozenset(
+    ("not", "also", "already", "just", "now", "only", "still", "never", "first", "all", "both")
+) | frozenset(("so", "even", "ever", "soon", "n't", "then", "once", "again"))
+# Nouns that look like a verb of the third person.
+_NAMES_OF_THINGS: Final = frozenset(("plan", "plans", "deadline", "deadlines", "due"))
+_OPENING: Final = frozenset(("open", "closed", "opens", "closes", "close", "shut", "shuts"))
+_OPENS: Final = frozenset(("opens", "closes", "shuts", "reopens"))
+_ACTIVE: Final = frozenset(("planned", "scheduled", "booked", "expected", "slated"))
+
+
+class _Words:
+    """The words of one sentence, and the cues among them."""
+
+    def __init__(self, text: str, tokens: list[Token], clauses: list[int]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.words = [word for _, _, word in tokens]
+        # number of the clause of each token
+        self.clauses = clauses
+        self.lists = cue_words()
+
+    def word(self, index: int) -> str:
+        return self.words[index] if 0 <= index < len(self.words) else ""
+
+    def before(self, index: int) -> int:
+        """The token before this one, adverbs left out; -1 = none."""
+        index -= 1
+        while index >= 0 and (self.words[index] in _ADVERBS or self.words[index].endswith("ly")):
+            index -= 1
+        return index
+
+    def capital(self, index: int) -> bool:
+        """A capital inside the sentence: a name."""
+        return index > 0 and self.text[self.tokens[index][0]].isupper()
+
+    def in_clause(self, index: int) -> list[int]:
+        """The tokens before this one that are of the same clause as the last of them."""
+        clause = self.clauses[min(index, len(self.words) - 1)]
+        return [other for other in range(index) if self.clauses[other] == clause]
+
+    def cue(self, index: int) -> Cue | None:
+        """The cue that begins at a token."""
+        word = self.words[index]
+        if word in _OPENING and (direction := self._opening(index)) is not None:
+            return Cue(index, index + 1, direction)
+        for parts, direction in _phrases().get(word, ()):
+            last = index + len(parts)
+            if tuple(self.words[index:last]) == parts:
+                found = self._of_phrase(index, last, direction)
+                if found is None:
+                    break
+                return Cue(index, last, found)
+        single = self._of_word(index, word)
+        return None if single is None else Cue(index, index + 1, single)
+
+    def _of_phrase(self, index: int, last: int, direction: Direction) -> Direction | None:
+        """A phrase of a list, where it stands."""
+        word, at = self.words[index], self.before(index)
+        previous = self.word(at)
+        if direction is Direction.FUTURE:
+            if previous in _WAS or (previous == "been" and self.word(at - 1) == "had"):
+                return Direction.OPEN if word in self.lists.past_of_future else direction
+            if word in _ACTIVE and previous == "had":
+                return Direction.OPEN
+            if word in ("expected", "planned", "scheduled") and previous in ("than", "as"):
+                return None
+            if self.words[last - 1] == "to" and word.endswith("d"):
+                after = self.word(last)
+                if after in _DETERMINERS or after in ("what", "it", "him", "her", "them", "us"):
+                    return None
+            if word == "due" and self.word(last) == "to":
+                return direction if self.word(last + 1) in self.lists.verb else None
+            if last - index == 1 and word in _MODAL:
+                return None if previous in _DETERMINERS else self._modal(index, word)
+            clitic = previous == "'s" and self.word(at - 1) in _CLITIC_SUBJECTS
+            determined = previous in _DETERMINERS and not clitic
+            if determined and word not in _NAMES_OF_THINGS | _ACTIVE:
+                return None
+        return direction
+
+    def _modal(self, index: int, word: str) -> Direction | None:
+        if self.capital(index):
+            return None
+        if self.word(index + 1) in ("have", "'ve") and word not in (
+            "will",
+            "'ll",
+            "won't",
+            "shall",
+        ):
+            return Direction.OPEN
+        return Direction.FUTURE
+
+    def _opening(self, index: int) -> Direction | None:
+        """`opens`, `is closed`: of a place a habit; of anything else ahead, or open."""
+        word = self.words[index]
+        words = [self.words[other] for other in self.in_clause(index)]
+        if word not in _OPENS:
+            stands = {"stays", "stay", "remains", "remain"} | _BE
+            verbal = word in ("open", "close", "shut") and any(w in _DO - {"did"} for w in words)
+            plural = word in ("open", "close") and words and words[-1] in self.lists.place
+            if not (verbal or plural or any(w in stands for w in words)):
+                return None
+            if any(w in _MODAL or w in _WAS or w in ("be", "been", "didn't") for w in words):
+                return None
+        subjects = self.words[:index]
+        if any(w in self.lists.place or w.rstrip("s") in self.lists.place for w in subjects):
+            return Direction.HABIT
+        return Direction.FUTURE if word in _OPENS else Direction.OPEN
+
+    def _of_word(self, index: int, word: str) -> Direction | None:
+        lists, at = self.lists, self.before(index)
+        previous = self.word(at)
+        if word in lists.habit or (word == "used" and self.word(index + 1) == "to"):
+            adjective = previous in (_PASSIVE if word == "used" else _DETERMINERS)
+            return None if adjective else Direction.HABIT
+        if word in lists.event and self._is_had(index):
+            return Direction.FUTURE
+        if word in lists.progressive:
+            return self._progressive(at, previous)
+        if word == "gets" and self.word(index + 1).endswith("ed"):
+            return Direction.FUTURE
+        if word in lists.timetable_base and self._of_plural(index):
+            return Direction.FUTURE
+        if word in lists.past:
+            return self._past_word(index, word)
+        return self._past_verb(index, word, at, previous)
+
+    def _is_had(self, index: int) -> bool:
+        """Whether there is such an event, or somebody has it: "I have a test"."""
+        for verb in range(max(0, index - 5), index - 1):
+            if self.clauses[verb] != self.clauses[index]:
+                continue
+            if not _LINKS.isdisjoint(self.words[verb:index]):
+                continue
+            if not _PAST_DO.isdisjoint(self.words[max(0, verb - 3) : verb]):
+                continue
+            word, after = self.words[verb], self.words[verb + 1]
+            there = word in ("is", "are", "'s") and self.word(verb - 1) == "there"
+            got = word == "got" and self.word(verb - 1) in ("have", "has", "'ve", "'s")
+            if (there or got or word in ("have", "has")) and (
+                after in _ARTICLES or after.isdigit()
+            ):
+                return True
+        return False
+
+    def _progressive(self, at: int, previous: str) -> Direction | None:
+        """A running form behind "is" is an arrangement, behind "was" one of then."""
+        if previous in _WAS:
+            return Direction.OPEN
+        if previous not in _BE:
+            return None
+        if previous == "'s" and self.word(at - 1) not in _CLITIC_SUBJECTS:
+            return None
+        return Direction.FUTURE
+
+    def _of_plural(self, index: int) -> bool:
+        """Whether a base form has a subject right before it: we, they, or a plural noun."""
+        previous = self.word(index - 1)
+        if previous in ("we", "they", "i", "you"):
+            asked = self.word(index - 2) in _DO | _MODAL
+            return not asked and self.words[index] not in ("open", "close", "set", "reopen")
+        plural = len(previous) > 3 and previous.endswith("s") and not previous.endswith("ss")
+        known = previous in _DETERMINERS or previous in self.lists.habit or previous in _WAS
+        return plural and not known and self.word(index - 2) not in _DO
+
+    def _past_word(self, index: int, word: str) -> Direction | None:
+        if word == "already" and any(self.words[one] in _NOW for one in self.in_clause(index + 1)):
+            return None
+        if word == "been":
+            at = self.before(index)
+            perfect = self.word(at) in _HAVE or self.word(at) == "'s"
+            return Direction.PAST if perfect and not self._modal_near(at) else None
+        if word in _WAS:
+            after = index + 1
+            while self.word(after) in _ADVERBS or self.word(after).endswith("ly"):
+                after += 1
+            if self.word(after) == "to" or self.word(after) in self.lists.past_of_future:
+                return Direction.OPEN
+        return Direction.PAST
+
+    def _modal_near(self, index: int) -> bool:
+        return any(word in _MODAL for word in self.words[max(0, index - 3) : index])
+
+    def _past_verb(self, index: int, word: str, at: int, previous: str) -> Direction | None:
+        lists = self.lists
+        regular = len(word) > 3 and word.endswith("ed") and word not in lists.not_past
+        if regular and self.capital(index):
+            return None
+        irregular = word in lists.irregular_past
+        if not (regular or irregular or word in lists.participle or word in lists.same_past):
+            return None
+        if (
+            self.word(index - 1) in _DETERMINERS - {"that"}
+            or previous in _PASSIVE
+            or previous == "to"
+        ):
+            return None
+        if previous in _HAVE:
+            if not self._modal_near(at):
+                return Direction.PAST
+            ahead = any(w in ("will", "'ll") for w in self.words[max(0, at - 3) : at])
+            return None if ahead else Direction.OPEN
+        if previous in _MODAL | _DO or (word in lists.participle and previous not in _WAS):
+            return None
+        if word == "left" and any(self.words[one] in _STAYS for one in self.in_clause(index)):
+            return None
+        if previous in lists.seems or (word == "closed" and not previous):
+            return None
+        if word in lists.same_past and (
+            self._modal_near(index) or not (previous in _PRONOUNS or self._is_name(at))
+        ):
+            return None
+        return Direction.PAST
+
+    def _is_name(self, index: int) -> bool:
+        return index >= 0 and self.text[self.tokens[index][0]].isupper()
+
+
+_STARTERS: Final = frozenset(
+    (
+        "please",
+        "also",
+        "then",
+        "so",
+        "ok",
+        "okay",
+        "and",
+        "just",
+        "now",
+        "never",
+        "todo",
+        "reminder",
+    )
+) | frozenset(("don't", "do", "not", "note", "to", "self", "hey", "again", "first", "next"))
+
+
+_LEADS: Final = frozenset(("please", "don't", "not", "never"))
+
+
+def _begins_order(sentence: _Words, index: int, *, led: bool) -> bool:
+    """Whether a base form at this token orders something; `led`: "please" or "don't" leads to
+    it."""
+    word, after = sentence.words[index], sentence.word(index + 1)
+    if word not in sentence.lists.verb or not after:
+        return False
+    if after in _BE | _WAS | _MODAL or after in ("of", "has", "had", "was"):
+        return False
+    if after in sentence.lists.event or after in cue_words().compound:
+        return False
+    if word in ("do", "have"):
+        return after not in _PRONOUNS and after not in ("not", "people", "any")
+    if led or word not in sentence.lists.noun_verb:
+        return True
+    clear = _DETERMINERS - {"'s", "of", "new"} | {"me", "him", "them", "us", "it", "up"}
+    return after in clear or after.isdigit() or sentence.capital(index + 1)
+
+
+def _orders(sentence: _Words, starts: list[int]) -> list[Cue]:
+    """The orders that begin at some of these words."""
+    words, found = sentence.words, list[Cue]()
+    for start in starts:
+        index = start
+        while index < len(words) - 1 and words[index] in _STARTERS:
+            if words[index] == "do" and words[index + 1] != "not":
+                break
+            index += 1
+        if _begins_order(sentence, index, led=not _LEADS.isdisjoint(words[start:index])):
+            found.append(Cue(index, index + 1, Direction.FUTURE))
+    return found
+
+
+def cues_of(
+    text: str,
+    tokens: list[Token],
+    clauses: list[int],
+    taken: list[bool],
+    starts: list[int],
+) -> list[Cue]:
+    """The cues of one sentence, in order.
+
+    Args:
+        text: the text with its capitals.
+        tokens: the words of the sentence, lower-cased.
+        clauses: number of the clause of each.
+        taken: whether a word is part of an expression of time, and thus no cue ("May").
+        starts: numbers of the words with which an order may begin.
+    """
+    sentence = _Words(text, tokens, clauses)
+    found: list[Cue] = []
+    index = 0
+    while index < len(tokens):
+        cue = None if taken[index] else sentence.cue(index)
+        if cue is not None:
+            found.append(cue)
+        index = index + 1 if cue is None else cue.last
+    found.extend(cue for cue in _orders(sentence, starts) if not taken[cue.first])
+    return found
+
+
+def has_cue(text: str, lower: str, direction: Direction) -> bool:
+    """Whether any word of a text is a cue of a direction.
+
+    Args:
+        text, lower: the text as written, and lower-cased with its length.
+
+    Example:
+        >>> has_cue("We'll see", "we'll see", Direction.FUTURE)
+        True
+    """
+    tokens = tokens_of(lower, 0, len(lower))
+    found = cues_of(text, tokens, [0] * len(tokens), [False] * len(tokens), [0])
+    return any(cue.direction is direction for cue in found)

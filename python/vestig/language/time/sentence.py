@@ -1,0 +1,92 @@
+"""A sentence with its words, its clauses and the cues of direction among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from vestig.language.time.cues import Cue, Token, cues_of, tokens_of
+
+__all__ = ["Place", "Sentence"]
+
+_VOCATIVE_WORDS: Final = 2
+_CLAUSE_END: Final = re.compile(
+    r",(?!\d)|[;:(){}\[\]\n\"“”—–]|\s-\s"
+    r"|\b(?:and|but|because|that|when|which|who|where|while|although|though|if|unless|so|whereas"
+    r"|than|whether)\b"
+)
+_WORD_BEFORE: Final = re.compile(r"(\w+)\s+(?:the\s+)?$")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where an expression stands: its family, and the code points [start, end) without the
+    preposition before it."""
+
+    family: str
+    start: int
+    end: int
+
+
+class Sentence:
+    """A sentence with its words, clauses and cues; made when its first expression asks."""
+
+    def __init__(
+        self, text: str, lower: str, start: int, end: int, places: Sequence[Place]
+    ) -> None:
+        self.text, self.lower = text, lower
+        self.start, self.end = start, end
+        self.tokens: list[Token] = tokens_of(lower, start, end)
+        ends = [found.start() for found in _CLAUSE_END.finditer(lower, start, end)]
+        inside = [(one.start, one.end) for one in places]
+        ends = [at for at in ends if not any(low < at < high for low, high in inside)]
+        self.ends = ends
+        clauses = [self.clause(low) for low, _, _ in self.tokens]
+        taken = [any(a <= low < b for a, b in inside) for low, _, _ in self.tokens]
+        self.clauses = clauses
+        self.words = [word for _, _, word in self.tokens]
+        self.cues: list[Cue] = cues_of(text, self.tokens, clauses, taken, self._starts())
+
+    def _starts(self) -> list[int]:
+        """The words with which an order may begin: the first, those behind a colon or a
+        semicolon, and the one behind a name that is spoken to."""
+        starts = [0] if self.tokens else []
+        for index in range(1, len(self.tokens)):
+            if self.clauses[index] == self.clauses[index - 1]:
+                continue
+            gap = self.lower[self.tokens[index - 1][1] : self.tokens[index][0]]
+            if any(mark in gap for mark in ";:\n]") or (index <= _VOCATIVE_WORDS and "," in gap):
+                starts.append(index)
+        return starts
+
+    def clause(self, at: int) -> int:
+        """Number of the clause of an offset."""
+        return sum(1 for end in self.ends if end <= at)
+
+    def tokens_at(self, place: Place) -> tuple[int, int]:
+        """Numbers of the first token of an expression and of the first behind it."""
+        first = sum(1 for _, high, _ in self.tokens if high <= place.start)
+        last = sum(1 for low, _, _ in self.tokens if low < place.end)
+        return first, max(first, last)
+
+    def clause_span(self, at: int) -> tuple[int, int]:
+        """The clause of an offset, as [start, end)."""
+        low = max((end for end in self.ends if end <= at), default=self.start)
+        high = min((end for end in self.ends if end > at), default=self.end)
+        return low, high
+
+    def preposition(self, place: Place) -> str:
+        """The word before an expression, an article left out; "" for none."""
+        found = _WORD_BEFORE.search(self.lower, max(0, place.start - 24), place.start)
+        return "" if found is None else found[1]
+
+    def infinitive(self, place: Place, cue: Cue) -> bool:
+        """Whether "to" and a word stand between a cue and an expression."""
+        first, _ = self.tokens_at(place)
+        words = self.words
+        return any(
+            words[index] == "to" and words[index + 1].isalpha()
+            for index in range(cue.last, first - 1)
+        )
