@@ -235,7 +235,7 @@ class _Words:
             if last - index == 1 and word in _MODAL:
                 return None if previous in _DETERMINERS else self._modal(index, word)
             clitic = previous == "'s" and self.word(at - 1) in _CLITIC_SUBJECTS
-            determined = previous in _DETERMINERS and not clitic
+            determined = previous in _DETERMINERS - {"that"} and not clitic
             if determined and word not in _NAMES_OF_THINGS | _ACTIVE:
                 return None
         return direction

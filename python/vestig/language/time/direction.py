@@ -77,6 +77,7 @@ _MONTH_PLACE: Final = re.compile(
     r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)"
     r"\s*(?:,|and|or|to|[-–])\s*)$"
 )
+_ARTICLES: Final = frozenset(("the", "a", "an", "his", "her", "my", "our", "their", "another"))
 _NAMES: Final = frozenset(("april", "may", "june", "august"))
 _PRESENT: Final = frozenset(
     (
@@ -342,7 +343,9 @@ class Directions:
         if quoted or event or sentence.preposition(place) in TOWARDS | {"for"} or _has_verb(own):
             return False
         content = [word for word in own if word not in _SMALL and not word.isdigit()]
-        return len(content) <= _ELLIPSIS_WORDS
+        # a lone word may be a verb: "and present on Monday"
+        noun = any(word.isdigit() or word in _ARTICLES for word in own)
+        return not content or (noun and len(content) <= _ELLIPSIS_WORDS)
 
     def _of_cue(self, sentence: Sentence, place: Place, cue: Cue) -> Direction:
         words, word = sentence.words, sentence.words[cue.first]
@@ -352,7 +355,9 @@ class Directions:
         ):
             return Direction.OPEN
         if cue.direction is Direction.PAST:
+            first, _ = sentence.tokens_at(place)
             arranged = word in cue_words().arranging and sentence.preposition(place) == "for"
+            arranged = arranged and _PRESENT.isdisjoint(words[cue.last : first])
             if arranged:
                 return Direction.FUTURE
             of_thing = Attachment(sentence, place, cue).is_of_thing_past()

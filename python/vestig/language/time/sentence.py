@@ -16,7 +16,7 @@ _VOCATIVE_WORDS: Final = 2
 _CLAUSE_END: Final = re.compile(
     r",(?!\d)|[;:(){}\[\]\n\"“”—–]|\s-\s"
     r"|\b(?:and|but|because|that|when|which|who|where|while|although|though|if|unless|so|whereas"
-    r"|than|whether)\b"
+    r"|than|whether|how|what|why)\b"
 )
 _WORD_BEFORE: Final = re.compile(r"(\w+)\s+(?:the\s+)?$")
 
