@@ -105,6 +105,9 @@ class _Claims:
         return "".join(pieces) + text[position:]
 
 
+_DIGITS: Final = re.compile(r"\d+")
+
+
 def _date_key(found: TemporalExpression) -> tuple[object, ...]:
     words = found.text.lower().split()
     if not found.resolved:
@@ -112,7 +115,9 @@ def _date_key(found: TemporalExpression) -> tuple[object, ...]:
     # "before" and "until" name one window and two facts
     opening = words[0] if found.window_start_us is None else ""
     sides = tuple(_DIRECTIONS[word] for word in words if word in _DIRECTIONS)
-    return (found.window_start_us, found.window_end_us, found.clock, opening, *sides)
+    # 03/04/2026 and 04/03/2026 leave the same two days open
+    figures = tuple(map(int, _DIGITS.findall(found.text))) if found.either else ()
+    return (found.window_start_us, found.window_end_us, found.clock, opening, *sides, *figures)
 
 
 def _is_time(found: TemporalExpression) -> bool:
