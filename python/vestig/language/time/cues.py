@@ -357,7 +357,7 @@ class _Words:
             or previous == "to"
         ):
             return None
-        if previous in _HAVE:
+        if previous in _HAVE or previous == "been":
             if not self._modal_near(at):
                 return Direction.PAST
             ahead = any(w in ("will", "'ll") for w in self.words[max(0, at - 3) : at])

@@ -1,0 +1,86 @@
+"""The lists of words that tell on which side a date lies, and single rules of where they count."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from vestig.arguments import parse_time
+from vestig.language.time.cues import Direction, cue_words, has_cue
+from vestig.language.time.expressions import find_windows
+from vestig.times import from_us
+
+NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
+SIDES = {(13,): "past", (20,): "future", (13, 20): "open", (): "none"}
+
+
+def side(text: str) -> str:
+    """On which side the Friday of a text lies."""
+    found = find_windows(text, NOW)
+    ends = [
+        one.window_end_us if one.window_start_us is None else one.window_start_us for one in found
+    ]
+    return SIDES[tuple(from_us(end).day for end in ends if end is not None)]
+
+
+def test_the_lists_have_a_version_and_name_each_word_once() -> None:
+    lists = msgspec.structs.asdict(cue_words())
+    assert lists.pop("version") == 1
+    for words in lists.values():
+        assert words
+        assert all(word == word.strip().lower() for word in words)
+        assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # the nearest cue of the own clause
+        ("I was ill but will come on Friday", "future"),
+        ("I will tell you what happened on Friday", "past"),
+        ("Tom called, and Ann comes on Friday", "future"),
+        # the sentence, where the clause has no verb
+        ("On Friday, we signed the lease", "past"),
+        ("The launch, I heard, is on Friday", "open"),
+        # a name, a noun and an adjective are no cue
+        ("They read his will on Friday", "past"),
+        ("the planned talk on Friday", "future"),
+        ("the updated plan is due on Friday", "future"),
+        # a passive, a perfect, a modal
+        ("It is published on Friday", "open"),
+        ("It will be published on Friday", "future"),
+        ("It has been published on Friday", "past"),
+        ("It should have been published on Friday", "open"),
+        ("It was to be published on Friday", "open"),
+        # limits
+        ("Finish it by Friday", "future"),
+        ("It was gone by Friday", "open"),
+        ("He asked me to finish it by Friday", "future"),
+        ("We waited until Friday", "open"),
+        # what was said, asked, arranged, put off
+        ("She told me on Friday", "past"),
+        ("She told me the talk is on Friday", "open"),
+        ("She asked me to come on Friday", "open"),
+        ("We talked about Friday", "open"),
+        ("The talk on Friday was cancelled", "open"),
+        ("They pushed the deadline to Friday", "open"),
+        # orders
+        ("Call the bank on Friday", "future"),
+        ("Call with the bank on Friday", "open"),
+        ("Ann, please call the bank on Friday", "future"),
+        ("Pay day is on Friday", "open"),
+        # habits
+        ("The café closes at noon on Friday", "none"),
+        ("The vote closes on Friday", "future"),
+        ("She always leaves early on Friday", "none"),
+        ("Good Friday is quiet", "none"),
+    ],
+)
+def test_where_a_word_counts(text: str, expected: str) -> None:
+    assert side(text) == expected
+
+
+def test_a_cue_anywhere_in_a_text() -> None:
+    assert has_cue("Ann may come", "ann may come", Direction.FUTURE)
+    assert not has_cue("Ann came", "ann came", Direction.FUTURE)
+    assert has_cue("Ann came", "ann came", Direction.PAST)
