@@ -102,6 +102,7 @@ GRAPH_METHODS = {
 ADMIN_METHODS = {
     "backup",
     "compact",
+    "correct_clock",
     "doctor",
     "enrich",
     "forget_finish",

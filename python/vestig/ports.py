@@ -549,6 +549,20 @@ class LedgerView(Protocol):
         """Ids whose metadata equals `wanted` in every key given."""
         ...
 
+    @property
+    def last_recorded_us(self) -> int:
+        """The time of the last transaction, in microseconds."""
+        ...
+
+    def recorded_below(self, known_at_us: int) -> int:
+        """The seq below which everything counts as recorded by that moment, for the clock was
+        corrected since; 0 = no such."""
+        ...
+
+    def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
+        """Those of these ids whose withdrawal counts as recorded by that moment."""
+        ...
+
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
         event recorded after it: what was recorded later is not known yet."""
@@ -683,8 +697,14 @@ class WriteTransaction(LedgerView, Protocol):
     """A view that can write. `seq` is still the one before the transaction's own."""
 
     @property
-    def clock_stepped_back(self) -> bool:
-        """Whether the wall clock lies before the last recorded time, which is used instead."""
+    def clock_behind_us(self) -> int:
+        """How far the wall clock lies before the last recorded time, which is used instead, in
+        microseconds; 0 = it does not."""
+        ...
+
+    def begin_clock_epoch(self, corrected_us: int, *, actor: str | None) -> int:
+        """Lets transaction time go on at this moment, which may lie before the last one recorded,
+        and returns the new seq. Instead of `apply`."""
         ...
 
     def apply(self, changes: ChangeSet) -> int:
@@ -730,7 +750,7 @@ class Ledger(Protocol):
     def write(self, now_us: int) -> AbstractContextManager[WriteTransaction]:
         """One write transaction: BEGIN IMMEDIATE, waits at most `lock_timeout_s`, commits
         durably on leaving, rolls back on an exception. `now_us` is the wall clock; the
-        transaction's time is max(now, last recorded); see `clock_stepped_back`.
+        transaction's time is max(now, last recorded); see `clock_behind_us`.
 
         Raises:
             StoreLockedError: no lock in time, or a read-only store.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["DAY_US", "age_words", "format_us", "from_us", "to_plain", "to_us"]
+__all__ = ["DAY_US", "age_words", "duration_text", "format_us", "from_us", "to_plain", "to_us"]
 
 DAY_US: Final = 86_400_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,6 +47,23 @@ def format_us(us: int) -> str:
         '1970-01-01T00:00:00.000000Z'
     """
     return from_us(us).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def duration_text(us: int) -> str:
+    """A span in words, to the whole minute, with the two greatest units that it fills.
+
+    Example:
+        >>> duration_text(3_600_000_000), duration_text(400 * DAY_US), duration_text(59_000_000)
+        ('1 h', '400 days', '0 min')
+        >>> duration_text(DAY_US + 2 * 3_600_000_000 + 59_000_000)
+        '1 day 2 h'
+    """
+    minutes = us // 60_000_000
+    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = [f"{days} day{'' if days == 1 else 's'}"] if days else []
+    parts += [f"{hours} h"] if hours else []
+    parts += [f"{rest} min"] if rest or not parts else []
+    return " ".join(parts[:2])
 
 
 def age_words(age_us: int | None) -> str:

@@ -320,7 +320,7 @@ def _write(session: Session, batch: Batch) -> None:
             changes = session.keeper.run_locked(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
-            degraded.extend(clock_notice(txn.clock_stepped_back))
+            degraded.extend(clock_notice(txn.clock_behind_us))
         else:
             written = txn.seq
     degraded.extend(session.keeper.after_commit(txn))

@@ -246,7 +246,7 @@ class _Backfill:
         try:
             with self.session.ledger.write(self.session.now_us(), make=False) as txn:
                 txn.apply(changes)
-                self.degraded.extend(clock_notice(txn.clock_stepped_back))
+                self.degraded.extend(clock_notice(txn.clock_behind_us))
         except NotFoundError:
             return
         catch_up(self.session, self.degraded)

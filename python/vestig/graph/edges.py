@@ -142,7 +142,7 @@ def link(
             found, seq = _stored(txn, space, new), txn.seq
             if found is None:
                 seq = txn.apply(ChangeSet(namespace=space, edges=(new,)))
-                degraded.extend(clock_notice(txn.clock_stepped_back))
+                degraded.extend(clock_notice(txn.clock_behind_us))
         if found is not None:
             return EdgeChange(edge=found, action="link", changed=False, seq=seq)
         notes = catch_up(session, degraded)
@@ -318,7 +318,7 @@ def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChang
             before, seq = _edge(txn, space, edge_id, "edge_id"), txn.seq
             if before.t_expired is None:
                 seq = txn.apply(ChangeSet(namespace=space, expired_edges=(before.id,)))
-                degraded.extend(clock_notice(txn.clock_stepped_back))
+                degraded.extend(clock_notice(txn.clock_behind_us))
         if before.t_expired is not None:
             return EdgeChange(edge=before, action="unlink", changed=False, seq=seq)
         notes = catch_up(session, degraded)

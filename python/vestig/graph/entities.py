@@ -194,7 +194,7 @@ def merge_entities(session: Session, a: object, b: object, *, namespace: object)
             old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
             parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
             seq = txn.apply(parts.changes)
-            degraded.extend(clock_notice(txn.clock_stepped_back))
+            degraded.extend(clock_notice(txn.clock_behind_us))
         return EntityChange(
             entity=_stored(session, space, new.id),
             action="merge",
@@ -310,7 +310,7 @@ def expire_entity(session: Session, id: object, *, namespace: object) -> EntityC
             entity = nodes.entity(txn, space, text)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
             seq = txn.apply(changes)
-            degraded.extend(clock_notice(txn.clock_stepped_back))
+            degraded.extend(clock_notice(txn.clock_behind_us))
         return EntityChange(
             entity=_stored(session, space, entity.id),
             action="expire",
@@ -368,7 +368,7 @@ def purge_entities(
                 if dry:
                     raise RollBack
                 seq += 1
-                degraded.extend(clock_notice(txn.clock_stepped_back))
+                degraded.extend(clock_notice(txn.clock_behind_us))
         if purged and not dry:
             catch_up(session, degraded)
         return PurgeReport(

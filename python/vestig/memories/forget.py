@@ -73,7 +73,7 @@ def forget(
                 removed = txn.forget(space, [memory.id for memory in memories], actor=who)
                 if dry_run:
                     raise RollBack
-                degraded.extend(clock_notice(txn.clock_stepped_back))
+                degraded.extend(clock_notice(txn.clock_behind_us))
                 seq += 1
         proof = erase.ErasureProof()
         if memories and not dry_run:

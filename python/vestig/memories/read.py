@@ -6,6 +6,7 @@ K is the time as of which the store is read, V the time at which facts are to ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -79,15 +80,18 @@ def show(
     with session.operation("show"):
         with session.ledger.read() as view:
             (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
-            expired = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
-            if not _visible(memory, at) or (expired and not include_expired):
+            expired = memory.t_expired is not None
+            below = view.recorded_below(at.known_at_us) if at.past else 0
+            if not _visible(memory, at, below) or (expired and not include_expired):
                 raise NotFoundError(
                     "Memory", memory.id, "expired" if expired else "not known at that time"
                 )
             vector = view.vectors(space, [memory.id]).get(memory.id)
             history = view.events(space, memory.id)
             if at.past:
-                history = [e for e in history if to_us(e.recorded_at) <= at.known_at_us]
+                history = [
+                    e for e in history if to_us(e.recorded_at) <= at.known_at_us or e.seq < below
+                ]
             values = () if vector is None else memoryview(vector[1]).cast("f")
             detail = MemoryDetail(
                 memory=memory,
@@ -97,7 +101,7 @@ def show(
                 sources=tuple(_sources(view, space, memory.id, at)),
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
-                flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
+                flags=tuple(flags_of(memory, from_us(at.query_time_us))),
                 mentions=entities_of(view, memory, at) if with_links else UNSET,
                 related=related_to(view, memory, at) if with_links else UNSET,
                 ledger_seq=view.seq,
@@ -120,9 +124,10 @@ def _depth(value: object) -> int:
     return int(value)
 
 
-def _visible(memory: Memory, at: Moments) -> bool:
-    """Whether the memory was known at K and, where V is given, true at V, expired or not."""
-    if to_us(memory.t_created) > at.known_at_us:
+def _visible(memory: Memory, at: Moments, below_seq: int) -> bool:
+    """Whether the memory was known at K and, where V is given, true at V, expired or not; what has
+    a seq below `below_seq` counts as recorded by K."""
+    if to_us(memory.t_created) > at.known_at_us and memory.seq >= below_seq:
         return False
     if at.valid_at_us is None:
         return True
@@ -136,10 +141,11 @@ def access_velocity(memory: Memory, now_us: int) -> float:
     return memory.access_count / max(1.0, days)
 
 
-def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """What a reader should know of its state: withdrawn, not valid at the query's time, pinned."""
+def flags_of(memory: Memory, query_time: datetime) -> list[str]:
+    """What a reader should know of the state of a memory as it was known: withdrawn, not valid at
+    the query's time, pinned."""
     flags = []
-    expired = memory.t_expired is not None and memory.t_expired <= known_at
+    expired = memory.t_expired is not None
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
         flags.append("no_longer_valid")
     if memory.t_valid > query_time:
@@ -248,8 +254,8 @@ def as_known(
         return list(memories)
     ends = view.ends_before(namespace, at.known_at_us)
     counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
-    known = from_us(at.known_at_us)
-    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
+    expired = view.expired_by(namespace, [one.id for one in memories], at.known_at_us)
+    return [at_known_time(one, ends=ends, reinforced=counts, expired=expired) for one in memories]
 
 
 def at_known_time(
@@ -257,11 +263,12 @@ def at_known_time(
     *,
     ends: Mapping[str, int | None],
     reinforced: Mapping[str, tuple[int, int | None]],
-    known_at: datetime,
+    expired: AbstractSet[str],
 ) -> Memory:
-    """The memory with its end, counters and withdrawal as they were known at K."""
+    """The memory with its end, counters and withdrawal as they were known at K; `expired`: ids of
+    the memories that were withdrawn by then."""
     changed: dict[str, object] = {}
-    if memory.t_expired is not None and memory.t_expired > known_at:
+    if memory.t_expired is not None and memory.id not in expired:
         changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
     if memory.id in ends:
         end = ends[memory.id]

@@ -306,7 +306,7 @@ def change_state(
             seq = txn.seq
             if changes is not None:
                 seq = txn.apply(changes)
-                degraded.extend(clock_notice(txn.clock_stepped_back))
+                degraded.extend(clock_notice(txn.clock_behind_us))
         notes = catch_up(session, degraded) if changes is not None else ()
         with session.ledger.read() as view:
             after = view.memories(space, [memory.id])[0]
@@ -383,7 +383,7 @@ def supersede(
                 before, successor, reason=why, t_invalid_us=end, now_us=session.now_us()
             )
             txn.apply(parts.change_set(space))
-            degraded.extend(clock_notice(txn.clock_stepped_back))
+            degraded.extend(clock_notice(txn.clock_behind_us))
         catch_up(session, degraded)
         with session.ledger.read() as view:
             records = view.supersessions(space, before.id)

@@ -290,7 +290,6 @@ class BoundQuery:
             meta_shares=self.shares(),
             has_vector=query.vector is not None,
             query_time=from_us(moments.query_time_us),
-            known_at=from_us(moments.known_at_us),
             parts=query.ranking.reason_parts,
         )
 

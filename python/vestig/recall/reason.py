@@ -118,7 +118,6 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     meta_shares: Mapping[str, float]
     has_vector: bool
     query_time: datetime
-    known_at: datetime
     parts: ReasonParts = ReasonParts()
 
     def signals(self, row: ScanRow, memory: Memory | None = None) -> dict[str, SignalTrace]:
@@ -193,7 +192,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             return Reason(
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
-        flags = flags_of(memory, self.query_time, self.known_at)
+        flags = flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
         hypothetical = None
         if row.nearest_question is not None and question is not None:

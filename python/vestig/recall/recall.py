@@ -31,6 +31,7 @@ from vestig.recall.scan import Scan, ScanRow, is_approximate
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
+from vestig.session.transaction import ahead_notice
 from vestig.times import from_us
 from vestig.types import Degradation, OriginType
 
@@ -293,7 +294,7 @@ def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[st
 
 def _degraded(bound: BoundQuery, scan: Scan, hits: Sequence[RecallHit]) -> tuple[Degradation, ...]:
     """Degradations that lie in the data."""
-    found = []
+    found = ahead_notice(bound.view.last_recorded_us, bound.session.now_us())
     if scan.unembedded:
         detail = "eligible memories have no vector yet: found by words only"
         found.append(Degradation(code="unembedded_skipped", detail=detail, count=scan.unembedded))

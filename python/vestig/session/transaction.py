@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from vestig.session.session import Session
+from vestig.times import DAY_US, duration_text
 from vestig.types import Degradation
 
-__all__ = ["RollBack", "catch_up", "clock_notice"]
+__all__ = ["RollBack", "ahead_notice", "catch_up", "clock_notice"]
 
 
 class RollBack(Exception):
     """Leaves a transaction without writing; caught outside of it."""
 
 
-def clock_notice(stepped_back: bool) -> list[Degradation]:
-    """The degradation of a transaction that kept the last recorded time: times never go back."""
-    if not stepped_back:
+# Clocks of one machine's processes may differ by so much, and a writer waits for the lock.
+CLOCKS_APART_US: Final = 30 * 60 * 1_000_000
+# A read says so where new times stand still for longer.
+LEDGER_AHEAD_US: Final = DAY_US
+_HINT: Final = "`vestig doctor --clock` lets times go on at that of the clock"
+
+
+def clock_notice(behind_us: int) -> list[Degradation]:
+    """The degradation of a transaction that kept the last recorded time, for times never go back.
+
+    Args:
+        behind_us: how far the clock lies behind the ledger; up to half an hour is no word worth.
+    """
+    if behind_us <= CLOCKS_APART_US:
         return []
-    detail = "the clock is behind the ledger: the last recorded time was used"
+    detail = (
+        f"the clock is {duration_text(behind_us)} behind the ledger: the last recorded time was"
+        f" used; {_HINT}"
+    )
+    return [Degradation(code="clock_stepped_back", detail=detail)]
+
+
+def ahead_notice(recorded_us: int, now_us: int) -> list[Degradation]:
+    """The degradation of a read from a ledger whose last time lies more than a day ahead."""
+    ahead_us = recorded_us - now_us
+    if ahead_us <= LEDGER_AHEAD_US:
+        return []
+    detail = f"the ledger lies {duration_text(ahead_us)} ahead of the clock; {_HINT}"
     return [Degradation(code="clock_stepped_back", detail=detail)]
 
 

@@ -71,10 +71,9 @@ def _entries(bound: BoundQuery, scan: Scan, memories: Sequence[Memory]) -> tuple
     near = _similar_enough(bound, evidence_neighbours(results, sessions, turns))
     known = as_known(bound.view, request.namespace, [turns[id] for id, _ in near], request.moments)
     query_time = from_us(request.moments.query_time_us)
-    known_at = from_us(request.moments.known_at_us)
 
     def entry(memory: Memory, rank: int, neighbour: bool) -> Entry:
-        flags = tuple(flags_of(memory, query_time, known_at))
+        flags = tuple(flags_of(memory, query_time))
         return Entry(memory=memory, rank=rank, neighbour=neighbour, flags=flags)
 
     return (

@@ -17,6 +17,7 @@ from vestig.store.checks.comparison import compare_projection
 from vestig.store.erasure import erase
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
+from vestig.store.ledger.clock_epochs import clock_epochs
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NO_QUESTION
@@ -31,7 +32,7 @@ from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_vectors import without_tokens
-from vestig.times import format_us
+from vestig.times import duration_text, format_us
 
 __all__ = ["checks"]
 
@@ -43,6 +44,8 @@ FINDING: Final = "finding"
 DAMAGE: Final = "damage"
 
 _SHOWN: Final = 5
+# Clocks of processes may differ by so much.
+_CLOCKS_APART_US: Final = 30 * 60 * 1_000_000
 _ERROR_CHARS: Final = 120
 _OPEN_STATES: Final = ("pending", "running", "submitted", "failed")
 _FREE_BYTES_MIN: Final = 64 * 1024 * 1024
@@ -254,13 +257,19 @@ def _leases(conn: apsw.Connection, now_us: int) -> Finding:
 
 
 def _clock(conn: apsw.Connection, now_us: int) -> Finding:
-    ((last,),) = fetch(conn, "SELECT MAX(recorded_us) FROM chain")
-    good = "the clock is not behind the ledger"
-    if last <= now_us:
+    ((last,),) = fetch(conn, "SELECT recorded_us FROM chain ORDER BY seq DESC LIMIT 1")
+    epochs = clock_epochs(conn)
+    good = "the ledger is not ahead of the clock"
+    if epochs:
+        began = format_us(epochs[-1].corrected_us)
+        often = "once" if len(epochs) == 1 else f"{len(epochs)} times"
+        good += f"; it was corrected {often}, last at {began}"
+    if last - now_us <= _CLOCKS_APART_US:
         return Finding(check="clock", level=OK, detail=good)
     detail = (
-        f"the last transaction was recorded at {format_us(last)}, the clock shows"
-        f" {format_us(now_us)}; until then new times stand still"
+        f"the ledger lies {duration_text(last - now_us)} ahead: its last transaction was recorded"
+        f" at {format_us(last)}, the clock shows {format_us(now_us)}; until then new times stand"
+        " still, or let them go on at the clock's with `vestig doctor --clock`"
     )
     return Finding(check="clock", level=FINDING, detail=detail)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -9,13 +10,14 @@ import apsw
 from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
+from vestig.store.ledger.list_sql import EXPIRED_BY
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import EDGE_ENDS
-from vestig.store.sqlite.lookups import each, fetch, select_in
+from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
 from vestig.times import from_us
 from vestig.types import Edge, SupersessionRecord
 
-__all__ = ["edges_of", "ends_before", "supersession_chain"]
+__all__ = ["edges_of", "ends_before", "expired_by", "supersession_chain"]
 
 
 def edges_of(conn: apsw.Connection, prefix: str, row: int, edge_type: str | None) -> list[Edge]:
@@ -66,10 +68,22 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
     ]
 
 
+def expired_by(
+    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int, below_seq: int
+) -> set[str]:
+    """Those of these memories whose withdrawal counts as recorded by then; what has a seq below
+    `below_seq` does."""
+    keys = known_ids(ids, "mem")
+    sql = f"SELECT m.id FROM memories m WHERE {EXPIRED_BY} AND +m.namespace = ? AND m.id IN (?*)"
+    rows = select_in(conn, sql, tuple(keys), (known_at_us, below_seq, namespace))
+    return {keys[id] for (id,) in rows}
+
+
 def ends_before(
-    conn: apsw.Connection, namespace: str, known_at_us: int
+    conn: apsw.Connection, namespace: str, known_at_us: int, below_seq: int
 ) -> dict[tuple[int, bytes], int | None]:
-    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end."""
+    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end; events
+    of a seq below `below_seq` count as earlier."""
     # Newest first: the entry of the earliest later event is the one that stays.
     found: dict[tuple[int, bytes], int | None] = {}
     for event_type, payload, row, id in each(
@@ -77,9 +91,10 @@ def ends_before(
         'SELECT e.event_type, e.payload, m."row", m.id FROM events e INDEXED BY events_ends'
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE e.event_type IN ('DEPRECATE', 'SUPERSEDE', 'UPDATE') AND e.recorded_us > ?"
+        " AND e.seq >= ?"
         " AND m.namespace = ? AND instr(e.payload, 't_invalid') > 0"
         ' ORDER BY e.seq DESC, e."row" DESC',
-        (known_at_us, namespace),
+        (known_at_us, below_seq, namespace),
     ):
         fields = from_json(payload)
         if _wrote_end(event_type, fields):

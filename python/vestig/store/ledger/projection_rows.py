@@ -13,6 +13,7 @@ from vestig.changes import StoredWindow
 from vestig.language.text_flags import text_flags, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
+from vestig.store.ledger.clock_epochs import EpochTimes, read_epochs
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.projection_rows_graph import (
     NodeEdges,
@@ -32,6 +33,8 @@ from vestig.types import EventType, Kind, OriginType, Stability, Status
 
 __all__ = ["STORING_EVENTS", "MemoryParts", "memory_row", "projection_rows"]
 
+# type code, occurred_us, recorded_us, seq, row number
+_Event = tuple[int, int, int, int, int]
 _BATCH_ROWS: Final = 2_048
 _KIND: Final = {member.value: code for code, member in enumerate(Kind)}
 _STATUS: Final = {member.value: code for code, member in enumerate(Status)}
@@ -76,11 +79,12 @@ def projection_rows(
 ) -> Iterator[ProjectionRow]:
     """As `LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
     digests = DigestCheck(conn, where, seq, retired)
+    times = read_epochs(conn, where)
     memories, entities = _touched(conn, after_seq)
     for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
         for selection in selections:
             try:
-                rows = list(batch(conn, selection, digests))
+                rows = list(batch(conn, selection, digests, times))
             except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
                 raise damaged(where, "a row with values that were never written") from error
             yield from rows
@@ -124,7 +128,7 @@ class MemoryParts(NamedTuple):
 
 
 def _memory_rows(
-    conn: apsw.Connection, selection: Selection, digests: DigestCheck
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck, times: EpochTimes
 ) -> Iterator[ProjectionRow]:
     memories = list(select(conn, _MEMORIES, selection, ' ORDER BY "row"'))
     order = ' ORDER BY memory, "row"'
@@ -134,7 +138,7 @@ def _memory_rows(
         {row[1]: row for row in select(conn, _ORIGINALS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
-        read_edges(conn, "mem", selection),
+        read_edges(conn, "mem", selection, times),
     )
     seqs = {row[_M["wseq"]] for row in memories}
     for one_each in (parts.vectors, parts.tokens, parts.originals):
@@ -174,7 +178,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         touched = max(touched, original[2])
     sources: dict[str, None] = {}
     actors: dict[str, None] = {}
-    events = []
+    events: list[_Event] = []
     for event in parts.events.get(number, ()):
         event_type, occurred, recorded, event_seq, place, source, actor = _EVENT_COLUMNS(event)
         digests.check("events", event, event_seq, id)
@@ -184,6 +188,10 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
             sources[source] = None
             if actor is not None:
                 actors[actor] = None
+    if parts.edges.times.epochs:
+        events, t_created, t_expired = _counted(
+            parts.edges.times, events, (t_created, seq), t_expired
+        )
     edges, newest_edge = parts.edges.starting_at(number, id, digests)
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
@@ -194,6 +202,22 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
         questions, [], text_flags(content), title_key(title), pieces,
     )  # fmt: skip
+
+
+def _counted(
+    times: EpochTimes, events: list[_Event], created: tuple[int, int], t_expired: int | None
+) -> tuple[list[_Event], int, int | None]:
+    """Events, creation (time, seq) and withdrawal of a memory by what their times count as. The
+    withdrawal was recorded with the event of its time; what happened by the time of its recording
+    is no later than that counts."""
+    found, withdrawn = [], t_expired
+    for kind, occurred, recorded, seq, place in events:
+        counts = times.counted(recorded, seq)
+        happened = min(occurred, counts) if occurred <= recorded else occurred
+        found.append((kind, happened, counts, seq, place))
+        if recorded == t_expired:
+            withdrawn = counts
+    return found, times.counted(*created), withdrawn
 
 
 def _tags(metadata: str) -> list[str]:

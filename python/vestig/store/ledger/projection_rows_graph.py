@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.ports import ProjectionRow
+from vestig.store.ledger.clock_epochs import EpochTimes
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.schema import (
@@ -51,6 +52,8 @@ _EDGE_WIDTH: Final = len(_X)
 # this version.
 _OTHER_END: Final = _EDGE_WIDTH
 _WRITING_SEQ: Final = _EDGE_WIDTH + 1
+_CREATED: Final = _X["t_created_us"]
+_EXPIRED: Final = _X["t_expired_us"]
 _EDGE_COLUMNS: Final = itemgetter(
     _X["id"],
     _OTHER_END,
@@ -110,10 +113,12 @@ def by_node(rows: Iterable[tuple[Any, ...]], at: int) -> dict[int, list[tuple[An
 
 
 class NodeEdges(NamedTuple):
-    """Rows of the edges that start at nodes of one kind."""
+    """Rows of the edges that start at nodes of one kind. `times`: what their recorded times count
+    as."""
 
     prefix: str
     rows: Mapping[int, Sequence[Sequence[Any]]]
+    times: EpochTimes = EpochTimes()
 
     def seqs(self) -> set[int]:
         """The transactions that wrote these versions."""
@@ -127,25 +132,37 @@ class NodeEdges(NamedTuple):
         if rows is None:
             return [], 0
         digests.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
-        found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, rows))
+        newest = max(row[_WRITING_SEQ] for row in rows)
+        counted = self._counted(rows) if self.times.epochs else rows
+        found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, counted))
         if any(row[_OTHER_END] is None for row in rows):
             raise digests.missing_end("edges", id, self.prefix)
-        return found, max(row[_WRITING_SEQ] for row in rows)
+        return found, newest
+
+    def _counted(self, rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        for row in rows:
+            edge = list(row)
+            edge[_CREATED] = self.times.counted(edge[_CREATED], edge[_X["seq"]])
+            if edge[_EXPIRED] is not None:
+                edge[_EXPIRED] = self.times.counted(edge[_EXPIRED], edge[_X["expired_seq"]])
+            yield edge
 
 
-def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:
+def read_edges(
+    conn: apsw.Connection, prefix: str, selection: Selection, times: EpochTimes
+) -> NodeEdges:
     """Edges that start at these rows, in one statement."""
     rows = select(conn, _EDGES[prefix], selection, " ORDER BY from_row")
-    return NodeEdges(prefix, by_node(rows, _X["from_row"]))
+    return NodeEdges(prefix, by_node(rows, _X["from_row"]), times)
 
 
 def entity_rows(
-    conn: apsw.Connection, selection: Selection, digests: DigestCheck
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck, times: EpochTimes
 ) -> Iterator[ProjectionRow]:
     """Entities as nodes of the projection, by row."""
     entities = list(select(conn, _ENTITIES, selection, ' ORDER BY "row"'))
     vectors = {row[1]: row for row in select(conn, _VECTORS, selection)}
-    edges = read_edges(conn, "ent", selection)
+    edges = read_edges(conn, "ent", selection, times)
     seqs = {row[_N["wseq"]] for row in entities}
     seqs.update(row[2] for row in vectors.values())
     digests.load(seqs | edges.seqs())
@@ -168,6 +185,9 @@ def entity_row(
         touched = max(touched, vector[2])
         embedding = vector[4]
     starting, newest = edges.starting_at(number, id, digests)
+    created = edges.times.counted(created, seq)
+    if expired is not None:
+        expired = edges.times.counted(expired, wseq - 1)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
     return ProjectionRow(
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,

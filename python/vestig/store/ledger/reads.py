@@ -19,6 +19,7 @@ from vestig.ports import (
     TurnPosition,
 )
 from vestig.store.ledger import chain, equal_texts, history, list_sql, projection_rows, statistics
+from vestig.store.ledger.clock_epochs import EpochTimes, read_epochs
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -26,6 +27,7 @@ from vestig.store.ledger.graph_rows import (
     entity_of,
     stored_codes,
 )
+from vestig.store.ledger.metadata_values import holds
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
@@ -61,10 +63,12 @@ class SqliteView:
         self._conn = conn
         self._where = where
         self._retired = retired
-        rows = fetch(conn, "SELECT seq, h FROM chain ORDER BY seq DESC LIMIT 1")
+        rows = fetch(conn, "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1")
         self._seq: int
         self._head: bytes
-        ((self._seq, self._head),) = rows
+        self._last_us: int
+        ((self._seq, self._head, self._last_us),) = rows
+        self._epochs: EpochTimes | None = None
 
     @property
     def connection(self) -> apsw.Connection:
@@ -330,21 +334,21 @@ class SqliteView:
     def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
         """One page. Ties by id ascending."""
         with store_faults(self._where):
-            sql, values = list_sql.page_sql(namespace, listing, self._ends(namespace, listing))
+            sql, values = list_sql.page_sql(namespace, listing, self._then(namespace, listing))
             rows = fetch(self._conn, sql, values)
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.count_sql(namespace, listing, self._ends(namespace, listing))
+            sql, values = list_sql.count_sql(namespace, listing, self._then(namespace, listing))
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
     def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.ids_sql(namespace, listing, self._ends(namespace, listing))
+            sql, values = list_sql.ids_sql(namespace, listing, self._then(namespace, listing))
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
@@ -360,13 +364,36 @@ class SqliteView:
             return [
                 id_text("mem", id)
                 for id, text in rows
-                if _holds(from_json(normalize("NFC", text)), wanted)
+                if holds(from_json(normalize("NFC", text)), wanted)
             ]
+
+    @property
+    def last_recorded_us(self) -> int:
+        """The time of the last transaction, in microseconds."""
+        return self._last_us
+
+    def _epoch_times(self) -> EpochTimes:
+        if self._epochs is None:
+            self._epochs = read_epochs(self._conn, self._where)
+        return self._epochs
+
+    def recorded_below(self, known_at_us: int) -> int:
+        """The seq below which everything counts as recorded by that moment, for the clock was
+        corrected since; 0 = no such."""
+        with store_faults(self._where):
+            return self._epoch_times().recorded_below(known_at_us)
+
+    def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
+        """Those of these ids whose withdrawal counts as recorded by that moment."""
+        below = self.recorded_below(known_at_us)
+        with store_faults(self._where):
+            return history.expired_by(self._conn, namespace, ids, known_at_us, below)
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, where the end was written after it."""
         with store_faults(self._where):
-            found = history.ends_before(self._conn, namespace, known_at_us)
+            below = self.recorded_below(known_at_us)
+            found = history.ends_before(self._conn, namespace, known_at_us, below)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
 
     def reinforcements_at(
@@ -378,11 +405,11 @@ class SqliteView:
             rows = select_in(
                 self._conn,
                 "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
-                ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
+                ' LEFT JOIN events e ON e.memory = m."row" AND (e.recorded_us <= ? OR e.seq < ?)'
                 " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
                 ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
                 tuple(keys),
-                (known_at_us, namespace),
+                (known_at_us, self.recorded_below(known_at_us), namespace),
             )
             return {keys[id]: (count, seen) for id, count, seen in rows}
 
@@ -729,34 +756,20 @@ class SqliteView:
             )
         return int(rows[0][0]) if rows else None
 
-    def _ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
-        if listing.known_at_us is None or listing.valid_at_us is None:
-            return {}
-        found = history.ends_before(self._conn, namespace, listing.known_at_us)
-        return {row: end for (row, _id), end in found.items()}
+    def _then(self, namespace: str, listing: Listing) -> list_sql.KnownThen:
+        known = listing.known_at_us
+        if known is None:
+            return list_sql.KnownThen({}, 0)
+        below = self.recorded_below(known)
+        ends = {}
+        if listing.valid_at_us is not None:
+            found = history.ends_before(self._conn, namespace, known, below)
+            ends = {row: end for (row, _id), end in found.items()}
+        return list_sql.KnownThen(ends, below)
 
 
 def _full(ids: Sequence[str]) -> list[str]:
     return [id for id in ids if is_full_id(id, "mem")]
-
-
-def _holds(metadata: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    return all(key in metadata and _same(metadata[key], value) for key, value in wanted.items())
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Equality of JSON values: true is not 1, but 1 is 1.0."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_same(left[k], right[k]) for k in left)
-    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        return len(left) == len(right) and all(map(_same, left, right))
-    return (type(left) is type(right) and left == right) or _same_number(left, right)
-
-
-def _same_number(left: Any, right: Any) -> bool:
-    return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left == right
 
 
 def _listingcondition(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:

@@ -22,6 +22,7 @@ from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain, memory_versions, removal, settings
+from vestig.store.ledger.clock_epochs import ClockEpoch, write_epoch
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.original_texts import write_originals
@@ -51,7 +52,7 @@ class SqliteTransaction(SqliteView):
             conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
         )[0]
         self._before_us = recorded
-        self.clock_stepped_back = now_us < recorded
+        self.clock_behind_us = max(0, recorded - now_us)
         self.recorded_us = max(now_us, recorded)
         self.applied: tuple[int, bytes] | None = None
         self.rows_written = 0
@@ -170,9 +171,8 @@ class SqliteTransaction(SqliteView):
         self.recorded_us = corrected_us
         with store_faults(self._where):
             link = self.new_link()
-            values = (self._salts.take(), self._new_seq, self._before_us, corrected_us, actor)
-            self._conn.execute(INSERT["clock_epochs"], values)
-            link.wrote("clock_epochs", values)
+            epoch = ClockEpoch(self._new_seq, self._before_us, corrected_us, actor)
+            write_epoch(self._conn, link, self._salts.take(), epoch)
             self.close_link(link)
         return self._new_seq
 

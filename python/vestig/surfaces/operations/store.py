@@ -80,6 +80,12 @@ def _demo(call: Call) -> Any:
     return tour(call.say, keep=bool(call.args.get("keep", False)))
 
 
+def _doctor(call: Call) -> Any:
+    if call.args.get("clock"):
+        call.store.admin.correct_clock()
+    return call.store.admin.doctor()
+
+
 def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "accept_ledger": bool(args.get("accept_ledger", False)),
@@ -276,9 +282,14 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="doctor",
-        help="Check the store; changes nothing without --forget-lost. Exit 0 clean, 1 findings,"
-        " 3 damage.",
+        help="Check the store; changes nothing unless told to. Exit 0 clean, 1 findings, 3 damage.",
         params=(
+            Parameter(
+                name="clock",
+                kind="flag",
+                flag="--clock",
+                help="First let transaction time go on at the clock's, if the ledger lies ahead.",
+            ),
             Parameter(
                 name="forget_lost",
                 kind="flag",
@@ -293,12 +304,12 @@ STORE_OPERATIONS: Final = (
                 help="List every store known on this machine, and name those that are gone.",
             ),
         ),
-        run=lambda call: call.store.admin.doctor(),
+        run=_doctor,
         alone=_doctor_alone,
         document="doctor",
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
-        open_options=lambda _: {"read_only": True},
+        open_options=lambda args: {} if args.get("clock") else {"read_only": True},
     ),
     Operation(
         name="destroy",
