@@ -202,3 +202,19 @@ def test_a_transcript_keeps_its_lines_and_loses_control_characters(
     assert "2 control characters were left out" in report.warnings
     texts = {m.sequence: m.content for m in store.list()}
     assert texts == {0: CODE, 1: "[1mbold[0m\nand plain", 2: "ok"}
+
+
+def test_exports_and_imports_carry_every_text(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    ids = {name: committed(store, text) for name, text in TEXTS.items()}
+    plain = committed(store, "a text of one plain line")
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    store.export(first)
+    other = opener("other")
+    other.import_(first)
+    assert {name: other.show(id).memory.content for name, id in ids.items()} == TEXTS
+    assert other.show(plain).memory.content == "a text of one plain line"
+    assert rows_of(other) == len(TEXTS)
+    other.export(second)
+    assert second.read_bytes() == first.read_bytes()
+    assert [f for f in other.admin.doctor().findings if f.level == "damage"] == []

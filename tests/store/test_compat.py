@@ -132,3 +132,18 @@ def test_texts_of_before_have_no_other_form(tmp_path: Path) -> None:
         assert steps.content == "To drain the boiler: 1. close the valve 2. open the drain cock"
         assert view.normal_texts("default", [steps.id]) == {steps.id: steps.content}
         assert view.connection.execute("SELECT COUNT(*) FROM original_texts").fetchall() == [(0,)]
+
+
+def test_texts_of_before_and_new_ones_are_exported_together(tmp_path: Path) -> None:
+    path, facts = unpacked(3, tmp_path)
+    given = "To fill the boiler:\n  1. close the drain cock\n  2. open the valve"
+    with vestig.open(path, embedder=HashingEmbedder(16)) as store:
+        new = store.commit(given).memory_id
+        texts = {m.id: m.content for m in store.list(limit=100)}
+        assert texts[new] == given
+        store.export(tmp_path / "all.jsonl")
+    with vestig.open(tmp_path / "other", embedder=HashingEmbedder(16)) as other:
+        other.import_(tmp_path / "all.jsonl")
+        assert {m.id: m.content for m in other.list(limit=100)} == texts
+        steps = other.show(facts["ids"]["steps"]).memory
+        assert steps.content == "To drain the boiler: 1. close the valve 2. open the drain cock"
