@@ -11,6 +11,7 @@
     │   ├── ConfigNotFoundError (FileNotFoundError) a named file is missing
     │   └── EmbeddingMismatchError                  model or dimension differs from the store
     ├── StoreLockedError                            no write lock in time
+    ├── StoreFullError                              no room left on the disk
     ├── StoreDamagedError                           an integrity check failed, or a newer schema
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
@@ -45,6 +46,7 @@ __all__ = [
     "ProviderError",
     "ProviderTimeoutError",
     "StoreDamagedError",
+    "StoreFullError",
     "StoreLockedError",
     "ValidationError",
     "VestigError",
@@ -137,6 +139,12 @@ class StoreLockedError(VestigError):
     """No write lock within `store.lock_timeout_s`, or a store that cannot be written."""
 
     code = "store-locked"
+
+
+class StoreFullError(VestigError):
+    """No room is left on the disk; nothing was changed, and reading goes on."""
+
+    code = "store-full"
 
 
 class StoreDamagedError(VestigError):

@@ -12,7 +12,7 @@ from promise import acknowledged, broken_promises, run_writers
 from trials import full_disks
 from writer import open_store, text_of
 
-from vestig.errors import StoreLockedError, ValidationError, VestigError
+from vestig.errors import StoreFullError, StoreLockedError, ValidationError, VestigError
 
 
 def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path) -> None:
@@ -25,8 +25,8 @@ def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path) -> None:
 def test_a_disk_too_small_for_a_store_is_an_error(tmp_path: Path) -> None:
     made = small_disk(tmp_path, 16 * 1024)
     try:
-        with pytest.raises(VestigError):
-            open_store(str(made / "store"))
+        with open_store(str(made / "store")) as store, pytest.raises(StoreFullError):
+            store.commit(text_of("small", 1))
     finally:
         unmount(made)
 

@@ -172,7 +172,7 @@ def compact(session: Session) -> dict[str, Any]:
 
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
-    with session.operation("compact", without_store="refuse"):
+    with session.operation("compact", without_store="refuse"), session.freeing_space():
         core = session.keeper.core
         before = _published(session)
         written = session.keeper.compact() + build(session)

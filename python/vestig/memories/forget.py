@@ -54,7 +54,7 @@ def forget(
     by_id, wanted = _target(ids, where, every=bool(every))
     space, who = session.in_namespace(namespace), _actor(actor)
     degraded: list[Degradation] = []
-    with session.operation("forget", without_store="make"):
+    with session.operation("forget", without_store="make"), session.freeing_space():
         found = []
         if not by_id:
             at = moments(session.now_us())
@@ -101,7 +101,7 @@ def forget_finish(session: Session) -> ForgetReport:
     """Repeats the erase and the proof of what was forgotten before."""
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to erase")
-    with session.operation("forget_finish", without_store="make"):
+    with session.operation("forget_finish", without_store="make"), session.freeing_space():
         with session.ledger.read() as view:
             ids, seq = erase.unfinished(view.connection), view.seq
         proof = prove(session)

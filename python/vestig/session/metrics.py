@@ -11,6 +11,7 @@ from typing import Final
 from vestig.errors import (
     ProviderTimeoutError,
     StoreDamagedError,
+    StoreFullError,
     StoreLockedError,
     ValidationError,
 )
@@ -35,7 +36,7 @@ def error_type(error: BaseException) -> str:
             return "network"
         if isinstance(seen, (ValidationError, TypeError)):
             return "validation"
-        if isinstance(seen, (StoreLockedError, StoreDamagedError)):
+        if isinstance(seen, (StoreLockedError, StoreFullError, StoreDamagedError)):
             return "database"
         seen = seen.__cause__ or seen.__context__
     return "unknown"

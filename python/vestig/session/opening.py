@@ -24,6 +24,7 @@ from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.sqlite import reserve
 
 __all__ = [
     "OpenRequest",
@@ -192,6 +193,7 @@ def _follow(
             raise mismatch
         if directory is not None:
             keeper.move_to(directory / "projection")
+            reserve.keep(directory)
         if ledger.replaced:
             keeper.report("store_replaced", f"{ledger.replaced}; this is a new store")
 

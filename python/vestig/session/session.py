@@ -25,6 +25,7 @@ from vestig.session.nodes import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.sqlite import reserve
 from vestig.times import format_us, to_us
 from vestig.types import Memory
 
@@ -146,6 +147,20 @@ class Session:
             raise
         self.metrics.add("vestig_operations_total", operation=name, status="ok")
         self.metrics.observe(name, "total", time.perf_counter() - started)
+
+    @contextmanager
+    def freeing_space(self) -> Iterator[None]:
+        """Around a call that frees space: on a full disk it is lent what the store keeps in
+        reserve."""
+        folder = None if self.read_only else self.directory
+        if folder is not None and reserve.is_short(folder):
+            reserve.release(folder)
+            self.ledger.reopen_readers()
+        try:
+            yield
+        finally:
+            if folder is not None and self.ledger.missing is None:
+                reserve.keep(folder)
 
     def in_namespace(self, namespace: object) -> str:
         """The call's namespace, else the store's."""

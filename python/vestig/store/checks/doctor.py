@@ -58,7 +58,14 @@ _LEDGER_CHECKS: Final = (
     ("tags", ("tags",), "the index of tags agrees with the memories"),
 )
 _KNOWN_FILES: Final = frozenset(
-    (LEDGER_FILE, f"{LEDGER_FILE}-wal", f"{LEDGER_FILE}-shm", "witness", "projection")
+    (
+        LEDGER_FILE,
+        f"{LEDGER_FILE}-wal",
+        f"{LEDGER_FILE}-shm",
+        "witness",
+        "projection",
+        files.RESERVE_FILE,
+    )
 )
 
 

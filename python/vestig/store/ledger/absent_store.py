@@ -119,5 +119,3 @@ def _holds_anything(folder: Path) -> bool:
             return any(not files.is_unfinished(entry.name) for entry in entries)
     except FileNotFoundError:
         return False
-    except NotADirectoryError:
-        return True

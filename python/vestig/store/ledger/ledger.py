@@ -22,7 +22,7 @@ from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.verify import Finding, verify
 from vestig.store.ledger.witness import Witness, WitnessFiles
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.sqlite import files, forks
+from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
@@ -342,6 +342,11 @@ class SqliteLedger:
             self._gone = files.place_of(Path(self._where)) != self._place
         return self._gone
 
+    def reopen_readers(self) -> None:
+        """Closes connections at rest, so that the next ones share a file with the writer again."""
+        for conn in self._readers.take_idle():
+            conn.close()
+
     def _check_place(self) -> None:
         """Raises:
         StoreDamagedError: see `moved`; this object writes no more.
@@ -397,13 +402,13 @@ class SqliteLedger:
 
     def _immediate(self, started: float, deadline: float) -> Iterator[apsw.Connection]:
         with store_faults(self._where):
-            conn = self._writer
-            if conn is None:
-                conn = self._writer = open_writer(self._path, self._options.durability)
-                conn.set_busy_handler(self._busy)
             self._busy.deadline = deadline
             try:
-                conn.execute("BEGIN IMMEDIATE")
+                conn = self._begin()
+            except apsw.ReadOnlyError as error:
+                if self._path is None or not reserve.is_short(self._path.parent):
+                    raise
+                raise files.full(self._path) from error
             except apsw.BusyError as error:
                 holder = "" if self._path is None else files.lock_holder(self._path)
                 raise self._locked(started, holder) from error
@@ -415,6 +420,29 @@ class SqliteLedger:
         finally:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
+
+    def _begin(self) -> apsw.Connection:
+        """The writer inside a transaction."""
+        if self._writer is not None:
+            self._writer.execute("BEGIN IMMEDIATE")
+            return self._writer
+        try:
+            self._writer = self._first_begin()
+        except apsw.ReadOnlyError:
+            # Readers of this process that found the disk full share no file with a writer.
+            self.reopen_readers()
+            self._writer = self._first_begin()
+        return self._writer
+
+    def _first_begin(self) -> apsw.Connection:
+        conn = open_writer(self._path, self._options.durability)
+        try:
+            conn.set_busy_handler(self._busy)
+            conn.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            conn.close()
+            raise
+        return conn
 
     def _locked(self, started: float, holder: str) -> StoreLockedError:
         waited = time.monotonic() - started

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
+from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.ledger import chain, migrations, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
 from vestig.store.ledger.jobs import JobRules
@@ -112,7 +112,10 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
     init: bool
 
     def open(self, without_store: WithoutStore) -> SqliteLedger:
-        files.refuse_links(self.ledger.parent)
+        folder = self.ledger.parent
+        if folder.exists() and not folder.is_dir():
+            raise ConflictError(f"{folder}: expected a folder, found a file; choose another path")
+        files.refuse_links(folder)
         missing = self._find_absent()
         if missing is None:
             return SqliteLedger(self.ledger, self.open_files())
@@ -162,6 +165,8 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
                     files.set_aside(folder)
                 migrations.create_file(self.ledger, self.steps)
             except OSError as error:
+                if error.errno in files.FULL_ERRNOS:
+                    raise files.full(folder) from error
                 raise StoreLockedError(
                     f"{folder}: expected a folder to write a new store to, got {error.strerror}"
                 ) from error
@@ -177,17 +182,12 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
             raise damaged(str(ledger), "an empty file where a ledger was")
         if not options.read_only and not files.writable(ledger):
             options = msgspec.structs.replace(options, read_only=True)
-        _refuse_newer(ledger, self.steps)
+        older = _is_older(ledger, self.steps)
         where = str(ledger)
         if not options.read_only:
             files.tighten(ledger)
-            with store_faults(where):
-                conn = open_writer(ledger, options.durability)
-                try:
-                    conn.set_busy_timeout(max(1, round(options.lock_timeout_s * 1000)))
-                    migrations.migrate(conn, ledger, self.steps, read_only=False)
-                finally:
-                    conn.close()
+            if older:  # a full disk must not keep others from reading
+                self._migrate()
         plan = plan_reading(ledger, read_only=options.read_only)
         try:
             with store_faults(where):
@@ -232,6 +232,15 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
                 copies.missing.append(copies.paths[-1])
         return copies
 
+    def _migrate(self) -> None:
+        with store_faults(str(self.ledger)):
+            conn = open_writer(self.ledger, self.options.durability)
+            try:
+                conn.set_busy_timeout(max(1, round(self.options.lock_timeout_s * 1000)))
+                migrations.migrate(conn, self.ledger, self.steps, read_only=False)
+            finally:
+                conn.close()
+
     def _refuse_another(self, store_uuid: bytes) -> None:
         """Another store on another device is what lies below the mount point of this one.
 
@@ -250,15 +259,22 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-def _refuse_newer(ledger: Path, steps: Sequence[Migration]) -> None:
-    """Looks at the version in a way that changes no file, before anything else is opened."""
+def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:
+    """Whether the ledger has to be migrated; looked at in a way that changes no file, before
+    anything else is opened.
+
+    Raises:
+        StoreDamagedError: it is newer than this program.
+    """
     clean = not has_wal(ledger)
     if not clean and not os.access(ledger.parent, os.W_OK):
-        return  # read from a private copy, and looked at there
+        return False  # read from a private copy, and looked at there
     with store_faults(str(ledger)):
         conn = open_reader(ledger, "immutable=1" if clean else "mode=ro", 5.0)
         try:
             conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            migrations.check_version(migrations.version_of(conn), str(ledger), steps)
+            version = migrations.version_of(conn)
+            migrations.check_version(version, str(ledger), steps)
+            return version < migrations.newest_version(steps)
         finally:
             conn.close()

@@ -22,7 +22,7 @@ from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
-from vestig.store.sqlite import files
+from vestig.store.sqlite import files, reserve
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
@@ -70,19 +70,29 @@ class ProjectionKeeper:
 
     def _open(self, directory: Path | None) -> None:
         self._directory = directory
-        self.core = _core.Projection.open(
-            None if directory is None else str(directory),
-            self._ledger.store_uuid,
-            self._dimensions,
-            self._model,
-            self._read_only,
-        )
+        self.core = self._open_core(directory, read_only=self._read_only)
         if self.core.discarded is not None:
             self.report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
             self._first_manifest()
         if directory is not None:
             idle_refresh.watch(self)
+
+    def _open_core(self, directory: Path | None, *, read_only: bool) -> _core.Projection:
+        """A folder that cannot be made, on a full disk, is one without files."""
+        try:
+            return _core.Projection.open(
+                None if directory is None else str(directory),
+                self._ledger.store_uuid,
+                self._dimensions,
+                self._model,
+                read_only,
+            )
+        except OSError as error:
+            if error.errno not in files.FULL_ERRNOS or read_only:
+                raise
+            self.report("projection_stale", "could not be published: the disk is full")
+            return self._open_core(directory, read_only=True)
 
     def move_to(self, directory: Path) -> None:
         """The projection of an empty store in memory becomes that of the store which has been made
@@ -385,6 +395,8 @@ class ProjectionKeeper:
                     "projection_stale", f"segments could not be merged: {error_text(error)}"
                 )
         self.core.close()
+        if self._wrote and not self._read_only and self._directory is not None:
+            reserve.keep(self._directory.parent)
 
     # --- scans -----------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import apsw
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.files import Place, place_of
+from vestig.store.sqlite.faults import damaged, no_shared_file, store_faults
+from vestig.store.sqlite.files import Place, make_private, place_of
 
 __all__ = [
     "Busy",
@@ -95,12 +95,34 @@ def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
 
 
 def open_reader(ledger: Path, parameters: str, timeout_s: float) -> apsw.Connection:
-    """A connection that writes no row."""
+    """A connection that writes no row.
+
+    On a full disk SQLite cannot make the file that processes share beside the ledger. Then it
+    reads the log without one: with that file there, empty and read-only, it looks through the log
+    at each transaction.
+    """
+    try:
+        return _open_reader(ledger, parameters, timeout_s)
+    except apsw.IOError as error:
+        if not no_shared_file(error):
+            raise
+    shared = Path(f"{ledger}-shm")
+    if not os.path.lexists(shared):
+        make_private(shared)
+    return _open_reader(ledger, f"{parameters}&readonly_shm=1", timeout_s)
+
+
+def _open_reader(ledger: Path, parameters: str, timeout_s: float) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
     conn = apsw.Connection(f"file:{quote(os.fsencode(ledger))}?{parameters}", flags=flags)
-    conn.set_busy_timeout(max(1, round(timeout_s * 1000)))
-    _limit(conn, _READ_CACHE_KIB)
-    conn.execute("PRAGMA query_only = ON")
+    try:
+        conn.set_busy_timeout(max(1, round(timeout_s * 1000)))
+        _limit(conn, _READ_CACHE_KIB)
+        conn.execute("PRAGMA query_only = ON")
+        conn.execute("PRAGMA schema_version").fetchall()  # opens the log
+    except BaseException:
+        conn.close()
+        raise
     return conn
 
 
@@ -113,11 +135,15 @@ def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
         conn = apsw.Connection(str(ledger), flags=flags)
         # The settings below read the file: they wait while others recover or close its log.
         conn.set_busy_timeout(_OPENING_MS)
-    _limit(conn, _WRITE_CACHE_KIB)
-    conn.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
-    conn.execute("PRAGMA secure_delete = ON")
-    conn.execute("PRAGMA fullfsync = ON")
-    conn.execute("PRAGMA checkpoint_fullfsync = ON")
+    try:
+        _limit(conn, _WRITE_CACHE_KIB)
+        conn.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        conn.execute("PRAGMA secure_delete = ON")
+        conn.execute("PRAGMA fullfsync = ON")
+        conn.execute("PRAGMA checkpoint_fullfsync = ON")
+    except BaseException:
+        conn.close()
+        raise
     return conn
 
 

@@ -10,9 +10,9 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
-from vestig.store.sqlite.files import linked
+from vestig.store.sqlite.files import full, linked
 
-__all__ = ["damaged", "store_faults"]
+__all__ = ["damaged", "no_shared_file", "store_faults"]
 
 
 def damaged(where: str, fact: str) -> StoreDamagedError:
@@ -49,6 +49,11 @@ def store_faults(where: str) -> AbstractContextManager[None]:
     return _Faults(where)
 
 
+def no_shared_file(error: BaseException) -> bool:
+    """Whether SQLite found no room for the file that processes share beside the ledger."""
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+
+
 def _translated(where: str, error: BaseException) -> VestigError | None:
     """The error of Vestig; None for one that is not translated."""
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)):
@@ -66,11 +71,8 @@ def _translated(where: str, error: BaseException) -> VestigError | None:
             f"{where}: expected a writable store, writing is not permitted;"
             " check the owner of the folder or open it read-only"
         )
-    if isinstance(error, apsw.FullError):
-        return VestigError(
-            f"{where}: expected room to write, the disk is full; nothing was changed,"
-            " free some space and repeat"
-        )
+    if isinstance(error, apsw.FullError) or no_shared_file(error):
+        return full(Path(where))
     if isinstance(error, apsw.CantOpenError):
         for end in ("", "-wal", "-shm"):
             if os.path.islink(f"{where}{end}"):

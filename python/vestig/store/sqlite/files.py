@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
+from vestig.errors import (
+    StoreDamagedError,
+    StoreFullError,
+    StoreLockedError,
+    ValidationError,
+)
 
 __all__ = [
     "LEDGER_FILE",
@@ -30,11 +36,13 @@ PATH_BYTES_MAX: Final = 490
 LEDGER_FILE: Final = "ledger.sqlite"
 WITNESS_FILE: Final = "witness"
 PROJECTION_FOLDER: Final = "projection"
+RESERVE_FILE: Final = "reserve"
+FULL_ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
 SET_ASIDE_PREFIX: Final = "set-aside-"
 # The ledger's own files and those of SQLite beside it; copies before a migration.
 _OWN_PREFIXES: Final = (f"{LEDGER_FILE}.new-", "ledger.bak-", f"{WITNESS_FILE}.new-")
 _OWN_NAMES: Final = frozenset(
-    (*(LEDGER_FILE + end for end in ("", "-wal", "-shm", "-journal")), WITNESS_FILE)
+    (*(LEDGER_FILE + end for end in ("", "-wal", "-shm", "-journal")), WITNESS_FILE, RESERVE_FILE)
 )
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.
@@ -98,6 +106,8 @@ def make_folder(folder: Path) -> None:
             place.chmod(0o700)
             sync_folder(place.parent)
     except OSError as error:
+        if error.errno in FULL_ERRNOS:
+            raise full(folder) from error
         raise StoreLockedError(
             f"{folder}: expected a folder that can be made and owned, got {error.strerror}"
         ) from error
@@ -229,6 +239,14 @@ def linked(path: Path) -> StoreDamagedError:
     return StoreDamagedError(
         f"{path}: expected a regular file, found a symbolic link; its target was not touched. Put"
         " the file itself there, then run `vestig doctor`"
+    )
+
+
+def full(path: Path) -> StoreFullError:
+    """The error for a disk without room."""
+    return StoreFullError(
+        f"{path}: expected room to write, the disk is full; nothing was changed, free some space"
+        " and repeat (`vestig memory forget` works on a full disk too)"
     )
 
 
