@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, ValidationError
+from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.ledger import chain, migrations, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
 from vestig.store.ledger.jobs import JobRules
@@ -112,10 +112,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
     init: bool
 
     def open(self, without_store: WithoutStore) -> SqliteLedger:
-        folder = self.ledger.parent
-        if folder.exists() and not folder.is_dir():
-            raise ConflictError(f"{folder}: expected a folder, found a file; choose another path")
-        files.refuse_links(folder)
+        files.refuse_links(self.ledger.parent)
         missing = self._find_absent()
         if missing is None:
             return SqliteLedger(self.ledger, self.open_files())

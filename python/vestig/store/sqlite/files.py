@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from vestig.errors import (
+    ConflictError,
     StoreDamagedError,
     StoreFullError,
     StoreLockedError,
@@ -220,18 +222,48 @@ def set_aside(folder: Path) -> None:
 
 
 def refuse_links(folder: Path) -> None:
-    """Nothing inside the folder of a store is reached through a link.
+    """The files of a store are regular files: nothing inside its folder is reached through a link.
 
     Raises:
-        StoreDamagedError: a link stands in the place of a file of the store.
+        ConflictError: there can be no folder at this path.
+        StoreDamagedError: a link, or a folder, stands in the place of a file of the store.
         StoreLockedError: the folder may not be read.
     """
+    _check_folder(folder)
     try:
         for path in own_files(folder):
-            if path.is_symlink():
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
                 raise linked(path)
+            if path.parent == folder and path.name == PROJECTION_FOLDER:
+                raise _of_another_kind(path, "a folder", "a file")
+            if path.parent == folder and not stat.S_ISREG(mode):
+                raise _of_another_kind(path, "a regular file", "something else")
+    except FileNotFoundError:
+        return  # another process has removed a file since it was listed
     except PermissionError as error:
         raise not_permitted(Path(error.filename or folder)) from error
+
+
+def _check_folder(folder: Path) -> None:
+    try:
+        mode = os.stat(folder).st_mode
+    except FileNotFoundError:
+        return
+    except PermissionError as error:
+        raise not_permitted(folder) from error
+    except OSError as error:
+        raise ConflictError(
+            f"{folder}: expected a folder, got {error.strerror}; choose another path"
+        ) from error
+    if not stat.S_ISDIR(mode):
+        raise ConflictError(f"{folder}: expected a folder, found a file; choose another path")
+
+
+def _of_another_kind(path: Path, expected: str, found: str) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"{path}: expected {expected}, found {found}; move it away and run `vestig doctor`"
+    )
 
 
 def linked(path: Path) -> StoreDamagedError:
