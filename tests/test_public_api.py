@@ -250,6 +250,7 @@ def test_every_error_has_a_code_of_the_problem_list() -> None:
         "conflict",
         "config",
         "embedding-mismatch",
+        "store-full",
         "store-locked",
         "store-damaged",
         "provider",
