@@ -445,21 +445,24 @@ def _metadata(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValidationError("metadata", type(value).__name__, "an object of names and values")
     plain = dict(value)
-    _check_finite(plain, 0)
+    _check_values(plain, 0)
     return plain
 
 
-def _check_finite(value: object, depth: int) -> None:
+def _check_values(value: object, depth: int) -> None:
     if depth > _DEPTH_MAX:
         raise ValidationError("metadata", "a deeper one", f"at most {_DEPTH_MAX} levels of nesting")
+    if isinstance(value, str):
+        check_unicode("metadata", value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValidationError("metadata", value, "finite numbers")
     if isinstance(value, Mapping):
-        for item in value.values():
-            _check_finite(item, depth + 1)
+        for name, item in value.items():
+            _check_values(name, depth + 1)
+            _check_values(item, depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _check_finite(item, depth + 1)
+            _check_values(item, depth + 1)
 
 
 def _similarity(value: object) -> float:
@@ -481,6 +484,10 @@ def _checked(row: Parameter, value: object, *, nodes: bool) -> Any:
     if row.kind in ("flag", "switch"):
         return _flag(row.name, value)
     if row.kind == "choice":
+        if not isinstance(value, str):
+            raise ValidationError(
+                row.name, type(value).__name__, "one of " + ", ".join(row.choices)
+            )
         return _choices(row, value)[0]
     return _choices(row, value) if row.choices else _texts(row.name, value)
 

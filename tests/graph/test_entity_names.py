@@ -79,6 +79,10 @@ def test_links_by_name_are_relations(store: vestig.Vestig, people: dict[str, str
         store.graph.link("Ravi", "Atlas")
     with pytest.raises(NotFoundError, match="Entity not found: Nobody"):
         store.graph.link("Ravi", "Nobody", relation="OWNS")
+    with pytest.raises(ValidationError, match="from_id: expected text"):
+        store.graph.link(["Ravi"], "Atlas")  # type: ignore[arg-type]
+    with pytest.raises(ValidationError, match="seed_nodes"):
+        store.search(None, "graph", seed_nodes="\ud800")
     with pytest.raises(ValidationError, match="two memories or two entities"):
         store.graph.link(people["about Ravi"], "Atlas")
 

@@ -187,7 +187,8 @@ def link_request(
 
 def _by_ends(from_id: object, to_id: object, relation: object) -> EdgeType:
     """RELATED between two memories, RELATION between two entities."""
-    memories = [memory_id_text(str(end)) is not None for end in (from_id, to_id)]
+    ends = (_text("from_id", from_id), _text("to_id", to_id))
+    memories = [memory_id_text(end) is not None for end in ends]
     if relation is not None or not any(memories):
         return EdgeType.RELATION
     if all(memories):

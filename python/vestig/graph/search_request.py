@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.arguments import check_unicode, count_argument, flag_argument
 from vestig.errors import ValidationError
 from vestig.filters import ENTITY as ENTITY_KIND
 from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
@@ -90,6 +90,7 @@ def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
     for id in listed:
         if not isinstance(id, str) or not id.strip():
             raise ValidationError(field, id, "the id of a memory, or the id or name of an entity")
+        check_unicode(field, id)
     return tuple(dict.fromkeys(id.strip() for id in listed))
 
 
