@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -32,7 +33,8 @@ __all__ = ["GUARD_CLASSES", "GuardText", "differs", "prepare"]
 GUARD_CLASSES: Final = ("numbers", "dates", "times", "negation", "units", "entities", "words")
 
 # The classes that a word taken for a part of a name changes.
-_BY_NAME: Final = frozenset(("entities", "words"))
+_BY_NAME: Final = ("entities", "words")
+_compared: Final = attrgetter(*GUARD_CLASSES)
 # Stands in for a claimed code point while names are looked for: it joins no pattern.
 _MASK: Final = "\x1f"
 _APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa: RUF001
@@ -159,8 +161,12 @@ def _entities(text: str, claims: _Claims) -> tuple[tuple[str, ...], tuple[int, .
     """Names, identifiers, paths, versions and quoted words in order, and where names begin that
     have the first word of their sentence."""
     masked = claims.masked(text)
-    names = [name for name in find_names(masked) if claims.add(name.start, name.end, "entity")]
-    found = [(name.start, _entity_key(text, name)) for name in names]
+    found, opening = list[tuple[int, str]](), list[int]()
+    for name in find_names(masked):
+        if claims.add(name.start, name.end, "entity"):
+            found.append((name.start, _entity_key(text, name)))
+            if name.opens:
+                opening.append(name.start)
     joint = _JOINT.search(masked) if _DIGIT.search(masked) is not None else None
     while joint is not None:
         start, end = masked.rfind(" ", 0, joint.start()) + 1, masked.find(" ", joint.end())
@@ -172,8 +178,7 @@ def _entities(text: str, claims: _Claims) -> tuple[tuple[str, ...], tuple[int, .
         ]
         joint = _JOINT.search(masked, end)
     found.sort()
-    opening = tuple([name.start for name in names if name.opens])
-    return tuple([key for _, key in found]), opening
+    return tuple([key for _, key in found]), tuple(opening)
 
 
 def _is_code(joined: str) -> bool:
@@ -299,17 +304,19 @@ def differs(
         >>> differs(prepare("the limit is 500 EUR", 0), prepare("the limit is 500 USD", 0))
         ('units',)
     """
-    different = tuple(
-        name for name in GUARD_CLASSES if name in classes and getattr(a, name) != getattr(b, name)
-    )
-    if not _BY_NAME.isdisjoint(different) and (a.openings or b.openings) and _same_names(a, b):
-        return tuple(name for name in different if name not in _BY_NAME)
+    pairs = zip(GUARD_CLASSES, _compared(a), _compared(b))  # noqa: B905  both have the classes
+    different = tuple([name for name, one, other in pairs if one != other and name in classes])
+    if different == _BY_NAME and (a.openings or b.openings) and _same_names(a, b):
+        return ()
     return different
 
 
 def _same_names(a: GuardText, b: GuardText) -> bool:
     """Whether two texts have the same names and words when the capital of a sentence's first word
     makes it no part of a name, in one of them or in both."""
+    # a first word that is none of a name is a word more
+    if len(a.words) == len(b.words) or a.words[-1:] != b.words[-1:]:
+        return False
     if not (_holds_tails(a, b) and _holds_tails(b, a)):
         return False
     return any(
