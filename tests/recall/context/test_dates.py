@@ -113,6 +113,13 @@ def test_a_part_of_a_longer_expression_is_no_expression() -> None:
     assert dated("on March 5", times, "UTC") == "on March 5 [2026-03-05]"
 
 
+def test_a_line_may_end_inside_of_an_expression() -> None:
+    times = windows("She moved last week")
+    assert dated("She moved last\n  week", times, "UTC") == (
+        "She moved last\n  week [2026-03-09 to 2026-03-15]"
+    )
+
+
 def test_days_begin_where_the_store_is() -> None:
     text = "I ran yesterday"
     late = "2026-03-18T23:30:00Z"

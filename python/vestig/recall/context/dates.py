@@ -151,8 +151,9 @@ def meanings(times: Sequence[TemporalWindow], zone: str) -> dict[str, str]:
 
 
 def _places(text: str, content: str) -> list[tuple[int, int]]:
-    """Where an expression stands in a content, as a whole word."""
-    return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", content)]
+    """Where an expression stands in a content, as a whole word; a line may end inside of it."""
+    words = r"\s+".join(map(re.escape, text.split()))
+    return [found.span() for found in re.finditer(rf"(?<!\w){words}(?!\w)", content)]
 
 
 def dated(content: str, times: Sequence[TemporalWindow], zone: str) -> str:
