@@ -16,7 +16,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "_core"),
     ("types",),
     ("errors",),
-    ("hints", "ids", "changes", "results", "parameters"),
+    ("hints", "ids", "changes", "results", "parameters", "time_limit"),
     ("arguments",),
     ("store", "store.sqlite", "config", "language"),
     ("filters",),

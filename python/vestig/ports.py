@@ -761,8 +761,16 @@ class Ledger(Protocol):
         """Access counters in one write without a seq."""
         ...
 
-    def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:
-        """Takes due jobs: state running, lease set. Expired leases are due again."""
+    def due_jobs(
+        self,
+        namespace: str,
+        now_us: int,
+        kinds: Sequence[str],
+        limit: int,
+        ids: Sequence[str] | None = None,
+    ) -> list[Job]:
+        """Takes due jobs: state running, lease set. Expired leases are due again. `ids`: only
+        these; None = all."""
         ...
 
     def finish_job(

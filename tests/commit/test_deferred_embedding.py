@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+
 import pytest
 
 import vestig
 from scripted import Opener
-from vestig.testing import FailingEmbedder, FrozenClock, ScriptedEmbedder, vector_at
+from vestig.testing import (
+    FailingEmbedder,
+    FrozenClock,
+    HashingEmbedder,
+    ScriptedEmbedder,
+    vector_at,
+)
 from vestig.types import CommitOutcomeKind as Kind
+from vestig.types import ItemError
 
 TEXT = "Vestig keeps the ledger as its single source of truth."
 
@@ -81,3 +91,89 @@ def test_names_of_a_deferred_memory_are_linked_and_its_questions_missed(opener: 
     assert (entity.id, entity.mentions) == (outcome.entities[0], 1)
     with store._session.ledger.read() as view:
         assert view.questions("default", [str(outcome.memory_id)]) == {}
+
+
+class Failing(HashingEmbedder):
+    """Fails in the calls of these numbers, from 1; tells which texts each call had."""
+
+    def __init__(self, *failing: int) -> None:
+        super().__init__(8)
+        self.failing = failing
+        self.calls: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        self.calls.append(list(texts))
+        if len(self.calls) in self.failing:
+            raise ConnectionError("the model is not there")
+        return super().embed(texts)
+
+
+def lines(count: int) -> list[str]:
+    return [f"Line {number} goes to platform {number + 7}." for number in range(count)]
+
+
+PLAIN = {"entities.enabled": False, "links.related.enabled": False}
+
+
+def test_a_batch_loses_no_outcome_when_the_embedder_fails(opener: Opener) -> None:
+    embedder = Failing(2)
+    store = opener(embedder=embedder, config=PLAIN)
+    results = store.commit_many(lines(2_500))
+    ends = [r.code if isinstance(r, ItemError) else r.outcome for r in results]
+    assert ends == [Kind.INSERTED_NEW] * 1_000 + ["provider"] * 1_000 + [Kind.INSERTED_NEW] * 500
+    assert [r.index for r in results if isinstance(r, ItemError)] == list(range(1_000, 2_000))
+    assert store.count() == 1_500
+
+
+def test_a_batch_gives_an_embedder_up_that_fails_twice_running(opener: Opener) -> None:
+    embedder = Failing(2, 3)
+    store = opener(embedder=embedder, config=PLAIN)
+    results = store.commit_many(lines(4_001))
+    ends = [r.code if isinstance(r, ItemError) else r.outcome for r in results]
+    assert ends == [Kind.INSERTED_NEW] * 1_000 + ["provider"] * 3_001
+    assert len(embedder.calls) == 3
+    assert store.count() == 1_000
+
+
+def test_a_batch_of_which_nothing_is_written_raises(opener: Opener) -> None:
+    store = opener(embedder=Failing(1, 2), config=PLAIN)
+    with pytest.raises(vestig.ProviderError, match="ConnectionError"):
+        store.commit_many([*lines(1_500), "ok"])
+    assert store.count() == 0
+
+
+def test_an_inline_commit_works_its_own_job_only(opener: Opener, clock: FrozenClock) -> None:
+    embedder = Failing(*range(1, 103))
+    config = {**PLAIN, "embedding.on_failure": "defer"}
+    store = opener(embedder=embedder, config=config)
+    for text in lines(100):
+        store.commit(text)
+    assert store.admin.stats().jobs == {"PENDING": 100}
+    embedder.failing = (len(embedder.calls) + 1,)
+    first = len(embedder.calls)
+    own = store.commit("The ferry leaves at noon.", enrich=True)
+    assert [len(texts) for texts in embedder.calls[first:]] == [1, 1]
+    assert store.admin.stats().jobs == {"PENDING": 100, "DONE": 1}
+    assert store.show(own.memory_id).embedding_dimensions == 8
+
+
+def test_an_inline_commit_leaves_its_job_when_the_time_is_over(opener: Opener) -> None:
+    let_go = threading.Event()
+
+    class Slow(Failing):
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            if self.calls:
+                let_go.wait(60)
+            return super().embed(texts)
+
+    config = {
+        **PLAIN,
+        "embedding.on_failure": "defer",
+        "enrichment.mode": "inline",
+        "enrichment.inline_timeout_s": 0.05,
+    }
+    store = opener(embedder=Slow(1), config=config)
+    outcome = store.commit("The ferry leaves at noon.")
+    assert store.admin.stats().jobs == {"PENDING": 1}
+    assert store.show(outcome.memory_id).memory.processing == "pending"
+    let_go.set()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 from world import CALLS, REQUESTS, Act, HttpCall, World
 
 from calls import committing
 from vestig.errors import ConfigError, ProviderError, StoreLockedError, VestigError
+from vestig.testing import HashingEmbedder
 
 __all__ = ["WRITING"]
 
@@ -85,6 +88,27 @@ def when_embedding_fails(world: World) -> Any:
 
 def queued(world: World) -> Any:
     return len(world.open().commit(OSLO).jobs)
+
+
+class SlowSecondCall(HashingEmbedder):
+    """Fails at first, and takes a while then."""
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        self.calls += 1
+        if self.calls == 1:
+            raise ProviderError("not yet")
+        time.sleep(0.2)
+        return super().embed(texts)
+
+
+def waited_inline(world: World) -> Any:
+    store = world.open(embedder=SlowSecondCall())
+    store.commit(OSLO, provenance={"origin_type": "note"})
+    return store.admin.stats().jobs
 
 
 def worked(world: World) -> Any:
@@ -193,6 +217,9 @@ WRITING: Final[dict[str, Act]] = {
     "keywords.max_per_memory": Act(1, lambda w: memory(w.open(), OSLO).keywords),
     "keywords.stopwords": Act(["oslo"], lambda w: memory(w.open(), OSLO).keywords),
     "enrichment.mode": Act("off", queued, DEFERRED),
+    "enrichment.inline_timeout_s": Act(
+        0.01, waited_inline, {"embedding.on_failure": "defer", "enrichment.mode": "inline"}
+    ),
     "enrichment.max_attempts": Act(1, worked, DEFERRED),
     "enrichment.lease_s": Act(5, lost_lease, DEFERRED),
     "enrichment.backoff_base_s": Act(1, worked, DEFERRED),

@@ -513,15 +513,16 @@ class Batch:
 
     # --- after the transaction -------------------------------------------------------------
 
-    def wants_inline(self) -> bool:
-        """Whether a job of this group is to be tried at once (`enrichment.mode: inline`)."""
+    def inline_jobs(self) -> list[str]:
+        """Ids of the jobs of this group that are tried at once (`enrichment.mode: inline`)."""
         inline = self.settings.enrichment.mode == "inline"
-        return any(
-            item.decision is not None
-            and item.decision.jobs
-            and (inline if item.request.enrich is None else item.request.enrich)
+        return [
+            job
             for item in self.items
-        )
+            if item.decision is not None
+            and (inline if item.request.enrich is None else item.request.enrich)
+            for job in item.decision.jobs
+        ]
 
     def finish(self, seq: int | None, degraded: list[Degradation]) -> None:
         """Outcomes of all items; `seq` None = nothing was written (dry run)."""

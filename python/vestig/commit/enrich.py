@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,17 +12,18 @@ from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewVector
 from vestig.commit.fact_guard import differs, prepare
 from vestig.commit.rows import related_edge, token_vectors
-from vestig.errors import ProviderError
+from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
 from vestig.session.embedding import embed_memories, embedded_texts, remember_identity
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
+from vestig.time_limit import within
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
 
-__all__ = ["enrich", "run_job"]
+__all__ = ["enrich", "enrich_inline", "run_job"]
 
 JOBS_AT_ONCE: Final = 64
 # A late vector links to older memories only: more similar ones are read than get an edge.
@@ -70,8 +73,48 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
         )
 
 
-def _run_jobs(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
-    """(done, found a possible update) of each job; one embedding call for all."""
+def enrich_inline(session: Session, ids: Sequence[str]) -> None:
+    """Tries these jobs of a commit at once, for at most `enrichment.inline_timeout_s` seconds in
+    all; those that are not done then stay in the queue."""
+    timeout_s = session.config.settings.enrichment.inline_timeout_s
+    ends = time.monotonic() + timeout_s
+    with session.operation("enrich"):
+        for start in range(0, len(ids), JOBS_AT_ONCE):
+            left_s = ends - time.monotonic()
+            if left_s <= 0:
+                break
+            own = ids[start : start + JOBS_AT_ONCE]
+            jobs = session.ledger.due_jobs(
+                session.namespace, session.now_us(), ("embed",), len(own), own
+            )
+            _run_jobs(session, jobs, left_s)
+        catch_up(session, [])
+
+
+def _vectors(
+    session: Session, texts: list[str], memories: list[Memory], left_s: float | None
+) -> list[tuple[bytes, Pieces | None]]:
+    """The vectors of memories' texts, within so many seconds; None = as long as it takes."""
+    origins = [memory.origin_type.value for memory in memories]
+    if left_s is None:
+        return embed_memories(session, texts, origins)[0]
+    try:
+        return within(left_s, lambda: embed_memories(session, texts, origins))[0]
+    except TimeoutError as error:
+        raise ProviderTimeoutError(
+            f'embedder "{session.embedder.model}": no vectors within the time that a commit waits'
+            " (enrichment.inline_timeout_s); the job stays in the queue"
+        ) from error
+
+
+def _run_jobs(
+    session: Session, jobs: list[Job], left_s: float | None = None
+) -> list[tuple[bool, bool]]:
+    """(done, found a possible update) of each job; one embedding call for all.
+
+    Args:
+        left_s: seconds that the embedding may take; None = as many as it takes.
+    """
     with session.ledger.read() as view:
         found = view.memories(session.namespace, [job.memory_id for job in jobs])
         texts = dict(zip([one.id for one in found], embedded_texts(view, found), strict=True))
@@ -83,9 +126,8 @@ def _run_jobs(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
             session.ledger.finish_job(job.id, session.now_us(), changes=None, error=None)
             results.append((True, False))
     waiting = [memories[job.memory_id] for job in present]
-    origins = [memory.origin_type.value for memory in waiting]
     try:
-        made, _ = embed_memories(session, [texts[one.id] for one in waiting], origins)
+        made = _vectors(session, [texts[one.id] for one in waiting], waiting, left_s)
     except ProviderError as error:
         for job in present:
             session.ledger.finish_job(

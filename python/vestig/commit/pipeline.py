@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -57,6 +57,8 @@ __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
+# A batch asks an embedder that failed so often running no more.
+_PROVIDER_FAILURES_MAX: Final = 2
 # Up to so many items are decided under the write lock: that takes less time than reading one
 # more state of the store.
 _DECIDED_UNDER_LOCK_MAX: Final = 4
@@ -67,6 +69,14 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     text and control characters."""
 
     transcript: bool = False
+
+
+class _GroupResult(NamedTuple):
+    """How the items of a group ended, the first failure of a hook, and what the embedder raised."""
+
+    results: list[CommitOutcome | ItemError]
+    hook_failure: Exception | None
+    refused: ProviderError | None
 
 
 def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
@@ -88,19 +98,41 @@ def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitO
 def commit_many(
     session: Session, items: Iterable[str | Mapping[str, Any]]
 ) -> list[CommitOutcome | ItemError]:
-    """One outcome or error per item, in order."""
+    """One outcome or error per item, in order.
+
+    Where the embedder fails, the items of that group are error entries and later groups are
+    tried, until it has failed twice running.
+
+    Raises:
+        ProviderError: the embedder failed and nothing at all was written.
+    """
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError("items", type(items).__name__, "a list of texts or objects")
     with session.operation("commit_many", without_store="make"):
         results: list[CommitOutcome | ItemError] = []
         failures: list[Exception] = []
+        refused: list[ProviderError] = []
+        running = 0
         waiting = iter(items)
         while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-            outcomes, failure = _commit_all(session, group, BatchOptions(), len(results))
-            results.extend(outcomes)
-            failures.extend([] if failure is None else [failure])
+            if running == _PROVIDER_FAILURES_MAX:
+                results.extend(
+                    _item_error(len(results) + at, refused[-1]) for at in range(len(group))
+                )
+                continue
+            done = _commit_all(session, group, BatchOptions(), len(results))
+            results.extend(done.results)
+            failures.extend([] if done.hook_failure is None else [done.hook_failure])
+            refused.extend([] if done.refused is None else [done.refused])
+            running = 0 if done.refused is None else running + 1
+        if refused and not any(_is_written(result) for result in results):
+            raise refused[0]
         _raise_strictly(session, failures)
         return results
+
+
+def _is_written(result: CommitOutcome | ItemError) -> bool:
+    return isinstance(result, CommitOutcome) and result.seq is not None
 
 
 def _raise_strictly(session: Session, failures: list[Exception]) -> None:
@@ -113,17 +145,20 @@ def commit_batch(
     session: Session, arguments: list[dict[str, Any]], options: BatchOptions
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction; an error's index is the place in this list."""
-    results, failure = _commit_all(session, arguments, options, 0)
-    _raise_strictly(session, [] if failure is None else [failure])
-    return results
+    done = _commit_all(session, arguments, options, 0)
+    if done.refused is not None:
+        raise done.refused
+    _raise_strictly(session, [] if done.hook_failure is None else [done.hook_failure])
+    return done.results
 
 
 def _commit_all(
     session: Session, group: Sequence[object], options: BatchOptions, offset: int
-) -> tuple[list[CommitOutcome | ItemError], Exception | None]:
-    """How the items ended, and the first failure of a hook."""
+) -> _GroupResult:
+    """How the items ended; those that the embedder refused are errors."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
+    provider: ProviderError | None = None
     for place, given in enumerate(group):
         try:
             items.append((place, _prepare(session, _arguments(given), options)))
@@ -131,13 +166,19 @@ def _commit_all(
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
         for part in _by_namespace([item for _, item in run]):
-            _commit_accepted(session, part)
+            try:
+                _commit_accepted(session, part)
+            except ProviderError as error:
+                provider = error
+                for item in part:
+                    if item.outcome is None and item.error is None:
+                        item.error = error
     failure = call_hooks(session, [item for _, item in items if item.error is None])
     for place, item in items:
         refused = item.error or _refusal(item)
         results[place] = item.outcome if refused is None else _item_error(offset + place, refused)
     assert all(result is not None for result in results), "every item ends"
-    return [result for result in results if result is not None], failure
+    return _GroupResult([result for result in results if result is not None], failure, provider)
 
 
 def _refusal(item: Item) -> HygieneError | None:
@@ -326,10 +367,11 @@ def _write(session: Session, batch: Batch) -> None:
     degraded.extend(session.keeper.after_commit(txn))
     batch.finish(written, degraded)
     session.metrics.degraded(degraded)
-    if batch.wants_inline():
-        from vestig.commit.enrich import enrich
+    own = batch.inline_jobs()
+    if own:
+        from vestig.commit.enrich import enrich_inline
 
-        enrich(session)
+        enrich_inline(session, own)
 
 
 def is_empty(changes: ChangeSet) -> bool:

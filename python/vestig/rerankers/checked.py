@@ -4,11 +4,11 @@ time limit."""
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 
 from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Reranker
+from vestig.time_limit import within
 
 __all__ = ["checked_scores", "scores_within"]
 
@@ -56,8 +56,6 @@ def scores_within(
 ) -> list[float]:
     """As `checked_scores`, for at most so many seconds.
 
-    What is still running then is left to end by itself; its answer is not looked at.
-
     Args:
         left_s: seconds that are left of the limit.
         timeout_s: the limit, for the message.
@@ -66,24 +64,10 @@ def scores_within(
         ProviderTimeoutError: no answer in time.
         ProviderError: as `checked_scores`.
     """
-    answer: list[list[float]] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            answer.append(checked_scores(reranker, query, texts))
-        except BaseException as error:  # raised again in the caller's thread
-            failure.append(error)
-
-    # a daemon: a reranker that hangs does not keep the process from ending
-    thread = threading.Thread(target=run, name="vestig-rerank", daemon=True)
-    thread.start()
-    thread.join(max(0.0, left_s))
-    if failure:
-        raise failure[0]
-    if not answer:
+    try:
+        return within(left_s, lambda: checked_scores(reranker, query, texts))
+    except TimeoutError as error:
         raise ProviderTimeoutError(
             f'reranker "{reranker.model}": no answer within {timeout_s:g} s; take a faster one, a'
             " smaller signals.rerank.pool, or raise reranker.timeout_s"
-        )
-    return answer[0]
+        ) from error

@@ -41,17 +41,25 @@ def take_due(
     *,
     now_us: int,
     limit: int,
+    ids: Sequence[str] | None,
     rules: JobRules,
 ) -> list[Job]:
-    """Due jobs, oldest first, now running under a lease; expired leases are due again."""
+    """Due jobs, oldest first, now running under a lease; expired leases are due again.
+
+    Args:
+        ids: only these; None = all.
+    """
     placeholders = ",".join("?" * len(kinds))
+    chosen = () if ids is None else tuple(known_ids(ids, "job"))
+    only = "" if ids is None else f" AND j.id IN ({','.join('?' * len(chosen))})"
     rows = fetch(
         conn,
         f'SELECT j."row", {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
         " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
         " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
-        f' AND m.namespace = ?2 AND j.kind IN ({placeholders}) ORDER BY j."row" LIMIT ?',
-        (now_us, namespace, *kinds, limit),
+        f" AND m.namespace = ?2 AND j.kind IN ({placeholders}){only}"
+        ' ORDER BY j."row" LIMIT ?',
+        (now_us, namespace, *kinds, *chosen, limit),
     )
     lease = now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(

@@ -469,13 +469,27 @@ class SqliteLedger:
             jobs.touch(conn, namespace, touch)
             conn.execute("COMMIT")
 
-    def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:
-        """Takes due jobs: state running, lease set. Expired leases are due again."""
+    def due_jobs(
+        self,
+        namespace: str,
+        now_us: int,
+        kinds: Sequence[str],
+        limit: int,
+        ids: Sequence[str] | None = None,
+    ) -> list[Job]:
+        """Takes due jobs: state running, lease set. Expired leases are due again. `ids`: only
+        these; None = all."""
         if not kinds:
             return []
         with self.writer(make=False) as conn, store_faults(self._where):
             taken = jobs.take_due(
-                conn, namespace, kinds, now_us=now_us, limit=limit, rules=self._options.jobs
+                conn,
+                namespace,
+                kinds,
+                now_us=now_us,
+                limit=limit,
+                ids=ids,
+                rules=self._options.jobs,
             )
             conn.execute("COMMIT")
         return taken
