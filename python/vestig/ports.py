@@ -231,8 +231,7 @@ class Clock(Protocol):
 
 
 class CandidateIndex(Protocol):
-    """Approximate nearest vectors. Vectors are numbered from 0 in the order in which they
-    were given; what it proposes is compared exactly by the core."""
+    """Approximate nearest vectors, numbered from 0 as given; the core compares them exactly."""
 
     @property
     def rows(self) -> int:
@@ -769,8 +768,7 @@ class Ledger(Protocol):
         limit: int,
         ids: Sequence[str] | None = None,
     ) -> list[Job]:
-        """Takes due jobs: state running, lease set. Expired leases are due again. `ids`: only
-        these; None = all."""
+        """Takes due jobs, of `ids` only where given: running, under a lease that can expire."""
         ...
 
     def finish_job(
