@@ -1,6 +1,7 @@
 """The generated parts of docs/: between `<!-- generated:NAME -->` and `<!-- end -->`.
 
-`python tests/docs_blocks.py` (or `make docs`) writes them; tests/test_docs.py compares.
+`python tests/docs_blocks.py` (or `make docs`) writes them, and beneath every example what it
+prints; tests/test_docs.py compares.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -187,5 +189,10 @@ def refreshed(path: Path) -> str:
 
 
 if __name__ == "__main__":
+    import documents
+
     for page in GENERATED:
         (ROOT / page).write_text(refreshed(ROOT / page), "utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        with tempfile.TemporaryDirectory() as folder:
+            path.write_text(documents.rewritten(path, Path(folder)), "utf-8")
