@@ -12,6 +12,7 @@ import pytest
 import vestig
 from vestig.config import Config
 from vestig.errors import ConfigError
+from vestig.surfaces.cli.opening import open_store
 
 Loader = Callable[..., Config]
 
@@ -21,6 +22,34 @@ LAYERS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "environment": lambda key, name: {"env": {"VESTIG_" + key.upper().replace(".", "__"): name}},
     "call": lambda key, name: {"overrides": {key: name}},
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "embedding: {provider: '${SECRET}'}\n",
+        "embedding: {model: '${SECRET}'}\n",
+        "embedding: {provider: openai, model: m, base_url: '${SECRET}'}\n",
+        "reranker: {provider: '${SECRET}'}\n",
+        "reranker: {provider: onnx, model: '${SECRET}'}\n",
+    ],
+)
+def test_no_provider_prints_what_came_from_a_variable(
+    loaded: Loader, home: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Neither `open` nor a command."""
+    monkeypatch.setenv("SECRET", "hush-Hush-1")
+    file = home / "project" / "vestig.yaml"
+    config: Any = loaded(text, env={"SECRET": "hush-Hush-1"})
+    for act in (
+        lambda: vestig.open(str(home / "store"), config=config),
+        lambda: vestig.open(str(home / "store"), config=file),
+        lambda: open_store(config),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            act()
+        assert "hush" not in str(caught.value)
+    assert not (home / "store").exists()
 
 
 @pytest.mark.parametrize("layer", sorted(LAYERS))

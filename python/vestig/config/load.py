@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,6 +126,25 @@ class Config:
         """
         entry = self.entry(key)
         return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
+
+    @contextmanager
+    def as_written(self) -> Iterator[None]:
+        """Errors of the work within, about values of this configuration, print what came from
+        `${VAR}` as it is written.
+
+        Raises:
+            ConfigError: with such values replaced.
+        """
+        try:
+            yield
+        except ConfigError as error:
+            text = str(error)
+            for entry in self._entries.values():
+                if entry.written is not None and isinstance(entry.value, str) and entry.value:
+                    text = text.replace(entry.value, str(entry.written))
+            if text == str(error):
+                raise
+            raise ConfigError(text) from None
 
     def profile_values(self, name: str) -> dict[str, Any]:
         """The keys that a profile sets.

@@ -208,10 +208,11 @@ def open_session(path: object, request: OpenRequest) -> Session:
     space = request.namespace
     space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
-    embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
-    reranker = request.reranker
-    if reranker is None:
-        reranker = make_reranker(settings.reranker)
+    with loaded.as_written():
+        embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
+        reranker = request.reranker
+        if reranker is None:
+            reranker = make_reranker(settings.reranker)
     check_reranker(reranker, settings)
     ledger = open_ledger(
         directory,

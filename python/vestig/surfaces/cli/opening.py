@@ -51,6 +51,7 @@ def open_session(config: Config, *, one_shot: bool = False, **options: Any) -> S
     from vestig.registry import make_embedder
     from vestig.session import opening
 
-    embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
+    with config.as_written():
+        embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
     request = opening.OpenRequest(config=config, embedder=embedder, **options)
     return opening.open_session(None, request)
