@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vestig.config import Config, explain, show
+from vestig.config import Config, InvalidConfigError, explain, show
 from vestig.errors import ConfigError
 
 Loader = Callable[..., Config]
@@ -127,6 +127,13 @@ READ: list[tuple[str, str, Any]] = [
     ("ranking.weights.note: {title: 0}\n", "ranking.weights.note.title", 0),
     ("m5: {traversal: {max_nodes: 3}}\n", "walk.max_nodes", 3),
 ]
+
+
+def test_thousands_of_unknown_keys_are_refused_by_the_first_hundred(loaded: Loader) -> None:
+    text = "walk: {" + ", ".join(f"k{n}: 1" for n in range(8000)) + "}\n"
+    with pytest.raises(InvalidConfigError) as caught:
+        loaded(text)
+    assert [problem.key for problem in caught.value.problems] == [f"walk.k{n}" for n in range(100)]
 
 
 def test_there_are_enough_files() -> None:

@@ -95,10 +95,13 @@ def _place(layer: Layer, item: Item) -> str:
 
 
 def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
-    """Unknown keys, wrong types and ranges of every layer, even of values that lose."""
+    """Unknown keys, wrong types and ranges of every layer, even of values that lose; the first
+    hundred."""
     for layer in layers:
         _check_spellings(layer, problems)
         for item in layer.items:
+            if problems.enough:
+                return
             inner = profile_key(item.key)
             if inner is None:
                 _check_item(item, item.key, _place(layer, item), problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -39,6 +40,10 @@ class InvalidConfigError(ConfigError):
             super().__init__(lines[0])
 
 
+# To find the nearest valid key of each of thousands would take minutes.
+_ENOUGH: Final = 100
+
+
 class Problems:
     """Collects faults; `raise_if_any` ends the work once, with all of them."""
 
@@ -50,6 +55,11 @@ class Problems:
         problem = Problem(place=place, key=key, message=message, allowed=allowed)
         if problem not in self._found:
             self._found.append(problem)
+
+    @property
+    def enough(self) -> bool:
+        """Whether so many were found that no more are looked for."""
+        return len(self._found) >= _ENOUGH
 
     def raise_if_any(self) -> None:
         """Raises `InvalidConfigError` when a fault was noted."""
