@@ -58,3 +58,27 @@ def test_a_process_with_the_old_model_is_told(opener: Opener) -> None:
     with pytest.raises(vestig.EmbeddingMismatchError):
         first.commit("Another statement by the old one")
     assert second.count() == len(texts)
+
+
+def test_the_gauges_of_the_store_equal_its_counts() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as store:
+        ids = [
+            store.commit(f"Ravi met Maria in Oslo on day {n} of the fair").memory_id
+            for n in range(1, 4)
+        ]
+        store.graph.link(ids[0], ids[1], "RELATED")
+        stats, metrics = store.admin.stats(), store.admin.metrics()
+    gauges = {
+        kind: metrics[f'vestig_storage_count{{type="{kind}"}}']
+        for kind in ("memories", "events", "entities", "edges", "sources")
+    }
+    assert stats.edges["MENTIONS"] > 0
+    assert stats.edges["RELATED"] > 0
+    assert gauges == {
+        "memories": stats.memories,
+        "events": stats.events,
+        "entities": stats.entities,
+        "edges": sum(stats.edges.values()),
+        "sources": stats.sources,
+    }
+    assert gauges["entities"] > 0

@@ -51,9 +51,9 @@ def metrics(session: Session) -> dict[str, float]:
         counts = view.stats(session.namespace)
     for state, number in counts["jobs"].items():
         found[f'vestig_jobs{{state="{state}"}}'] = number
-    for kind in ("memories", "events", "edges", "sources"):
-        if isinstance(counts.get(kind), int):
-            found[f'vestig_storage_count{{type="{kind}"}}'] = counts[kind]
+    counts["edges"] = sum(counts["edges"].values())
+    for kind in ("memories", "events", "entities", "edges", "sources"):
+        found[f'vestig_storage_count{{type="{kind}"}}'] = counts[kind]
     return dict(sorted(found.items()))
 
 
