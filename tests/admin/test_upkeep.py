@@ -13,6 +13,8 @@ from vestig.testing import HashingEmbedder
 
 def test_doctor_names_the_configuration(opener: Opener) -> None:
     plain, tuned = opener("plain"), opener("tuned", config={"recall": {"default_limit": 9}})
+    for store in (plain, tuned):
+        store.commit("The lift stops at floor two.")
     details = [
         next(f.detail for f in store.admin.doctor().findings if f.check == "configuration")
         for store in (plain, tuned)
