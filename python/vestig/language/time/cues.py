@@ -92,6 +92,10 @@ class CueWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # base forms that begin an order; of these the nouns need an object that is clear
     verb: frozenset[str]
     noun_verb: frozenset[str]
+    # "show me the offsite in September": asks for what is stored, whenever it was; the second ones
+    # with "me" or "us" behind them
+    retrieval: frozenset[str]
+    retrieval_for_me: frozenset[str]
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -194,6 +198,12 @@ class _Words:
     def capital(self, index: int) -> bool:
         """A capital inside the sentence: a name."""
         return index > 0 and self.text[self.tokens[index][0]].isupper()
+
+    def has_word(self, index: int) -> bool:
+        """Whether a word of letters stands in the clause of this token, behind it."""
+        clause = self.clauses[index]
+        behind = range(index + 1, len(self.words))
+        return any(self.clauses[one] == clause and self.words[one].isalpha() for one in behind)
 
     def in_clause(self, index: int) -> list[int]:
         """The tokens before this one that are of the same clause as the last of them."""
@@ -357,6 +367,8 @@ class _Words:
             or previous == "to"
         ):
             return None
+        if self._is_caused(index):
+            return None
         if previous in _HAVE or previous == "been":
             if not self._modal_near(at):
                 return Direction.PAST
@@ -373,6 +385,14 @@ class _Words:
         ):
             return None
         return Direction.PAST
+
+    def _is_caused(self, index: int) -> bool:
+        """Whether a participle says what somebody will have done: "I'll have my car washed"."""
+        for verb in range(max(0, index - 6), index - 1):
+            if self.words[verb] in ("have", "get") and self.words[verb + 1] in _DETERMINERS:
+                before = self.word(self.before(verb))
+                return before in _MODAL or before == "to"
+        return False
 
     def _is_name(self, index: int) -> bool:
         return index >= 0 and self.text[self.tokens[index][0]].isupper()
@@ -408,6 +428,12 @@ def _begins_order(sentence: _Words, index: int, *, led: bool) -> bool:
     if after in _BE | _WAS | _MODAL or after in ("of", "has", "had", "was"):
         return False
     if after in sentence.lists.event or after in cue_words().compound:
+        return False
+    if word in sentence.lists.retrieval:
+        return False
+    if word in sentence.lists.retrieval_for_me and after in ("me", "us"):
+        return False
+    if after.isdigit() and not sentence.has_word(index + 1):
         return False
     if word in ("do", "have"):
         return after not in _PRONOUNS and after not in ("not", "people", "any")
