@@ -1,7 +1,7 @@
 """Labelled sentences: how many printed dates are right, and how many that could be printed are.
 
-The format is described in DATES.md. One half was looked at while the rules were made, the other
-one measures them.
+The format is described in DATES.md. The seen sentences were looked at while the rules were made, the
+unseen ones by their counts and at last by a few lines, the blind ones not at all.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from vestig.recall.context.dates import dated
 from vestig.testing import HashingEmbedder
 
 HERE = Path(__file__).parent
-# Share of the printed dates that are right. The goal is 0.98 for both halves; the half by another
-# author is held at what the rules reach.
-RIGHT_MIN = {"seen": 0.98, "unseen": 0.95}
+# Share of the printed dates that are right. The blind sentences are held at what the rules reached
+# when they were first run on them: 121 of 124.
+RIGHT_MIN = {"seen": 0.98, "unseen": 0.98, "blind": 0.97}
 # Share of the dates with one meaning that are printed.
 PRINTED_MIN = 0.80
 BRACKETS = re.compile(r" \[([^\]]*\d{4}[^\]]*)\]")
@@ -55,14 +55,15 @@ def printed(half: list[Sentence]) -> list[list[str]]:
 
 
 def test_there_are_enough_sentences_and_none_stands_in_both_halves() -> None:
-    seen, unseen = sentences("seen"), sentences("unseen")
+    seen, unseen, blind = (sentences(half) for half in RIGHT_MIN)
     texts = Counter(one.text for one in (*seen, *unseen))
     assert len(seen) >= 150
     assert len(unseen) >= 150
+    assert len(blind) >= 150
     assert max(texts.values()) == 1
 
 
-@pytest.mark.parametrize("half", ["seen", "unseen"])
+@pytest.mark.parametrize("half", list(RIGHT_MIN))
 def test_printed_dates_are_right_and_most_are_printed(half: str) -> None:
     written = right = wanted = reached = 0
     labelled = sentences(half)
