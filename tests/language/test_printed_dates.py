@@ -1,7 +1,7 @@
 """Labelled sentences: how many printed dates are right, and how many that could be printed are.
 
-The format is described in DATES.md. The seen sentences were looked at while the rules were made, the
-unseen ones by their counts and at last by a few lines, the blind ones not at all.
+The format is described in DATES.md. The seen sentences were looked at while the rules were made,
+the unseen ones by their counts and at last by a few lines, the blind ones not at all.
 """
 
 from __future__ import annotations
