@@ -25,6 +25,7 @@ from writer import open_store, say, text_of
 
 from vestig import Vestig
 from vestig.errors import ForgetIncompleteError, NotFoundError, StoreLockedError, VestigError
+from vestig.store.ledger.opening import open_ledger
 from vestig.types import CommitOutcome, CommitOutcomeKind
 
 _T = TypeVar("_T")
@@ -243,6 +244,8 @@ class Crowd:
     """Starts, stops, kills, replaces and listens, until the time is over."""
 
     def __init__(self, store: Path, outcome: Outcome, fault: str = "") -> None:
+        # readers that come first find a store
+        open_ledger(store).close()
         self.store = store
         self.outcome = outcome
         self.fault = fault

@@ -40,8 +40,15 @@ def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
     with ledger.read() as view:
         (memory,) = view.memories(space, [id])
         return {
-            # the word as it is stored
-            "memory": memory.to_dict() | {"status": memory.status.value},
+            # the word as it is stored, and times without what older versions did not know
+            "memory": memory.to_dict()
+            | {
+                "status": memory.status.value,
+                "times": [
+                    {name: value for name, value in time.items() if name != "either" or value}
+                    for time in memory.to_dict()["times"]
+                ],
+            },
             "events": [event.to_dict() for event in view.events(space, id)],
             "vector": view.vectors(space, [id])[id][1].hex(),
             "sources": [source.to_dict() for source in view.sources(space, id)],
