@@ -86,7 +86,6 @@ def explainer(**fields: Any) -> Explainer:
         "meta_shares": {},
         "has_vector": True,
         "query_time": from_us(NOW_US),
-        "known_at": from_us(NOW_US),
         **fields,
     }
     return Explainer(**given)

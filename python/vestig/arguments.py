@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ __all__ = [
     "memory_ids",
     "namespace_text",
     "parse_time",
+    "path_argument",
     "provenance_fields",
     "required_choice",
     "sequence_number",
@@ -201,7 +203,7 @@ def choice(field: str, value: object, choices: type[_E]) -> _E | None:
         with suppress(ValueError):
             return choices(value)
     words = [member.word for member in choices]
-    hint = did_you_mean(str(value)[:60], words)
+    hint = did_you_mean(value[:60], words) if isinstance(value, str) else ""
     raise ValidationError(field, value, f"one of {', '.join(words)}", hint)
 
 
@@ -297,6 +299,23 @@ def function_argument(field: str, value: object) -> None:
     """
     if value is not None and not callable(value):
         raise ValidationError(field, type(value).__name__, "a function")
+
+
+def path_argument(field: str, value: object, allowed: str = "a file's path") -> str:
+    """A path that the file system can be asked for.
+
+    Example:
+        >>> path_argument("target", "out.jsonl")
+        'out.jsonl'
+    """
+    path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ValidationError(field, value, allowed)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValidationError(field, path, f"{allowed} in the file system's encoding") from None
+    return path
 
 
 def text_argument(field: str, value: object) -> str:

@@ -206,7 +206,7 @@ WRITING: Final[dict[str, Act]] = {
     "hygiene.min_chars": Act(3, lambda w: outcome(w.open(), "tiny")),
     "hygiene.max_chars": Act(20, lambda w: outcome(w.open(), OSLO)),
     "hygiene.normalize_whitespace": Act(
-        False, lambda w: memory(w.open(), "Two  spaces  between  words").content
+        False, lambda w: memory(w.open(), "Two  spaces  between  words").content_hash
     ),
     f"{NEAR}.enabled": Act(False, restated),
     f"{NEAR}.threshold": Act(0.99, near_but_not_equal),

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vestig.arguments import flag, label
-from vestig.errors import ConflictError, StoreLockedError, ValidationError
+from vestig.arguments import flag, label, path_argument
+from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
 from vestig.results import ClockCorrection, DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
@@ -195,9 +195,8 @@ def _published(session: Session) -> tuple[int, int]:
 
 def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
     """A copy of the store that passes `doctor`."""
+    path = path_argument("dest", dest, "a directory's path")
     if session.directory is None:
         raise ConflictError("a store in memory has no files to copy; use export")
-    if not isinstance(dest, (str, os.PathLike)):
-        raise ValidationError("dest", dest, "a directory's path")
     with session.operation("backup", without_store="refuse"):
-        return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))
+        return dict(copy_store(session.ledger, session.directory / "projection", Path(path)))

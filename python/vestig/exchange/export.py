@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import msgspec
 
-from vestig.arguments import flag, parse_time
+from vestig.arguments import flag, parse_time, path_argument
 from vestig.errors import ValidationError
 from vestig.filters import Filter, filter_parts, moments
 from vestig.ids import id_text, split_ids
@@ -46,7 +46,10 @@ def export(
         raise ValidationError("where", "both", "a filter or all_namespaces")
     with session.operation("export"):
         namespace = None if all_namespaces else session.namespace
-        place = Path(target) if isinstance(target, (str, os.PathLike)) else target
+        if isinstance(target, (str, os.PathLike)):
+            place: Path | IO[str] = Path(path_argument("target", target))
+        else:
+            place = target
         given = where.given()
         if not given:
             return write_export(session.ledger, place, namespace=namespace)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import SCOPE_CHARS_MAX, flag, label
+from vestig.arguments import SCOPE_CHARS_MAX, flag, label, path_argument
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
 from vestig.config.schema import HygieneSettings
@@ -85,6 +85,8 @@ def import_file(
     flag("partial", partial)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
+    if isinstance(source, (str, os.PathLike)):
+        source = path_argument("source", source)
     settings = session.config.settings
     options = ImportOptions(
         format=format,
@@ -93,7 +95,7 @@ def import_file(
         normalise=lambda text: normalise(text, settings.hygiene),
     )
     with session.operation("import", without_store="make"):
-        file = ImportFile(os.fspath(source) if isinstance(source, os.PathLike) else source, options)
+        file = ImportFile(source, options)
         try:
             if file.format is Format.EXPORT:
                 return _restore(session, file, merge=merge, partial=partial, progress=progress)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from vestig import config as configuration
-from vestig.arguments import flag
+from vestig.arguments import flag, path_argument
 from vestig.config import Config
 from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
@@ -46,9 +46,7 @@ def load_config(config: object, profile: str | None) -> Config:
         return config.with_overrides({}, profile=profile) if profile is not None else config
     if isinstance(config, Mapping):
         return configuration.load(overrides=config, profile=profile)
-    path = os.fspath(config) if isinstance(config, (str, os.PathLike)) else None
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise ValidationError("config", config, "a file's path or an object of configuration keys")
+    path = path_argument("config", config, "a file's path or an object of configuration keys")
     return configuration.load(path, profile=profile)
 
 
