@@ -33,7 +33,6 @@ from vestig.config.merge import (
     merge_profiles,
     profiles_entry,
     unknown_key_text,
-    unknown_profile_text,
 )
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
@@ -145,18 +144,6 @@ class Config:
             if text == str(error):
                 raise
             raise ConfigError(text) from None
-
-    def profile_values(self, name: str) -> dict[str, Any]:
-        """The keys that a profile sets.
-
-        Raises:
-            ConfigError: unknown profile.
-        """
-        if name not in self.profile_names:
-            raise ConfigError(unknown_profile_text(name, self.profile_names))
-        if name in PROFILES:
-            return dict(PROFILES[name])
-        return {key: item.value for key, item in self._profiles[name].items()}
 
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
