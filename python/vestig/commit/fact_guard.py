@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from vestig.commit.fact_guard_words import (
+    APOSTROPHES,
     CUE_PAIRS,
     CUES,
     IGNORABLE,
@@ -37,7 +38,6 @@ _BY_NAME: Final = ("entities", "words")
 _compared: Final = attrgetter(*GUARD_CLASSES)
 # Stands in for a claimed code point while names are looked for: it joins no pattern.
 _MASK: Final = "\x1f"
-_APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa: RUF001
 # Times of day in words, with the "12" that may stand before them.
 _NOON: Final = re.compile(r"(?<![\w:.])(?:12\s+)?(noon|midnight)\b")
 _NOON_CLOCKS: Final = {"noon": "12:00:00", "midnight": "00:00:00"}
@@ -256,7 +256,7 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
         ('oslo',)
     """
     if not text.isascii():
-        text = text.translate(_APOSTROPHES)
+        text = text.translate(APOSTROPHES)
     text = without_asides(text)
     lower = lowered(text)
     claims = _Claims(len(text))
@@ -331,7 +331,7 @@ def _holds_tails(names: GuardText, other: GuardText) -> bool:
     is the end of no longer one."""
     known = {name.lower() for name in other.entities}
 
-    def held(name: str) -> bool:
+    def matches(name: str) -> bool:
         tail = name.partition(" ")[2]
         return (
             name in known
@@ -340,7 +340,7 @@ def _holds_tails(names: GuardText, other: GuardText) -> bool:
             or any(longer.endswith(f" {name}") for longer in known)
         )
 
-    return all(held(name.lower()) for name in names.entities)
+    return all(matches(name.lower()) for name in names.entities)
 
 
 def _readings(read: GuardText) -> tuple[GuardText, ...]:

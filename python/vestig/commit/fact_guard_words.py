@@ -8,6 +8,7 @@ from typing import Final
 from vestig.language.word_list import word_list
 
 __all__ = [
+    "APOSTROPHES",
     "CUES",
     "CUE_PAIRS",
     "IGNORABLE",
@@ -17,6 +18,9 @@ __all__ = [
     "is_article",
     "without_asides",
 ]
+
+# Marks that stand for an apostrophe, for `str.translate`.
+APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa: RUF001
 
 IGNORABLE: Final = frozenset(
     word_list(

@@ -57,7 +57,7 @@ __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
-# A batch asks an embedder that failed so often running no more.
+# After so many failures in a row the embedder is not asked for the rest of a batch.
 _PROVIDER_FAILURES_MAX: Final = 2
 # Up to so many items are decided under the write lock: that takes less time than reading one
 # more state of the store.
@@ -76,7 +76,7 @@ class _GroupResult(NamedTuple):
 
     results: list[CommitOutcome | ItemError]
     hook_failure: Exception | None
-    refused: ProviderError | None
+    provider_error: ProviderError | None
 
 
 def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
@@ -101,7 +101,7 @@ def commit_many(
     """One outcome or error per item, in order.
 
     Where the embedder fails, the items of that group are error entries and later groups are
-    tried, until it has failed twice running.
+    tried, until it has failed twice in a row.
 
     Raises:
         ProviderError: the embedder failed and nothing at all was written.
@@ -111,22 +111,25 @@ def commit_many(
     with session.operation("commit_many", without_store="make"):
         results: list[CommitOutcome | ItemError] = []
         failures: list[Exception] = []
-        refused: list[ProviderError] = []
-        running = 0
+        provider_errors: list[ProviderError] = []
+        failed_in_a_row = 0
         waiting = iter(items)
         while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-            if running == _PROVIDER_FAILURES_MAX:
+            if failed_in_a_row == _PROVIDER_FAILURES_MAX:
                 results.extend(
-                    _item_error(len(results) + at, refused[-1]) for at in range(len(group))
+                    _item_error(len(results) + at, provider_errors[-1]) for at in range(len(group))
                 )
                 continue
             done = _commit_all(session, group, BatchOptions(), len(results))
             results.extend(done.results)
             failures.extend([] if done.hook_failure is None else [done.hook_failure])
-            refused.extend([] if done.refused is None else [done.refused])
-            running = 0 if done.refused is None else running + 1
-        if refused and not any(_is_written(result) for result in results):
-            raise refused[0]
+            if done.provider_error is None:
+                failed_in_a_row = 0
+            else:
+                provider_errors.append(done.provider_error)
+                failed_in_a_row += 1
+        if provider_errors and not any(_is_written(result) for result in results):
+            raise provider_errors[0]
         _raise_strictly(session, failures)
         return results
 
@@ -146,8 +149,8 @@ def commit_batch(
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction; an error's index is the place in this list."""
     done = _commit_all(session, arguments, options, 0)
-    if done.refused is not None:
-        raise done.refused
+    if done.provider_error is not None:
+        raise done.provider_error
     _raise_strictly(session, [] if done.hook_failure is None else [done.hook_failure])
     return done.results
 
@@ -155,10 +158,10 @@ def commit_batch(
 def _commit_all(
     session: Session, group: Sequence[object], options: BatchOptions, offset: int
 ) -> _GroupResult:
-    """How the items ended; those that the embedder refused are errors."""
+    """How the items ended; those for which the embedder failed are errors."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
-    provider: ProviderError | None = None
+    provider_error: ProviderError | None = None
     for place, given in enumerate(group):
         try:
             items.append((place, _prepare(session, _arguments(given), options)))
@@ -169,16 +172,17 @@ def _commit_all(
             try:
                 _commit_accepted(session, part)
             except ProviderError as error:
-                provider = error
+                provider_error = error
                 for item in part:
                     if item.outcome is None and item.error is None:
                         item.error = error
     failure = call_hooks(session, [item for _, item in items if item.error is None])
     for place, item in items:
-        refused = item.error or _refusal(item)
-        results[place] = item.outcome if refused is None else _item_error(offset + place, refused)
+        problem = item.error or _refusal(item)
+        results[place] = item.outcome if problem is None else _item_error(offset + place, problem)
     assert all(result is not None for result in results), "every item ends"
-    return _GroupResult([result for result in results if result is not None], failure, provider)
+    ended = [result for result in results if result is not None]
+    return _GroupResult(ended, failure, provider_error)
 
 
 def _refusal(item: Item) -> HygieneError | None:

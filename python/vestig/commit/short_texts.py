@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vestig.commit.fact_guard_words import NEGATIONS, expanded
+from vestig.commit.fact_guard_words import APOSTROPHES, NEGATIONS, expanded
 from vestig.language.names.rules import quoted, starts_sentence
 from vestig.language.quantities.numbers import tokenise
 
@@ -20,7 +20,6 @@ _DENSE: Final = re.compile(
 _DENSE_WORTH: Final = 3
 _WORDS_MIN: Final = 2
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
-_APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa: RUF001
 
 
 def is_too_short(text: str, chars_min: int) -> bool:
@@ -59,7 +58,7 @@ def _is_specific(text: str) -> bool:
 
 
 def _negates(text: str) -> bool:
-    tokens = [word for _, _, word in tokenise(text.lower().translate(_APOSTROPHES))]
+    tokens = [word for _, _, word in tokenise(text.lower().translate(APOSTROPHES))]
     return any(
         part in NEGATIONS
         for word, after in zip(tokens, [*tokens[1:], ""], strict=True)
