@@ -121,13 +121,15 @@ class ImportFile:
         """
         if self.format is Format.EXPORT:
             raise ValidationError("format", "export", "messages or memories; an export is restored")
-        read = self._message if self.format is Format.MESSAGES else self._memory
         for position, record in enumerate(self._file.records()):
             if isinstance(record, Unreadable):
                 yield _error(record.line, record.fact)
                 continue
             try:
-                yield read(record, position)
+                if self.format is Format.MESSAGES:
+                    yield self._message(record, position)
+                else:
+                    yield self._memory(record)
             except ValidationError as error:
                 yield _error(record.line, str(error))
 
@@ -137,7 +139,7 @@ class ImportFile:
         self._control_characters += left_out
         return self._item(record, self._split(content), arguments, transcript=True)
 
-    def _memory(self, record: Record, position: int) -> ImportItem:  # noqa: ARG002 - as _message
+    def _memory(self, record: Record) -> ImportItem:
         arguments = {key: value for key, value in record.value.items() if value is not None}
         content = arguments.pop("content", None)
         if not isinstance(content, str):
