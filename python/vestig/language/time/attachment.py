@@ -71,8 +71,8 @@ class Attachment:
 
     def is_of_thing_past(self) -> bool:
         """Beside a verb in the past: what was said, asked for or arranged may lie ahead."""
-        told = self._is_arranged() if self._cue.first >= self._last else self._is_object()
-        return told or (self._word in BACKSHIFTED and self._is_reported())
+        is_thing = self._is_arranged() if self._cue.first >= self._last else self._is_object()
+        return is_thing or (self._word in BACKSHIFTED and self._is_reported())
 
     # --- beside a cue that looks ahead ------------------------------------------------------------
 
@@ -217,20 +217,20 @@ class Attachment:
         purpose = not {"for", "regarding"}.isdisjoint(between) or word in lists.arranging
         if purpose and not lists.event.isdisjoint(between):
             return True
-        return self._is_told(word, between)
+        return self._has_as_object(word, between)
 
     def _main_verb(self) -> tuple[str, list[str]]:
         """The verb, and what stands between it and the expression: behind "did" and "was" another
         one."""
         lists, between = self._lists, self._between
         if self._word in ("did", "didn't", "was", "were", "been", "had"):
-            told = lists.arranging | lists.statement | lists.reporting | lists.request
+            verbs = lists.arranging | lists.statement | lists.reporting | lists.request
             for index, one in enumerate(between[:3]):
-                if one in told:
+                if one in verbs:
                     return one, between[index + 1 :]
         return self._word, between
 
-    def _is_told(self, word: str, between: list[str]) -> bool:
+    def _has_as_object(self, word: str, between: list[str]) -> bool:
         """Whether a verb of saying or arranging has the time as its object, or in it."""
         lists = self._lists
         objects = [one for one in between if one not in _SMALL]

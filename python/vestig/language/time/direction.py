@@ -318,8 +318,8 @@ class Directions:
         sides = set[Direction]()
         for cue in sentence.cues:
             word = sentence.words[cue.first]
-            told = word in lists.reporting or word in lists.statement or word in lists.request
-            if told and cue.direction is Direction.PAST and len(own) > REPORT_WORDS:
+            says = word in lists.reporting or word in lists.statement or word in lists.request
+            if says and cue.direction is Direction.PAST and len(own) > REPORT_WORDS:
                 continue
             sides.add(cue.direction)
         side = sides.pop() if len(sides) == 1 else Direction.OPEN
