@@ -288,8 +288,8 @@ def _write(line: _Line, day: str, style: _Style) -> None:
     for marks in _FULL_MARKS if full else (_SHORT_MARKS,):
         head = _head(line, day, marks, style)
         text = with_dates if marks.dates else content
-        told = [line.entry, *line.folded[: marks.folded]]
-        states = sum(len(_state(one, style.zone)) for one in told)
+        named = [line.entry, *line.folded[: marks.folded]]
+        states = sum(len(_state(one, style.zone)) for one in named)
         if len(head) - states + len(text) - len(content) <= len(content):
             break
     line.dates = text != content
@@ -314,8 +314,8 @@ def _parts(
         if one_day and not headed and len(own) > 1 and not any(line.folded for line in own):
             part.day = days[0]
         for line, day in zip(own, days, strict=True):
-            told = (one_day and not line.folded) if headed else part.day or not style.days
-            _write(line, "" if told else day, style)
+            dated_above = (one_day and not line.folded) if headed else part.day or not style.days
+            _write(line, "" if dated_above else day, style)
         parts.append(part)
     return parts
 
