@@ -74,7 +74,7 @@ class CheckedEmbedder:
         Raises:
             ConfigError: the provider's vectors are not of 1 to 8192 values.
         """
-        dimensions: object = self._asked(lambda: self._inner.dimensions)
+        dimensions: object = self._call(lambda: self._inner.dimensions)
         if not isinstance(dimensions, int) or not 1 <= dimensions <= DIMENSIONS_MAX:
             raise ConfigError(
                 f'embedding.dimension: expected 1 to {DIMENSIONS_MAX}, embedder "{self.model}"'
@@ -92,7 +92,7 @@ class CheckedEmbedder:
         limit = self._max_length
         if limit is not None and len(text) > limit:
             return True
-        return bool(self._asked(lambda: self._inner.truncated(text)))
+        return bool(self._call(lambda: self._inner.truncated(text)))
 
     def count_pieces(self, text: str) -> int | None:
         """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not
@@ -100,7 +100,7 @@ class CheckedEmbedder:
         inner = self._inner
         if not isinstance(inner, PieceCounter):
             return None
-        return self._asked(lambda: inner.count_pieces(text))
+        return self._call(lambda: inner.count_pieces(text))
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One checked float32 little-endian vector per text; [] for [].
@@ -125,7 +125,7 @@ class CheckedEmbedder:
         cut = [text if limit is None else text[:limit] for text in texts]
         answers: list[_T] = []
         for batch in _slices(cut, self._batch_size):
-            answer: object = self._asked(partial(call, batch))
+            answer: object = self._call(partial(call, batch))
             if not isinstance(answer, (list, tuple)):
                 raise ProviderError(
                     f'embedder "{self.model}": expected a list of {len(batch)} vectors, got'
@@ -139,7 +139,7 @@ class CheckedEmbedder:
             answers.extend(answer)
         return answers
 
-    def _asked(self, call: Callable[[], _T]) -> _T:
+    def _call(self, call: Callable[[], _T]) -> _T:
         """What the provider's code gives.
 
         Raises:
