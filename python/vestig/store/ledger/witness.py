@@ -28,7 +28,7 @@ _LAYOUT: Final = struct.Struct("<8sQq32s")
 _SLOT_BYTES: Final = 512
 _SLOTS: Final = 2
 _FILE_BYTES: Final = _SLOTS * _SLOT_BYTES
-# One slot without a time, as stores had it before.
+# The one slot of an older store, without a time; the first write makes two of it.
 _OLD_MAGIC: Final = b"VSTGWIT1"
 _OLD_LAYOUT: Final = struct.Struct("<8sQ32s")
 
