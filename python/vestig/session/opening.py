@@ -229,7 +229,7 @@ def open_session(path: object, request: OpenRequest) -> Session:
         if mismatch is not None and not request.change_embedder:
             raise mismatch
         known = stored or identity_of(embedder, loaded)
-        if ledger.is_waiting:
+        if ledger.is_pending:
             keeper = keeper_for(ledger, None, known)
             _follow(ledger, keeper, directory, embedder)
         else:

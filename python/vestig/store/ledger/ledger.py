@@ -56,7 +56,7 @@ class LedgerFiles(msgspec.Struct, frozen=True, kw_only=True):
     replaced: str = ""
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+class PendingLedger(msgspec.Struct, frozen=True, kw_only=True):
     """A ledger that is not there yet. `open_files(make)` opens it, and makes it where asked."""
 
     missing: AbsentStore
@@ -74,10 +74,10 @@ class SqliteLedger:
     def __init__(
         self,
         path: Path | None,
-        source: LedgerFiles | Waiting | LedgerOptions,
+        source: LedgerFiles | PendingLedger | LedgerOptions,
     ) -> None:
         self._path = path
-        self._waiting = source if isinstance(source, Waiting) else None
+        self._pending = source if isinstance(source, PendingLedger) else None
         self._plan: ReadPlan | None = None
         self._witness: WitnessFiles | None = None
         self._place: files.Place | None = None
@@ -125,20 +125,20 @@ class SqliteLedger:
 
     @property
     def _in_memory(self) -> bool:
-        return self._path is None or self._waiting is not None
+        return self._path is None or self._pending is not None
 
     # --- a store that is not there yet --------------------------------------------------------
 
     @property
     def missing(self) -> AbsentStore | None:
         """Why there is no store yet at the path; None where there is one."""
-        waiting = self._waiting
-        return None if waiting is None or waiting.missing.is_over() else waiting.missing
+        pending = self._pending
+        return None if pending is None or pending.missing.is_over() else pending.missing
 
     @property
-    def is_waiting(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether this object still stands for an empty store."""
-        return self._waiting is not None
+        return self._pending is not None
 
     def require(self, call: WithoutStore) -> None:
         """Before a call: what it does where there is no store.
@@ -162,17 +162,17 @@ class SqliteLedger:
 
     def _look_again(self, *, make: bool) -> None:
         """Goes over to the file once it is there, and makes it where asked."""
-        if self._waiting is None:
+        if self._pending is None:
             return
         with forks.inside(), self._write_lock:
-            waiting = self._waiting
-            if waiting is None or not (make or waiting.missing.is_over()):
+            pending = self._pending
+            if pending is None or not (make or pending.missing.is_over()):
                 return
-            self._take(waiting.open_files(make))
+            self._take(pending.open_files(make))
             self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
             # Not closed: a view of the empty store may be open in this thread.
             self._writer = None
-            self._waiting = None
+            self._pending = None
             self._uuid = self._read_uuid()
             self._when_there()
 
@@ -244,16 +244,16 @@ class SqliteLedger:
         """A connection to read with; in memory there is only one, used by one thread at a time."""
         self._check_process()
         self._look_again(make=False)
-        with forks.inside(), ExitStack() as held:
+        with forks.inside(), ExitStack() as lock:
             if self._in_memory:
-                held.enter_context(self._write_lock)
+                lock.enter_context(self._write_lock)
                 self._check_process()  # it may have been closed meanwhile
             if self._in_memory:
                 assert self._writer is not None
                 yield self._writer
                 return
             # Another thread may have made the store while this one waited.
-            held.close()
+            lock.close()
             with self._readers.reader() as conn:
                 yield conn
 
@@ -324,7 +324,7 @@ class SqliteLedger:
             yield txn
             if txn.applied is None:
                 return
-            if self._waiting is not None:
+            if self._pending is not None:
                 raise ConflictError(f"{self._where}: expected a change of something stored")
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)

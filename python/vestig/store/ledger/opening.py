@@ -14,7 +14,7 @@ from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.ledger import chain, migrations, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.ledger.ledger import LedgerFiles, LedgerOptions, SqliteLedger, Waiting
+from vestig.store.ledger.ledger import LedgerFiles, LedgerOptions, PendingLedger, SqliteLedger
 from vestig.store.ledger.migrations import Migration
 from vestig.store.ledger.path_records import drop_record, find_record, remember_path
 from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
@@ -102,7 +102,7 @@ def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
 
 
 class _Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to open the ledger of a path; it may be gone repeatedly."""
+    """How the ledger of a path is opened. `open_files` and `make_files` may be called again."""
 
     ledger: Path
     options: LedgerOptions
@@ -125,7 +125,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
             return SqliteLedger(self.ledger, self.make_files())
         return SqliteLedger(
             self.ledger,
-            Waiting(
+            PendingLedger(
                 missing=missing,
                 options=self.options,
                 open_files=lambda make: self.make_files() if make else self.open_files(),
