@@ -26,7 +26,7 @@ def clock_notice(behind_us: int) -> list[Degradation]:
     """The degradation of a transaction that kept the last recorded time, for times never go back.
 
     Args:
-        behind_us: how far the clock lies behind the ledger; up to half an hour is no word worth.
+        behind_us: how far the clock lies behind the ledger; up to half an hour is not reported.
     """
     if behind_us <= CLOCKS_APART_US:
         return []
