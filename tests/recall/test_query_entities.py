@@ -25,7 +25,7 @@ def named(store: vestig.Vestig, *entities: Any, text: str = "they spoke about it
     return list(store.commit(text, entities=list(entities), on_near_dup="insert").entities)
 
 
-def test_g_27_names_and_aliases_in_any_case_score_one(store: vestig.Vestig) -> None:
+def test_names_and_aliases_in_any_case_score_one(store: vestig.Vestig) -> None:
     [ada] = named(store, {"name": "Dr. Ada Lovelace", "type": "PERSON"})
     for query in (
         "what did dr. ada lovelace say?",
@@ -36,7 +36,7 @@ def test_g_27_names_and_aliases_in_any_case_score_one(store: vestig.Vestig) -> N
     assert entities_of(store, "what did ada say?") == []
 
 
-def test_g_27_one_word_is_not_meant_where_it_is_a_common_one(store: vestig.Vestig) -> None:
+def test_one_word_is_not_meant_where_it_is_a_common_one(store: vestig.Vestig) -> None:
     [mark] = named(store, {"name": "Mark", "type": "PERSON"})
     assert entities_of(store, "what did mark say?") == [(mark, 1.0)]
     store.commit("they left a mark on the wall")
@@ -44,13 +44,13 @@ def test_g_27_one_word_is_not_meant_where_it_is_a_common_one(store: vestig.Vesti
     assert entities_of(store, "what did Mark say?") == [(mark, 1.0)]
 
 
-def test_g_27_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
+def test_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
     [team] = named(store, {"name": "Mercury", "type": "ORG"})
     [planet] = named(store, {"name": "Mercury", "type": "PLACE"}, text="it is far from here")
     assert entities_of(store, "how far is mercury?") == [(team, 1.0), (planet, 1.0)]
 
 
-def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
+def test_merged_entities_resolve_first(store: vestig.Vestig) -> None:
     a, b = named(store, {"name": "Postgres", "type": "TOOL"}, {"name": "Cluster", "type": "TOOL"})
     store.graph.merge_entities(a, b)
     assert entities_of(store, "is postgres up?") == [(b, 1.0)]
@@ -58,7 +58,7 @@ def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
     assert entities_of(store, "is postgres up?") == []
 
 
-def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
+def test_at_most_ten_entities_are_meant(store: vestig.Vestig) -> None:
     words = [f"Alpha{at}" for at in range(9)]
     first = named(store, *words)
     second = named(store, *(f"Beta{at}" for at in range(9)), text="and about the rest of it")
@@ -69,13 +69,13 @@ def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
     assert set(found) <= {*first, *second}
 
 
-def test_g_27_another_namespace_is_not_asked(store: vestig.Vestig) -> None:
+def test_another_namespace_is_not_asked(store: vestig.Vestig) -> None:
     named(store, "Helios")
     assert entities_of(store, "where is Helios?", namespace="other") == []
     assert len(entities_of(store, "where is Helios?")) == 1
 
 
-def test_t_13_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock) -> None:
+def test_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock) -> None:
     a, b = named(store, "Postgres", "Cluster")
     before = to_us(clock())
     clock.move(days=1)
@@ -105,7 +105,7 @@ class Like:
         return [self._answer for _ in arguments[3]]
 
 
-def test_g_27_names_unknown_to_the_store_are_compared_on_request(
+def test_names_unknown_to_the_store_are_compared_on_request(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener(config={"recall": {"entity_similarity_threshold": 0.7}})
@@ -124,7 +124,7 @@ def test_g_27_names_unknown_to_the_store_are_compared_on_request(
     assert entities_of(store, query, vectors=vectors) == [(known, 1.0)]
 
 
-def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> None:
+def test_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> None:
     store = opener(config={"recall": {"entity_similarity_threshold": 0.3}})
     [ada, _] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"}, "Helios")
     query = "what did Ada Lovelace say?"
@@ -135,7 +135,7 @@ def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> 
     assert entities_of(store, query, vectors=name_vectors(store._session, query)) == []
 
 
-def test_g_27_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
+def test_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
     assert name_vectors(store._session, "did Grace Hopper meet Ada?") == {}
 
 
