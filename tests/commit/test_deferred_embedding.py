@@ -155,6 +155,9 @@ def test_an_inline_commit_works_its_own_job_only(opener: Opener, clock: FrozenCl
     assert [len(texts) for texts in embedder.calls[first:]] == [1, 1]
     assert store.admin.stats().jobs == {"PENDING": 100, "DONE": 1}
     assert store.show(own.memory_id).embedding_dimensions == 8
+    embedder.failing = (len(embedder.calls) + 1,)
+    other = store.commit("The ferry leaves at noon.", enrich=True, namespace="other")
+    assert store.show(other.memory_id, namespace="other").embedding_dimensions == 8
 
 
 def test_an_inline_commit_leaves_its_job_when_the_time_is_over(opener: Opener) -> None:

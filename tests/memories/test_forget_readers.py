@@ -252,3 +252,23 @@ def test_a_rebuild_of_an_older_state_brings_nothing_back(opener: Opener) -> None
     slow._publish(True)
     assert holding(folder_of(store), b"ximena") == []
     assert len(other.recall("vault").results) == 1
+
+
+def test_a_store_opened_right_after_the_last_one_closed_is_looked_after() -> None:
+    class Counted:
+        """Notices that it was refreshed."""
+
+        def __init__(self) -> None:
+            self.refreshed = threading.Event()
+
+        def refresh_if_idle(self) -> None:
+            self.refreshed.set()
+
+    first, second = Counted(), Counted()
+    idle_refresh.watch(first)
+    idle_refresh.unwatch(first)
+    idle_refresh.watch(second)
+    try:
+        assert second.refreshed.wait(30)
+    finally:
+        idle_refresh.unwatch(second)

@@ -15,6 +15,7 @@ import vestig
 from command_lines import Answer, run_line
 from scripted import Opener
 from vestig.errors import StoreDamagedError
+from vestig.testing import HashingEmbedder
 
 TEXT = "The vault key lies with Ines in the harbour office"
 OTHER = "Kofi owns the search cluster and is on call"
@@ -328,3 +329,38 @@ def test_destroy_refuses_a_store_that_somebody_writes(
         assert line("destroy", str(folder), "--yes").code == 3
         assert sorted(path.name for path in folder.rglob("*")) == before
     assert store.count() == 2
+
+
+def test_a_link_that_leads_elsewhere_while_open_moves_nothing(tmp_path: Path) -> None:
+    """A store belongs to the folder to which its path led when it was opened."""
+    for name in ("x", "y"):
+        with vestig.open(tmp_path / name, embedder=HashingEmbedder(8)) as made:
+            made.commit(f"The lift of {name} stops at floor two.")
+    link = tmp_path / "current"
+    link.symlink_to(tmp_path / "x")
+    store = vestig.open(link, embedder=HashingEmbedder(8))
+    assert store.recall("lift")[0].content.startswith("The lift of x")
+    before = sorted((path, path.stat().st_mtime_ns) for path in (tmp_path / "y").rglob("*"))
+    link.unlink()
+    link.symlink_to(tmp_path / "y")
+    kept = store.commit("Bread is sold out in x.").memory_id
+    assert kept is not None
+    assert store.forget([kept]).residues == 0
+    store.admin.compact()
+    store.close()
+    after = sorted((path, path.stat().st_mtime_ns) for path in (tmp_path / "y").rglob("*"))
+    assert after == before
+    with vestig.open(tmp_path / "x", embedder=HashingEmbedder(8)) as again:
+        assert again.admin.doctor().exit_code == 0
+        assert again.count() == 1
+
+
+def test_a_store_that_was_moved_is_gone_even_where_a_link_leads_to_it(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    store = vestig.open(folder, embedder=HashingEmbedder(8))
+    store.commit("The lift stops at floor two.")
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(vestig.StoreDamagedError, match="moved"):
+        store.commit("Bread is sold out.")
+    assert [hit.content for hit in store.recall("lift")] == ["The lift stops at floor two."]

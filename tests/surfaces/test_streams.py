@@ -108,6 +108,8 @@ def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             env=environment,
             cwd=tmp_path,
+            # a job in the background ignores interrupts, and so would what it starts
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         assert started.stderr is not None
         started.stderr.read(1)

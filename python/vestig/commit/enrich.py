@@ -54,7 +54,7 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
             if not jobs:
                 break
             taken += len(jobs)
-            for ok, update in _run_jobs(session, jobs):
+            for ok, update in _run_jobs(session, session.namespace, jobs):
                 done += ok
                 retried += not ok
                 updates += update
@@ -73,7 +73,7 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
         )
 
 
-def enrich_inline(session: Session, ids: Sequence[str]) -> None:
+def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> None:
     """Tries these jobs of a commit at once, for at most `enrichment.inline_timeout_s` seconds in
     all; those that are not done then stay in the queue."""
     timeout_s = session.config.settings.enrichment.inline_timeout_s
@@ -84,10 +84,8 @@ def enrich_inline(session: Session, ids: Sequence[str]) -> None:
             if left_s <= 0:
                 break
             own = ids[start : start + JOBS_AT_ONCE]
-            jobs = session.ledger.due_jobs(
-                session.namespace, session.now_us(), ("embed",), len(own), own
-            )
-            _run_jobs(session, jobs, left_s)
+            jobs = session.ledger.due_jobs(namespace, session.now_us(), ("embed",), len(own), own)
+            _run_jobs(session, namespace, jobs, left_s)
         catch_up(session, [])
 
 
@@ -108,7 +106,7 @@ def _vectors(
 
 
 def _run_jobs(
-    session: Session, jobs: list[Job], left_s: float | None = None
+    session: Session, namespace: str, jobs: list[Job], left_s: float | None = None
 ) -> list[tuple[bool, bool]]:
     """(done, found a possible update) of each job; one embedding call for all.
 
@@ -116,7 +114,7 @@ def _run_jobs(
         left_s: seconds that the embedding may take; None = as many as it takes.
     """
     with session.ledger.read() as view:
-        found = view.memories(session.namespace, [job.memory_id for job in jobs])
+        found = view.memories(namespace, [job.memory_id for job in jobs])
         texts = dict(zip([one.id for one in found], embedded_texts(view, found), strict=True))
     memories = {memory.id: memory for memory in found}
     present = [job for job in jobs if job.memory_id in memories]

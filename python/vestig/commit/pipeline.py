@@ -375,7 +375,7 @@ def _write(session: Session, batch: Batch) -> None:
     if own:
         from vestig.commit.enrich import enrich_inline
 
-        enrich_inline(session, own)
+        enrich_inline(session, batch.items[0].request.namespace, own)
 
 
 def is_empty(changes: ChangeSet) -> bool:

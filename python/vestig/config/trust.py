@@ -272,6 +272,8 @@ def _write(place: Path, raw: bytes) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(name, place)
         except BaseException:
             os.unlink(name)

@@ -62,7 +62,8 @@ def store_directory(path: object, config: Config) -> Path | None:
         return None
     try:
         text.encode()
-        return Path(text).expanduser()
+        # resolved once: a link that leads elsewhere later does not move parts of an open store
+        return Path(os.path.realpath(Path(text).expanduser()))
     except UnicodeEncodeError:
         raise ValidationError("path", chosen, "a directory's path in UTF-8") from None
     except RuntimeError:

@@ -53,7 +53,9 @@ class _IdleRefresh:
             self._start()
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():
+        # A thread that was told to end may still be alive, and looks after nothing.
+        running = self._thread is not None and self._thread.is_alive()
+        if not running or self._ends.is_set():
             self._ends = threading.Event()
             self._thread = threading.Thread(
                 target=self._work, args=(self._ends,), name="vestig-idle", daemon=True

@@ -189,9 +189,10 @@ class Place(NamedTuple):
 
 
 def place_of(ledger: Path) -> Place | None:
-    """What lies at the path now; None where the folder or the ledger is gone."""
+    """What lies at the path now; None where the folder or the ledger is gone. The path is
+    resolved: a link in the folder's place is another thing."""
     try:
-        folder, file = os.stat(ledger.parent), os.lstat(ledger)
+        folder, file = os.lstat(ledger.parent), os.lstat(ledger)
     except OSError:
         return None
     return Place((folder.st_dev, folder.st_ino), (file.st_dev, file.st_ino))
