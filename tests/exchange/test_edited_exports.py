@@ -253,6 +253,12 @@ def _other_space(kind: str) -> Change:
 
 REFUSED: dict[str, tuple[Change, str]] = {
     "no vector": (_drop("vector"), "embedding_model"),
+    "a count at the end of the numbers": (_set("memory", reinforce_count=2**63 - 1), "line"),
+    "entity without a name": (_set("entity", canonical_name=" "), "canonical_name"),
+    "entity without a type": (_set("entity", entity_type=""), "entity_type"),
+    "name with a NUL": (_set("entity", canonical_name="a\0b"), "canonical_name"),
+    "blank question": (_set("question", text=" "), "text"),
+    "header of another namespace": (_set("header", namespace="elsewhere"), "namespace"),
     "no event": (_drop("event"), "event: expected an ADD or IMPORT"),
     "no supersession": (_drop("supersession"), "status"),
     "alone": (_alone, "status"),
@@ -612,3 +618,14 @@ def test_a_memory_whose_successor_is_not_taken_is_deprecated_and_named() -> None
 def test_partial_is_for_exports_only() -> None:
     with opened() as store, pytest.raises(ValidationError, match="partial"):
         store.import_(io.BytesIO(b'{"content": "a memory"}'), partial=True)
+
+
+@pytest.mark.parametrize("kind", ["vector", "edge", "event"])
+def test_a_line_out_of_order_is_refused(
+    empty: vestig.Vestig, full: vestig.Vestig, kind: str
+) -> None:
+    """What a line refers to stands before it, in this export and in that of what is restored."""
+    edited = lines()
+    last = max(at for at, line in enumerate(edited) if line["record"] == kind)
+    edited[last] = {**edited[last], "seq": 1}
+    refused(empty, full, sealed(edited), "seq")

@@ -155,7 +155,8 @@ def test_a_memory_and_its_tombstone_in_one_file_are_refused(forgetful: Any) -> N
     (tombstone,) = _tombstones(after)
     header, *lines = records(before)
     header["seq"] = tombstone["seq"]
-    for file in ([header, *lines, tombstone], [header, tombstone, *lines]):
+    early = {**tombstone, "seq": lines[0]["seq"]}
+    for file in ([header, *lines, tombstone], [header, early, *lines]):
         raw = b"".join(sealed(file))
         with _open(":memory:") as store:
             with pytest.raises(ValidationError, match=f"line .*{gone}"):

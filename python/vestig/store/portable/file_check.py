@@ -165,7 +165,7 @@ class _FileCheck:
         self._header: Header | None = None
         self._trailer: Trailer | None = None
         self._counts: Counter[str] = Counter()
-        self._lines = self._number = 0
+        self._lines = self._number = self._seq = 0
         # Vectors by whether they are zero; the others have another length than 1.
         self._odd_vectors: Counter[bool] = Counter()
         self._left_out: dict[int, str] = {}
@@ -200,7 +200,19 @@ class _FileCheck:
             self._end(record)
         else:
             self._counts[kind_of(record)] += 1
+            self._check_order(record)
             self._record(record, number)
+
+    def _check_order(self, record: Record) -> None:
+        """Lines stand in the order of their seq, so that what a line refers to is before it; jobs,
+        which have none, are the last."""
+        seq = getattr(record, "seq", None)
+        assert self._header is not None
+        if seq is None or self._header.format_version < TRAILER_SINCE:
+            return
+        if seq < self._seq:
+            raise ValidationError("seq", seq, f"at least {self._seq}, that of the line before")
+        self._seq = seq
 
     @contextmanager
     def _fault(
@@ -234,6 +246,9 @@ class _FileCheck:
             raise ValidationError("record", "header", "one header, on the first line")
         if header.format_version >= TRAILER_SINCE and header.namespaces is None:
             raise ValidationError("namespaces", None, "the namespaces of the file")
+        spaces = header.namespaces
+        if header.namespace is not None and spaces and header.namespace not in spaces:
+            raise ValidationError("namespace", header.namespace, "one of namespaces, or null")
         if header.format_version < TRAILER_SINCE:
             self._warnings.append(
                 f"an export of format {header.format_version} has no last line that says what is in"

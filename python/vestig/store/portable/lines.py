@@ -224,6 +224,8 @@ def check_line(record: Header | Trailer | Record) -> None:
             _check_memory(record)
         case EntityRecord():
             _check_wseq(record)
+            _check_name("canonical_name", record.canonical_name)
+            _check_name("entity_type", record.entity_type)
         case VectorRecord() | EntityVectorRecord():
             _check_vector(record.embedding)
         case TokenVectorsRecord():
@@ -233,6 +235,7 @@ def check_line(record: Header | Trailer | Record) -> None:
         case QuestionRecord():
             if record.position != NO_QUESTION:
                 _check_vector(record.embedding)
+                _check_name("text", record.text)
             elif record.text or record.model or record.embedding:
                 raise ValidationError("position", record.position, "a place from 0 for a question")
         case EdgeRecord():
@@ -279,6 +282,11 @@ def _check_memory(record: MemoryRecord) -> None:
         )  # fmt: skip
     if record.superseded_by is not None and record.status is not Status.SUPERSEDED:
         raise ValidationError("status", record.status.value, "superseded, as superseded_by says")
+
+
+def _check_name(field: str, name: str) -> None:
+    if not name.strip() or "\0" in name:
+        raise ValidationError(field, name, "text that is not blank, without NUL characters")
 
 
 def _check_wseq(record: MemoryRecord | EntityRecord) -> None:

@@ -48,8 +48,10 @@ __all__ = [
 
 _INT_MAX: Final = 2**63 - 1
 _Int = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
-_Count = Annotated[int, msgspec.Meta(ge=0, le=_INT_MAX)]
-_Seq = Annotated[int, msgspec.Meta(ge=1, le=_INT_MAX)]
+# More than any store counts, and far enough from the end of the numbers to go on counting.
+_COUNT_MAX: Final = 2**53
+_Count = Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)]
+_Seq = Annotated[int, msgspec.Meta(ge=1, le=_COUNT_MAX)]
 _Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9._-]{1,64}\Z")]
 _Time = str  # checked by `columns_of`, which reads it
 
