@@ -131,7 +131,6 @@ _NEVER: Final[dict[str, Any]] = {
     "timedelta": timedelta(days=1),
     "zone": UTC,
     "time without a day": datetime(2026, 1, 1).time(),
-    "NUL": "nul \0 inside",
 }
 _SOMEWHERE: Final[dict[str, Any]] = {
     "None": None,
@@ -191,6 +190,7 @@ _SOMEWHERE: Final[dict[str, Any]] = {
     "long text": "word " * 3_000,
     "very long text": "x" * 200_000,
     "many lines": "\n".join("ab" for _ in range(2_000)),
+    "NUL": "nul \0 inside",
     "list of a NUL": ["nul \0 inside"],
     "list of many": [f"t{n}" for n in range(1_001)],
     "list of a long text": ["x" * 5_000],

@@ -19,6 +19,7 @@ from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.store import open_store
 from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import ItemError
 
 DRAWN: Final = 2_000
 TEXTS: Final = (
@@ -112,14 +113,22 @@ def arguments(world: World, function: Callable[..., Any], name: str) -> dict[str
     }
 
 
+def is_refused(item: object) -> bool:
+    """Whether an item of a batch was stored in no way."""
+    return isinstance(item, ItemError) or bool(getattr(item, "hygiene_reasons", ()))
+
+
 def raised(call: Callable[[], object]) -> Exception | None:
-    """What a call raised; a commit that was refused by hygiene counts as refused."""
+    """What a call raised; a commit that was refused by hygiene counts as refused, and so does a
+    batch of which every item was."""
     try:
         made = call()
     except Exception as error:
         return error
     if isinstance(made, vestig.CommitOutcome) and made.hygiene_reasons:
         return vestig.HygieneError(made)
+    if isinstance(made, list) and made and all(is_refused(one) for one in made):
+        return vestig.ValidationError("items", len(made), "items that can be stored")
     return None
 
 
@@ -134,7 +143,7 @@ def check(world: World, place: tuple[str, str, str], value: HostileValue) -> Non
         del given["ids"]
     before = world.known_digest()
     where = f"{group or 'store'}.{name}({parameter}={value.name})"
-    if parameter == "progress" and value.name.startswith("function"):
+    if parameter == "progress" and value.name.startswith(("function", "type")):
         return  # what a function of the caller raises is passed on
     error = raised(lambda: method(**(given | {parameter: value.make()})))
     if error is None:
@@ -143,7 +152,8 @@ def check(world: World, place: tuple[str, str, str], value: HostileValue) -> Non
         return
     assert isinstance(error, DOCUMENTED), f"{where}: {type(error).__name__} is not documented"
     assert str(error), f"{where}: an error without a message"
-    assert world.digest() == before, f"{where}: refused, and the store changed"
+    world.last_digest = world.digest()
+    assert world.last_digest == before, f"{where}: refused, and the store changed"
 
 
 def run(folder: Path, cases: list[tuple[tuple[str, str, str], HostileValue]]) -> None:

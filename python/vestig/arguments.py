@@ -49,6 +49,9 @@ LIST_ITEMS_MAX: Final = 1_000
 # More than any store holds; what is above means the same.
 _COUNT_MAX: Final = 2**40
 _SEQUENCE_MAX: Final = 2**63 - 1
+# What common file systems take.
+_NAME_BYTES_MAX: Final = 255
+_PATH_CHARS_MAX: Final = 4_000
 
 
 _ALLOWED: Final = (
@@ -315,6 +318,11 @@ def path_argument(field: str, value: object, allowed: str = "a file's path") -> 
         os.fsencode(path)
     except UnicodeEncodeError:
         raise ValidationError(field, path, f"{allowed} in the file system's encoding") from None
+    longest = max(len(os.fsencode(part)) for part in path.split(os.sep))
+    if longest > _NAME_BYTES_MAX or len(path) > _PATH_CHARS_MAX:
+        raise ValidationError(
+            field, path, f"{allowed} with names of at most {_NAME_BYTES_MAX} bytes"
+        )
     return path
 
 

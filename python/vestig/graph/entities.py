@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument, listed
+from vestig.arguments import check_unicode, count_argument, flag_argument, listed
 from vestig.changes import ChangeSet, EntityPatch, NewEdge
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.ids import new_id
@@ -125,6 +125,8 @@ def list_entities(
     """One page and how many there are in all."""
     if entity_type is not None and (not isinstance(entity_type, str) or not entity_type.strip()):
         raise ValidationError("entity_type", entity_type, "the name of a type")
+    if isinstance(entity_type, str):
+        check_unicode("entity_type", entity_type)
     space = session.in_namespace(namespace)
     listing = EntityListing(
         offset=count_argument("offset", offset, least=0),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from vestig.arguments import flag
+from vestig.arguments import check_unicode, flag
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.filters import (
     FIELDS,
@@ -198,7 +198,7 @@ def _actor(value: object) -> str | None:
         return None
     if not isinstance(value, str) or not 1 <= len(value) <= _ACTOR_CHARS_MAX:
         raise ValidationError("actor", value, f"text of 1 to {_ACTOR_CHARS_MAX} characters")
-    return value
+    return check_unicode("actor", value)
 
 
 def _named(session: Session, view: LedgerView, space: str, ids: object) -> list[str]:

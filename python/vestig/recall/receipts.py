@@ -163,6 +163,8 @@ def _read(given: object) -> Receipt:
                 _refused(type(decoded).__name__)
             return _read(decoded)
         found = msgspec.convert(given, Receipt)
+    except UnicodeEncodeError:
+        _refused("text with a lone surrogate")
     except (msgspec.MsgspecError, RecursionError) as error:
         _refused(str(error)[:200])
     return _of_this_version(found)

@@ -172,7 +172,12 @@ class Session:
             return self.config
         if overrides is not None and not isinstance(overrides, Mapping):
             raise ValidationError("config", overrides, "an object of configuration keys")
-        key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
+        try:
+            key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
+        except RecursionError:
+            raise ValidationError(
+                "config", type(overrides).__name__, "an object that is not nested so deeply"
+            ) from None
         found = self._overridden.get(key)
         if found is None:
             if len(self._overridden) >= 64:
