@@ -589,7 +589,7 @@ class Projection:
         threshold: float,
         limit: int,
         threads: int = 1,
-        texts: Sequence[bytes] = (),
+        texts: Sequence[bytes] = ...,
     ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
         """The MEMORY rows of a namespace, in the order in which they were stored, from place
         `first` on: id, and of the memories stored earlier (also in the same transaction) and
