@@ -22,7 +22,7 @@ def test_texts_are_distinct_short_and_without_time() -> None:
     embedder = BuiltinEmbedder()
     pieces = embedder._load_tokenizer()
     assert max(len(pieces.encode(embedded_text(record)).ids) for record in made) <= 200
-    assert not any(find_windows(content, NOW_US, is_memory=True) for content in contents)
+    assert not any(find_windows(content, NOW_US) for content in contents)
 
 
 def test_a_seed_is_a_world() -> None:
@@ -51,7 +51,7 @@ def test_chats_are_sessions_of_two_with_questions_and_replies() -> None:
     assert {len(two) for two in speakers.values()} == {2}
     asks = sum("?" in turn["content"] for turn in made)
     assert 0.1 < asks / len(made) < 0.4
-    assert sum(bool(find_windows(t["content"], NOW_US, is_memory=True)) for t in made) > 100
+    assert sum(bool(find_windows(t["content"], NOW_US)) for t in made) > 100
 
 
 def test_chats_have_token_vectors_of_the_lengths_promised() -> None:
