@@ -15,7 +15,8 @@
     ├── StoreDamagedError                           an integrity check failed, or a newer schema
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
-        └── ProviderTimeoutError
+        ├── ProviderTimeoutError
+        └── ModelCallError                      one try of a language model failed
 
 Every message says what was expected, what was given and what to do next. None
 contains stored text.
@@ -42,6 +43,7 @@ __all__ = [
     "EmbeddingMismatchError",
     "ForgetIncompleteError",
     "HygieneError",
+    "ModelCallError",
     "NotFoundError",
     "ProviderError",
     "ProviderTimeoutError",
@@ -169,3 +171,28 @@ class ProviderTimeoutError(ProviderError):
     """A required model or remote embedder did not answer in time."""
 
     code = "provider-timeout"
+
+
+class ModelCallError(ProviderError):
+    """One try of a language model failed.
+
+    Args:
+        message: provider, what was expected, what came.
+        status: the HTTP status that the provider answered with; None = no answer.
+        retryable: whether the same request may succeed later: a broken connection, 429, 5xx, an
+            empty or unreadable answer.
+        retry_after_s: seconds to wait, where the provider said so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
