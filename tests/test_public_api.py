@@ -128,6 +128,7 @@ DOCUMENTED_BASES = {
     "ForgetIncompleteError": {"StoreDamagedError"},
     "ProviderError": {"VestigError"},
     "ProviderTimeoutError": {"ProviderError"},
+    "ModelCallError": {"ProviderError"},
 }
 
 
@@ -176,7 +177,7 @@ def described(call: Callable[..., Any]) -> dict[str, str]:
 
 
 def named(value: object) -> str:
-    """The id of a case: its name alone, for a function's address differs from process to process."""
+    """The id of a case: its name, for the address of a function differs between processes."""
     return value if isinstance(value, str) else ""
 
 
