@@ -101,11 +101,12 @@ PURE = frozenset(
         "recall/reason.py",
         "recall/request.py",
         "recall/scan.py",
+        "retrieve/types.py",
     )
 )
 WIRED = ("vestig.session", "vestig.store", "vestig._core")
 # rooms that hold wiring beside pure modules
-MIXED_ROOMS = ("commit", "memories", "recall", "graph", "exchange")
+MIXED_ROOMS = ("commit", "memories", "recall", "graph", "exchange", "retrieve")
 # (pure module, module of wiring): one function of it, which itself is pure
 IMPURE_IMPORTS = {("recall/reason.py", "vestig.memories.read")}  # flags_of
 # words in -ing that name a thing or a stage

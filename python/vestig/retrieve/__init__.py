@@ -1,0 +1,1 @@
+"""Agentic retrieval: facts, messages and a confidence for the end of a conversation."""
