@@ -115,6 +115,7 @@ def test_keys_of_messages() -> None:
                 "conversation": "c1",
                 "title": "Greeting",
                 "origin_type": "chat_peer",
+                "trigger": "problem-solution",
             }
         )
     )
@@ -131,6 +132,7 @@ def test_keys_of_messages() -> None:
         "scope": "c1",
         "title": "Greeting",
         "origin_type": "chat_peer",
+        "trigger": "problem-solution",
     }
     assert item.commits() == [{"content": "Hello there", **item.arguments}]
 

@@ -17,7 +17,7 @@ SESSION_KEYS: Final = ("session_id", "session")
 SEQUENCE_KEYS: Final = ("sequence", "turn")
 REFERENCE_KEYS: Final = ("message_id", "id")
 SCOPE_KEYS: Final = ("scope", "channel_id", "conversation")
-_PLAIN_KEYS: Final = ("role", "title", "origin_type", "tags", "metadata")
+_PLAIN_KEYS: Final = ("role", "title", "origin_type", "trigger", "tags", "metadata")
 _KNOWN: Final = frozenset(
     CONTENT_KEYS
     + AUTHOR_KEYS
@@ -89,6 +89,7 @@ class MessageReader:
             "scope": self._scope if scope is None else scope,
             "t_ref": first_present(record, TIME_KEYS),
             "origin_type": record.get("origin_type"),
+            "trigger": record.get("trigger"),
             "artifact_ref": text_or_number("id", first_present(record, REFERENCE_KEYS)),
         }
         arguments = {name: value for name, value in found.items() if value is not None}
