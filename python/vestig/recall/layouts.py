@@ -16,7 +16,7 @@ from vestig.language.text_forms import one_line
 from vestig.recall.reason import contribution
 from vestig.times import age_words, to_us
 
-__all__ = ["FORMATS", "NO_RESULTS", "line_without_results", "render", "timing_lines"]
+__all__ = ["FORMATS", "NO_RESULTS", "first_line", "line_without_results", "render", "timing_lines"]
 
 NO_RESULTS: Final = "No memories found."
 # Below this confidence the first line says so.
@@ -73,7 +73,7 @@ def _below(least: float, best: float) -> str:
     return f"nothing above {_threshold(least)} (best {_rounded_down(best)})"
 
 
-def _first_line(result: RecallResult) -> str | None:
+def first_line(result: RecallResult) -> str | None:
     """How sure the store is, in numbers alone; None where the profile has no confidence."""
     confidence, least = result.confidence, result.min_confidence
     if confidence is None:
@@ -249,7 +249,7 @@ def render(
         return line_without_results(result)
     style = Style(query_time=result.query_time, explained=explained, local_zone=local_zone)
     shown = separator.join(layout(hit, style) for hit in hits)
-    first = _first_line(result)
+    first = first_line(result)
     return shown if first is None else f"{first}\n\n{shown}"
 
 

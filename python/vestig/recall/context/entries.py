@@ -1,5 +1,4 @@
-"""The context block of a recall: the neighbours of the results, which of them say the same, and how
-tokens are counted."""
+"""The context block of a recall: the neighbours of the results, and which of them say the same."""
 
 from __future__ import annotations
 
@@ -9,19 +8,18 @@ from typing import Final
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.commit.near_duplicates import stored_guard
-from vestig.ids import PREFIX_CHARS_MIN, id_bytes, id_text, split_ids
+from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
-from vestig.ports import PieceCounter
-from vestig.recall.context.block import ESTIMATE, Entry, Measure, block, estimate
+from vestig.recall.context.block import Entry, block
 from vestig.recall.context.neighbours import (
     OFFSETS,
     RankedTurn,
     Sessions,
     evidence_neighbours,
 )
+from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.recall.scan import Scan, ScanRow
-from vestig.session.session import Session
 from vestig.store.projection.keeper import similar_within
 from vestig.times import from_us
 from vestig.types import Kind, Memory
@@ -33,8 +31,6 @@ _LOOKED_UP_MAX: Final = 2_000
 _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
-# More ids than this that begin with the same eight characters do not occur by chance.
-_ALIKE_MAX: Final = 1_000
 _FLOAT32_BYTES: Final = 4
 _LEXICAL: Final = "lexical"
 _LEXICAL_BESIDE: Final = {offset: f"neighbours.lexical.{offset:+d}" for offset in OFFSETS}
@@ -55,8 +51,8 @@ def context_block(
     return block(
         entries,
         _twins(bound, entries),
-        _measure(bound.session, bound.request.budget or 0),
-        _short_ids(bound, [one.memory.id for one in entries]),
+        measure(bound.session, bound.request.budget or 0),
+        short_ids(bound.view, bound.request.namespace, [one.memory.id for one in entries]),
         zone=settings.time.zone,
         nothing=nothing,
     )
@@ -206,38 +202,3 @@ def _says_the_same(bound: BoundQuery, one: Memory, other: Memory) -> bool:
     classes = session.config.settings.hygiene.near_duplicate.guard
     mine, others = stored_guard(session, view, one), stored_guard(session, view, other)
     return not differs(mine, others, classes)
-
-
-# --- the block ----------------------------------------------------------------------------------
-
-
-def _short_ids(bound: BoundQuery, ids: Sequence[str]) -> dict[str, str]:
-    """Id → its first characters without `mem_`: eight, more where the namespace has another memory
-    that begins so."""
-    namespace, short = bound.request.namespace, dict[str, str]()
-    for id in ids:
-        body = id.removeprefix("mem_")
-        short[id] = body[:PREFIX_CHARS_MIN]
-        alike = bound.view.ids_with_prefix(namespace, f"mem_{short[id]}", _ALIKE_MAX)
-        others = [other.removeprefix("mem_") for other in alike if other != id]
-        if others:
-            short[id] = body[: 1 + max(_shared(body, other) for other in others)]
-    return short
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two ids have in common at their beginning."""
-    return next(place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
-
-
-def _measure(session: Session, budget: int) -> Measure:
-    """Word pieces of the store's embedder where it counts them, else an estimate."""
-    embedder = session.embedder
-    if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
-        return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
-
-    def pieces(text: str) -> int:
-        count = embedder.count_pieces(text)
-        return estimate(text) if count is None else count
-
-    return Measure(count=pieces, counted_by=embedder.model, budget=budget)
