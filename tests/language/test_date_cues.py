@@ -69,6 +69,12 @@ def test_the_lists_have_a_version_and_name_each_word_once() -> None:
         ("Call with the bank on Friday", "open"),
         ("Ann, please call the bank on Friday", "future"),
         ("Pay day is on Friday", "open"),
+        ("Order paper and have it delivered on Friday", "open"),
+        ("He had it delivered on Friday", "past"),
+        # a name, not a day
+        ("He named his dog Friday", "open"),
+        ("She called her cat Friday when it came", "open"),
+        ("I called Ann on Friday", "past"),
         # habits
         ("The café closes at noon on Friday", "none"),
         ("The vote closes on Friday", "future"),

@@ -88,6 +88,7 @@ def test_clamps_and_refuses() -> None:
         ("two days ago", "2026-03-16..2026-03-17"),
         ("twelve days ago", "2026-03-06..2026-03-07"),
         ("a couple of weeks ago", "2026-03-02..2026-03-09"),
+        ("exactly two weeks ago", "2026-03-04..2026-03-05"),
         ("couple of days ago", "2026-03-16..2026-03-17"),
         ("a few days ago", "2026-03-15..2026-03-16"),
         ("few months ago", "2025-12-01..2026-01-01"),

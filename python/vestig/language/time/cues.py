@@ -162,6 +162,11 @@ _ARTICLES: Final = frozenset(
 )
 _NOW: Final = frozenset(("is", "are", "am", "'m", "'re", "know", "knows"))
 _STAYS: Final = frozenset(("is", "are", "have", "has", "turn"))
+_OBJECTS: Final = frozenset(
+    ("it", "this", "that", "these", "those", "them", "him", "her", "us", "me")
+)
+# "" is the beginning of the sentence.
+_BEFORE_AN_ORDER: Final = frozenset(("", "to", "and", "or", "then", "please", "don't"))
 _LINKS: Final = frozenset(("about", "for", "of", "from", "to", "on", "in", "with"))
 _PAST_DO: Final = frozenset(("did", "didn't", "had", "would", "could"))
 _ADVERBS: Final = frozenset(
@@ -387,11 +392,15 @@ class _Words:
         return Direction.PAST
 
     def _is_caused(self, index: int) -> bool:
-        """Whether a participle says what somebody will have done: "I'll have my car washed"."""
+        """Whether a participle says what somebody will have done: "I'll have my car washed", "and
+        have it delivered"."""
         for verb in range(max(0, index - 6), index - 1):
-            if self.words[verb] in ("have", "get") and self.words[verb + 1] in _DETERMINERS:
+            follows = self.words[verb + 1]
+            if self.words[verb] in ("have", "get") and (
+                follows in _DETERMINERS or follows in _OBJECTS or self.capital(verb + 1)
+            ):
                 before = self.word(self.before(verb))
-                return before in _MODAL or before == "to"
+                return before in _MODAL or before in _BEFORE_AN_ORDER
         return False
 
     def _is_name(self, index: int) -> bool:

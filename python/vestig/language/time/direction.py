@@ -68,6 +68,14 @@ _LATER_OR_EARLIER: Final = re.compile(
 )
 _LIKE: Final = re.compile(r"\b(?:as|than|like)\s+(?:on\s+|in\s+|for\s+|at\s+)?$")
 _COUNTED: Final = re.compile(r"\b(?:weeks?|days?|fortnight|months?)\s+(?:from|on|after|before)\s+$")
+# "named his companion Friday": a name, which no preposition leads.
+_NAMED: Final = re.compile(
+    r"\b(?:(?:named|names|naming|nicknamed|christened|titled|entitled)\s+(?:\w+\s+){0,3}"
+    r"|(?:called|calls)\s+(?:his|her|its|their|my|our|the)\s+(?:\w+\s+){1,2})$"
+)
+_LED: Final = re.compile(
+    r"\b(?:on|by|in|for|until|till|since|to|from|next|last|this)\s+(?:the\s+)?$"
+)
 _FEAST: Final = re.compile(r"\b(\w+)\s+$")
 _POSSESSIVE: Final = re.compile(r"'s?(?!\w)")
 # Months that are names of people too need a preposition or "the end of" before them.
@@ -229,6 +237,8 @@ class Directions:
         if _BEHIND.search(before):
             return Direction.PAST
         if _LIKE.search(before) or _POSSESSIVE.match(lower, end):
+            return Direction.OPEN
+        if _NAMED.search(before) and _LED.search(before) is None:
             return Direction.OPEN
         if place.family not in ("dmy", "quarter") and _ONE_OF.search(before):
             return Direction.OPEN

@@ -6,6 +6,7 @@ beyond the years 1-9999.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -166,10 +167,18 @@ def _offset(reference: ReferenceTime, unit: str, count: int) -> Window:
 _NEAR_DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
-def _ago(reference: ReferenceTime, found: str) -> Window:
+# "exactly two weeks ago" is a day; "two weeks ago" is a week.
+_TO_THE_DAY: Final = re.compile(r"\b(?:exactly|precisely)\s+$")
+
+
+def _ago(reference: ReferenceTime, found: str, start: int) -> Window:
     words = found.split()
     if words[-1] == "ago":
-        return _offset(reference, words[-2].removesuffix("s"), -_count(words[:-2]))
+        unit, count = words[-2].removesuffix("s"), _count(words[:-2])
+        exact = _TO_THE_DAY.search(reference.lower, max(0, start - 16), start)
+        if exact is not None and unit in ("week", "month", "year"):
+            return _day(_shifted(reference.midnight, unit, -count))
+        return _offset(reference, unit, -count)
     if words[-1] in _NEAR_DAYS:
         sign = -1 if words[-2] in ("ago", "before") else 1
         unit, count = words[-3].removesuffix("s"), _count(words[:-3])
@@ -411,7 +420,7 @@ def _worded(
 FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | None]]] = {
     "iso": _placed(_iso),
     "clock": _placed(_clock),
-    "ago": _worded(_ago),
+    "ago": _ago,
     "within": _worded(_within),
     "rolling": _worded(_rolling),
     "calendar": _worded(_calendar),
