@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, Final, TypedDict, TypeVar
+
+import msgspec
 
 from vestig.errors import ValidationError
 from vestig.hints import check_names, did_you_mean
@@ -32,7 +35,10 @@ __all__ = [
     "namespace_text",
     "parse_time",
     "path_argument",
+    "plain_metadata",
     "provenance_fields",
+    "reason_argument",
+    "relation_label",
     "required_choice",
     "sequence_number",
     "source_text",
@@ -46,9 +52,14 @@ SCOPE_CHARS_MAX: Final = 200
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
+_REASON_CHARS_MAX: Final = 500
+_METADATA_BYTES_MAX: Final = 65_536
+_METADATA_DEPTH_MAX: Final = 32
+_RESERVED_METADATA: Final = frozenset(("source", "tags"))
+_INT_MIN: Final = -(2**63)
 # More than any store holds; what is above means the same.
 _COUNT_MAX: Final = 2**40
-_SEQUENCE_MAX: Final = 2**63 - 1
+_INT_MAX: Final = 2**63 - 1
 # What common file systems take.
 _NAME_BYTES_MAX: Final = 255
 _PATH_CHARS_MAX: Final = 4_000
@@ -223,7 +234,7 @@ def time_us(field: str, value: object) -> int | None:
 def sequence_number(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _SEQUENCE_MAX:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _INT_MAX:
         raise ValidationError("sequence", value, "an integer from 0 on")
     return int(value)
 
@@ -388,3 +399,99 @@ def choice_of_names(field: str, value: object, names: Sequence[str]) -> tuple[st
             hint = did_you_mean(name, names, 0.5, "")
             raise ValidationError(field, name, "one of " + ", ".join(names), hint)
     return found
+
+
+def plain_metadata(value: object) -> dict[str, Any]:
+    """A copy of an object of JSON values; {} for an empty one.
+
+    Raises:
+        ValidationError: not an object of JSON values, a reserved key, NaN or infinity, nested
+            deeper than 32 levels, or more than 64 KiB as JSON.
+
+    Example:
+        >>> plain_metadata({"ticket": 7, "labels": ("a", "b")})
+        {'ticket': 7, 'labels': ['a', 'b']}
+    """
+    if not isinstance(value, Mapping):
+        raise ValidationError("metadata", _type_name(value), "an object (names to JSON values)")
+    for name in sorted(_RESERVED_METADATA):
+        if name in value:
+            raise ValidationError(
+                f"metadata.{name}",
+                _type_name(value[name]),
+                "no such key in metadata",
+                f"use the argument {name}",
+            )
+    plain = _plain(value, "metadata", 0)
+    assert isinstance(plain, dict)
+    size = len(msgspec.json.encode(plain))
+    if size > _METADATA_BYTES_MAX:
+        raise ValidationError(
+            "metadata", f"{size} bytes", f"at most {_METADATA_BYTES_MAX} bytes as JSON"
+        )
+    return plain
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__
+
+
+def _plain(value: object, path: str, depth: int) -> Any:
+    if depth > _METADATA_DEPTH_MAX:
+        raise ValidationError(
+            path[:60], "a deeper one", f"at most {_METADATA_DEPTH_MAX} levels of nesting"
+        )
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return check_unicode(path, str(value))
+    if isinstance(value, int):
+        if not _INT_MIN <= value <= _INT_MAX:
+            raise ValidationError(path, "a larger integer", "an integer of at most 64 bits")
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValidationError(path, value, "a finite number")
+        return float(value)
+    if isinstance(value, Mapping):
+        copied: dict[str, Any] = {}
+        for name, item in value.items():
+            if not isinstance(name, str):
+                raise ValidationError(path, _type_name(name), "text as the name of every value")
+            copied[check_unicode(path, name)] = _plain(item, f"{path}.{name}", depth + 1)
+        return copied
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+    raise ValidationError(
+        path, _type_name(value), "a JSON value (text, number, boolean, null, list, object)"
+    )
+
+
+def reason_argument(value: object, *, required: bool = False) -> str | None:
+    """A reason: text up to 500 characters, or None."""
+    if value is None and not required:
+        return None
+    if not isinstance(value, str) or len(value) > _REASON_CHARS_MAX:
+        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
+        raise ValidationError("reason", fact, f"text of at most {_REASON_CHARS_MAX} characters")
+    return check_unicode("reason", value)
+
+
+def relation_label(value: object) -> str:
+    """The label of a RELATION: upper case, runs of white space made `_`.
+
+    Raises:
+        ValidationError: none, a longer one, or one with a NUL.
+
+    Example:
+        >>> relation_label("works at")
+        'WORKS_AT'
+    """
+    if value is None:
+        raise ValidationError("relation", None, "the label of a RELATION, such as WORKS_AT")
+    text = "_".join(str(label("relation", value)).upper().split())
+    if not 1 <= len(text) <= SCOPE_CHARS_MAX:
+        raise ValidationError(
+            "relation", f"{len(text)} characters", f"1 to {SCOPE_CHARS_MAX} characters"
+        )
+    return text

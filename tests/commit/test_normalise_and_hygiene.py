@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.commit.text import content_hash, normalise, refusal_reason, unusable_reason
+from vestig.commit.text import content_hash, normalise, refusal_reason
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
+from vestig.language.text_forms import unusable_reason
 
 SENTENCE = "Vestig keeps the ledger as its single source of truth."
 

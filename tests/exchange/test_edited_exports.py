@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import io
 import json
 import struct
@@ -214,6 +215,22 @@ def _deep(levels: int) -> Any:
     return {"source": "manual", "deep": value}
 
 
+def _window(**ends: int) -> Line:
+    return {"text": "then", "start_us": None, "end_us": None, "grain": "day"} | ends
+
+
+def _edge(kind: str, **fields: Any) -> Change:
+    """The first edge of a type."""
+    return lambda r: next(x for x in r if x["record"] == "edge" and x["edge_type"] == kind).update(
+        fields
+    )
+
+
+def _text(text: str) -> Change:
+    """Another text of a memory, with its hash."""
+    return _set("memory", content=text, content_hash=hashlib.sha256(text.encode()).hexdigest())
+
+
 def _superseded(r: list[Line]) -> Line:
     return next(x for x in r if x["record"] == "memory" and x["status"] == "superseded")
 
@@ -308,8 +325,59 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "tombstone elsewhere": (_other_space("tombstone"), "namespace"),
     "namespaces": (_set("header", namespaces=[]), "namespace"),
     "no namespaces": (_set("header", namespaces=None), "namespaces"),
-    "deep metadata": (_set("memory", metadata=_deep(65)), "metadata: expected at most 64 levels"),
+    "deep metadata": (_set("memory", metadata=_deep(33)), "metadata: expected at most 32 levels"),
     "deep metadata of a source": (_set("source", metadata=_deep(65)), "metadata"),
+    "much metadata": (
+        _set("memory", metadata={"source": "manual", "x": "x" * 65_536}),
+        "metadata: expected at most 65536 bytes",
+    ),
+    "large number in metadata": (
+        _set("memory", metadata={"source": "manual", "x": 2**63}), "metadata: .*64 bits",
+    ),
+    "metadata without a source": (_set("memory", metadata={}), "metadata.source"),
+    "a source of another type": (_set("memory", metadata={"source": ["café"]}), "metadata.source"),
+    "a blank source": (_set("memory", metadata={"source": ""}), "metadata.source"),
+    "a long source": (_set("memory", metadata={"source": "x" * 65}), "metadata.source"),
+    "blank tag": (_set("memory", metadata={"source": "x", "tags": [" "]}), "metadata.tags"),
+    "tag with a NUL": (_set("memory", metadata={"source": "x", "tags": ["a\0"]}), "metadata.tags"),
+    "long tag": (_set("memory", metadata={"source": "x", "tags": ["x" * 201]}), "metadata.tags"),
+    "tag twice": (_set("memory", metadata={"source": "x", "tags": ["a", "a"]}), "metadata.tags"),
+    "unknown kind of source": (_set("source", source_type="elsewhere"), "line"),
+    "agent with a NUL": (_set("source", agent="a\0b"), "agent"),
+    "path with a NUL": (_set("source", path="a\0b"), "path"),
+    "actor with a NUL": (_set("event", actor="a\0b"), "actor"),
+    "long actor": (_set("event", actor="x" * 2_001), "actor"),
+    "reference with a NUL": (_set("event", artifact_ref="a\0b"), "artifact_ref"),
+    "event without a source": (_set("event", source=""), "source"),
+    "title with a NUL": (_set("memory", title="a\0b"), "title"),
+    "long title": (_set("memory", title="x" * 2_001), "title"),
+    "author with a NUL": (_set("memory", author="a\0b"), "author"),
+    "session with a NUL": (_set("memory", session_id="a\0b"), "session_id"),
+    "long scope": (_set("memory", scope="x" * 201), "scope"),
+    "place before the first": (_set("memory", sequence=-1), "sequence"),
+    "long reason of a pin": (_set("memory", pinned_reason="x" * 501), "pinned_reason"),
+    "long reason": (_set("supersession", reason="x" * 501), "reason"),
+    "actor of a tombstone": (_set("tombstone", actor="a\0b"), "actor"),
+    "actor of an epoch": (_set("clock_epoch", actor="a\0b"), "actor"),
+    "blank keyword": (_set("memory", keywords=[" "]), "keywords"),
+    "window beyond the years": (
+        _set("memory", times=[_window(start_us=253_402_300_800_000_000)]), "times",
+    ),
+    "window before the years": (_set("memory", times=[_window(end_us=-(10**17))]), "times"),
+    "window that ends first": (_set("memory", times=[_window(start_us=1, end_us=0)]), "times"),
+    "time after the last year": (
+        _set("memory", t_valid="9999-12-31T23:59:59.999999-00:01"), "t_valid",
+    ),
+    "edge that ends first": (
+        _set("edge", t_valid="2026-01-02T00:00:00Z", t_invalid="2026-01-01T00:00:00Z"),
+        "t_invalid",
+    ),
+    "relation of no RELATION": (_edge("MENTIONS", relation="WORKS_AT"), "relation"),
+    "relation with a NUL": (_edge("RELATION", relation="A\0B"), "relation"),
+    "relation in small letters": (_edge("RELATION", relation="works at"), "relation"),
+    "no relation": (_edge("RELATION", relation=""), "relation"),
+    "text with a control character": (_text("run \x1b[2J"), "content"),
+    "empty text": (_text(""), "content"),
     "deep payload": (_set("event", payload=_deep(65)), "payload"),
     "deeper": (_set("memory", metadata=_deep(800)), "metadata"),
     "tags": (_set("memory", metadata={"source": "x", "tags": 5}), "tags"),
@@ -333,7 +401,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "event of nothing": (_set("event", memory=NO_MEMORY), "id"),
     "job of nothing": (_set("job", memory=NO_MEMORY), "id"),
     "edge to nothing": (_set("edge", to_id=NO_MEMORY), "id"),
-    "other end": (_set("edge", edge_type="RELATED"), "from_id"),
+    "other end": (_edge("MENTIONS", edge_type="RELATED"), "from_id"),
     "ended edge": (_set("edge", expired_seq=3), "t_expired"),
     "weight": (_set("edge", weight=-0.1), "line"),
     "confidence": (_set("edge", confidence=1.1), "line"),
@@ -376,8 +444,6 @@ def test_a_lone_surrogate_a_huge_and_a_very_deep_line_are_refused(
 
 def sealed_end(body: list[bytes]) -> bytes:
     """A trailer for these lines."""
-    import hashlib
-
     end = parsed(whole())[-1]
     end["sha256"] = hashlib.sha256(b"".join(body)).hexdigest()
     return json.dumps(end).encode() + b"\n"
@@ -390,7 +456,11 @@ def _ends_as_it_begins(r: list[Line]) -> None:
 KEPT: dict[str, Change] = {
     "scope": _set("memory", scope="a scope"),
     "title": _set("memory", title="A title\nin two lines"),
-    "metadata at the bound": _set("memory", metadata=_deep(64)),
+    "metadata at the bound": _set("memory", metadata=_deep(32)),
+    "much metadata": _set("memory", metadata={"source": "manual", "x": "x" * 65_500}),
+    "payload at the bound": _set("event", payload=_deep(64)),
+    "the last moment": _set("memory", t_invalid="9999-12-31T23:59:59.999999Z"),
+    "a title with a control character": _set("memory", title="a\x1b[2Jb"),
     "tags": _set("memory", metadata={"source": "manual", "tags": []}),
     "a long vector": _set("vector", embedding=_vector(*[1e5] * 8)),
     "an event of a stranger": _set("event", source="elsewhere", actor="Eve"),
@@ -567,6 +637,11 @@ def test_partial_takes_every_whole_memory_of_a_cut_file() -> None:
 LEFT: dict[str, tuple[Change, int]] = {
     "memory": (_set("memory", content="another"), 1),
     "event": (_set("event", occurred_at="never"), 1),
+    "deep metadata": (_set("memory", metadata=_deep(33)), 1),
+    "actor with a NUL": (_set("event", actor="a\0b"), 1),
+    "title with a NUL": (_set("memory", title="a\0b"), 1),
+    "unknown kind of source": (_set("source", source_type="elsewhere"), 0),
+    "relation": (_edge("RELATION", relation="works at"), 0),
     "no event": (_drop("event"), 1),
     "vector": (_set("vector", embedding=_vector(*[0.0] * 8)), 1),
     "no vector": (_drop("vector"), 1),

@@ -36,9 +36,9 @@ from vestig.commit.text import (
     content_hash,
     refusal_reason,
     text_forms,
-    unusable_reason,
 )
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
+from vestig.language.text_forms import unusable_reason
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
 from vestig.session.known_names import types_of

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from vestig.arguments import check_unicode
 from vestig.commit.short_texts import is_too_short
 from vestig.config.schema import HygieneSettings
-from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form, trimmed
+from vestig.language.text_forms import normal_form, trimmed, unusable_reason
 from vestig.language.time.cues import Direction, has_cue
 from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.language.time.patterns import PRESENT_CUE
@@ -24,7 +24,6 @@ __all__ = [
     "normalise",
     "refusal_reason",
     "text_forms",
-    "unusable_reason",
 ]
 
 # Texts that say nothing by themselves.
@@ -98,24 +97,6 @@ def content_hash(normalised: str) -> str:
         'a4edb32bfc9bafa8'
     """
     return hashlib.sha256(normalised.encode("utf-8")).hexdigest()
-
-
-def unusable_reason(text: str) -> str | None:
-    """Why a normalised text is refused wherever it comes from: it is empty, has nothing but
-    characters without width, or holds a control character. None when it may pass.
-
-    Example:
-        >>> unusable_reason("\\x1b[2J")
-        'Content contains the control character U+001B'
-    """
-    if all(unicodedata.category(char) == "Cf" or char == " " for char in text):
-        return "Memory content cannot be empty"
-    if "\0" in text:
-        return "Content contains a NUL character"
-    control = CONTROL_CHARACTERS.search(text)
-    if control is not None:
-        return f"Content contains the control character U+{ord(control.group()):04X}"
-    return None
 
 
 def refusal_reason(

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, count_argument, flag_argument
+from vestig.arguments import check_unicode, count_argument, flag_argument, relation_label
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
@@ -51,7 +51,6 @@ _MAKERS: Final = {
     "HAS_CHUNK": "ingesting a document makes it",
     AFFECTS: "it is a view of the event log, which every change of a memory writes",
 }
-_RELATION_CHARS_MAX: Final = 200
 LIST_LIMIT_DEFAULT: Final = 20
 
 
@@ -244,19 +243,12 @@ def _linkable(value: object) -> EdgeType:
 
 
 def _relation(value: object, edge_type: EdgeType) -> str | None:
-    """The label of a RELATION: upper case, runs of white space made `_`."""
-    if edge_type is not EdgeType.RELATION:
-        if value is not None:
-            raise ValidationError("relation", value, f"nothing: {edge_type.value} has no label")
-        return None
-    if value is None:
-        raise ValidationError("relation", None, "the label of a RELATION, such as WORKS_AT")
-    label = "_".join(_text("relation", value).upper().split())
-    if not 1 <= len(label) <= _RELATION_CHARS_MAX:
-        raise ValidationError(
-            "relation", f"{len(label)} characters", f"1 to {_RELATION_CHARS_MAX} characters"
-        )
-    return label
+    """The label of a RELATION."""
+    if edge_type is EdgeType.RELATION:
+        return relation_label(value)
+    if value is not None:
+        raise ValidationError("relation", value, f"nothing: {edge_type.value} has no label")
+    return None
 
 
 def _text(field: str, value: object) -> str:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["CONTROL_CHARACTERS", "normal_form", "one_line", "trimmed"]
+__all__ = ["CONTROL_CHARACTERS", "normal_form", "one_line", "trimmed", "unusable_reason"]
 
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
 # which do not have it.
@@ -62,3 +62,21 @@ def one_line(text: str, length: int) -> str:
     """
     line = normal_form(text)
     return line if len(line) <= length else line[:length] + "..."
+
+
+def unusable_reason(text: str) -> str | None:
+    """Why a normalised text is refused wherever it comes from: it is empty, has nothing but
+    characters without width, or holds a control character. None when it may pass.
+
+    Example:
+        >>> unusable_reason("\\x1b[2J")
+        'Content contains the control character U+001B'
+    """
+    if all(unicodedata.category(char) == "Cf" or char == " " for char in text):
+        return "Memory content cannot be empty"
+    if "\0" in text:
+        return "Content contains a NUL character"
+    control = CONTROL_CHARACTERS.search(text)
+    if control is not None:
+        return f"Content contains the control character U+{ord(control.group()):04X}"
+    return None

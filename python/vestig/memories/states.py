@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, listed, parse_time
+from vestig.arguments import listed, parse_time, reason_argument
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
@@ -32,7 +32,6 @@ __all__ = [
     "deprecate_changes",
     "existing_record",
     "pin_changes",
-    "reason_argument",
     "record_access",
     "replace",
     "restore_changes",
@@ -41,7 +40,6 @@ __all__ = [
 ]
 
 _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
-_REASON_CHARS_MAX: Final = 500
 
 
 class StateChange(_Value, frozen=True, kw_only=True):
@@ -80,16 +78,6 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
             events=(self.event,),
             supersessions=(self.record,),
         )
-
-
-def reason_argument(value: object, *, required: bool = False) -> str | None:
-    """A reason: text up to 500 characters, or None."""
-    if value is None and not required:
-        return None
-    if not isinstance(value, str) or len(value) > _REASON_CHARS_MAX:
-        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
-        raise ValidationError("reason", fact, f"text of at most {_REASON_CHARS_MAX} characters")
-    return check_unicode("reason", value)
 
 
 def _since(memory: Memory) -> str:

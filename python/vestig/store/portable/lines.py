@@ -21,6 +21,7 @@ from vestig.ids import is_full_id
 from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
+from vestig.store.portable.field_checks import check_fields, check_text
 from vestig.store.portable.records import (
     ClockEpochRecord,
     EdgeRecord,
@@ -70,7 +71,6 @@ _UNIT_TOLERANCE: Final = 1e-3
 _TOMBSTONE_COUNTS: Final = ("events",)
 
 _decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](Header | Trailer | Record)
-_any_decoder: Final = msgspec.json.Decoder()
 _encode: Final = msgspec.json.Encoder().encode
 
 # --- columns and fields ----------------------------------------------------------------------
@@ -219,13 +219,12 @@ def check_line(record: Header | Trailer | Record) -> None:
         if id is not None and not is_full_id(id, prefix):
             raise ValidationError(name, id, f"a whole id {prefix}_…")
     columns_of(record, _COLUMNS_OF[type(record)])
+    check_fields(record)
     match record:
         case MemoryRecord():
             _check_memory(record)
         case EntityRecord():
             _check_wseq(record)
-            _check_name("canonical_name", record.canonical_name)
-            _check_name("entity_type", record.entity_type)
         case VectorRecord() | EntityVectorRecord():
             _check_vector(record.embedding)
         case TokenVectorsRecord():
@@ -235,7 +234,8 @@ def check_line(record: Header | Trailer | Record) -> None:
         case QuestionRecord():
             if record.position != NO_QUESTION:
                 _check_vector(record.embedding)
-                _check_name("text", record.text)
+                if not record.text.strip():
+                    raise ValidationError("text", "blank", "text that is not blank")
             elif record.text or record.model or record.embedding:
                 raise ValidationError("position", record.position, "a place from 0 for a question")
         case EdgeRecord():
@@ -268,10 +268,7 @@ def _check_memory(record: MemoryRecord) -> None:
     if record.normal is not msgspec.UNSET and normal == record.content:
         raise ValidationError("normal", "the content", "no such field where it is the content")
     _check_wseq(record)
-    _check_depth("metadata", record.metadata)
-    tags = _any_decoder.decode(record.metadata).get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise ValidationError("metadata.tags", type(tags).__name__, "a list of texts")
+    check_text(normal)
     begins, ends = columns_of(record, ("t_valid_us", "t_invalid_us"))
     if ends is not None and ends < begins:
         raise ValidationError("t_invalid", record.t_invalid, f"a time from {record.t_valid} on")
@@ -282,11 +279,6 @@ def _check_memory(record: MemoryRecord) -> None:
         )  # fmt: skip
     if record.superseded_by is not None and record.status is not Status.SUPERSEDED:
         raise ValidationError("status", record.status.value, "superseded, as superseded_by says")
-
-
-def _check_name(field: str, name: str) -> None:
-    if not name.strip() or "\0" in name:
-        raise ValidationError(field, name, "text that is not blank, without NUL characters")
 
 
 def _check_wseq(record: MemoryRecord | EntityRecord) -> None:

@@ -102,7 +102,7 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
     id: str
     namespace: _Namespace
     seq: _Seq
-    source_type: str
+    source_type: Literal["file", "agentic", "legacy"]
     created_at: _Time
     ingested_at: _Time
     source_hash: str | None
