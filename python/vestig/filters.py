@@ -205,6 +205,8 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
         name="min_similarity",
         kind="number",
         flag="--min-similarity",
+        least=-1,
+        most=1,
         help="Least cosine to the query, from -1 to 1; only where there is a query.",
     ),
 )

@@ -13,7 +13,7 @@ import msgspec
 
 from vestig.types import OriginType, RetentionPolicy, Role, Stability, Trigger
 
-__all__ = ["Parameter", "ParameterKind", "by_name", "words"]
+__all__ = ["NAMESPACE", "Parameter", "ParameterKind", "by_name", "words"]
 
 ParameterKind = Literal[
     "text",  # one text; `-` reads standard input where `stdin` is set
@@ -26,6 +26,12 @@ ParameterKind = Literal[
     "words",  # a,b,c; may be repeated
     "texts",  # one text each time; may be repeated
     "pairs",  # NAME=VALUE; may be repeated
+    "names",  # texts, or in JSON objects that describe one
+    "seed",  # an integer, or "random"
+    # JSON and Python only
+    "object",
+    "objects",
+    "numbers",
 ]
 
 
@@ -35,6 +41,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
     `default` is what the command line gives when the caller names nothing; None leaves the
     parameter out, so that the call's own default holds; `default_text` is printed for that one.
+    `least` and `most` bound a number, both inside.
     """
 
     name: str
@@ -47,6 +54,8 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     many: bool = False
     required: bool = True
     stdin: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
 def words(kind: type[StrEnum]) -> tuple[str, ...]:
@@ -114,6 +123,7 @@ COMMIT: Final = by_name(
         kind="integer",
         flag="--sequence",
         help="Its position in that conversation, from 0; only there is its text a duplicate.",
+        least=0,
     ),
     Parameter(
         name="source",
@@ -128,6 +138,7 @@ COMMIT: Final = by_name(
     NAMESPACE,
     Parameter(
         name="provenance",
+        kind="object",
         help="The rest of where it comes from: an object with agent, artifact_ref, origin_type.",
     ),
     Parameter(
@@ -189,7 +200,7 @@ COMMIT: Final = by_name(
         name="entities",
         help="Entities that it mentions: names, TYPE:Name, or objects with name, type, confidence"
         " and evidence.",
-        kind="texts",
+        kind="names",
         flag="--entity",
     ),
     Parameter(
@@ -305,20 +316,26 @@ RECALL: Final = by_name(
         name="limit",
         kind="integer",
         flag="--limit",
+        least=1,
         help="Most results; default recall.default_limit.",
         default_text="recall.default_limit, 5",
     ),
     Parameter(
-        name="messages", help="A conversation in the place of a query: objects with content."
+        name="messages",
+        kind="objects",
+        help="A conversation in the place of a query: objects with content.",
     ),
     Parameter(
         name="query_vector",
+        kind="numbers",
         help="Numbers that stand in for embedding the query, as many as the store's vectors have.",
     ),
     Parameter(
         name="min_confidence",
         kind="number",
         flag="--min-confidence",
+        least=0,
+        most=1,
         help="From 0 to 1: where the store is less sure that it holds an answer, nothing is given"
         " but the nearest misses.",
     ),
@@ -328,11 +345,14 @@ RECALL: Final = by_name(
     QUERY_TIME,
     Parameter(
         name="seed",
+        kind="seed",
         flag="--seed",
         help='Seed of the walk, 0 to 9007199254740991, or "random"; default from query and state.',
     ),
     Parameter(
-        name="config", help="Keys of the configuration for this call, of ranking and layout."
+        name="config",
+        kind="object",
+        help="Keys of the configuration for this call, of ranking and layout.",
     ),
     Parameter(
         name="expect",
@@ -356,6 +376,7 @@ RECALL: Final = by_name(
         name="budget",
         kind="integer",
         flag="--budget",
+        least=1,
         help="Most tokens of that block.",
         default_text="1000",
     ),
@@ -381,6 +402,7 @@ SEARCH: Final = by_name(
         name="limit",
         kind="integer",
         flag="--limit",
+        least=1,
         help="Most hits; default search.limit.",
         default_text="search.limit, 10",
     ),
@@ -388,6 +410,7 @@ SEARCH: Final = by_name(
         name="graph_depth",
         kind="integer",
         flag="--depth",
+        least=0,
         help="Hops from seed nodes or vector hits, 0 for none; default search.graph_depth.",
         default_text="search.graph_depth, 1",
     ),
@@ -417,12 +440,19 @@ SEARCH: Final = by_name(
 )
 LIST: Final = by_name(
     Parameter(
-        name="offset", kind="integer", flag="--offset", help="Memories to skip.", default_text="0"
+        name="offset",
+        kind="integer",
+        flag="--offset",
+        help="Memories to skip.",
+        default_text="0",
+        least=0,
     ),
     Parameter(
         name="limit",
         kind="integer",
         flag="--limit",
+        least=1,
+        most=1000,
         help="Memories per page, at most 1000.",
         default_text="20",
     ),

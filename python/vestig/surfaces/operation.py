@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vestig.config import Config
     from vestig.store.ledger.absent_store import WithoutStore
 
-__all__ = ["Call", "Operation"]
+__all__ = ["Arguments", "Call", "Operation"]
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -34,6 +34,28 @@ class Call(msgspec.Struct, kw_only=True):
     confirm: Callable[[str], bool] | None = None
 
 
+class Arguments(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operation takes as one JSON object: the arguments of one public call.
+
+    `method` is that call, dotted from the store (`admin.stats`). `filtered`: it takes the filter,
+    as the object `where`. `confirmed`: it destroys, so `confirm: true` has to stand beside it
+    unless `dry_run` does; the call itself does not take it.
+    """
+
+    method: str
+    parameters: tuple[Parameter, ...] = ()
+    required: tuple[str, ...] = ()
+    filtered: bool = False
+    confirmed: bool = False
+
+    def answer(self, store: Vestig, given: Mapping[str, Any]) -> Any:
+        """What the call returns for arguments as `json_schema.read_arguments` made them."""
+        call: Any = store
+        for name in self.method.split("."):
+            call = getattr(call, name)
+        return call(**given)
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation, declared once.
 
@@ -42,7 +64,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `vestig.open` from the arguments. `without_store`: on a path without a store the operation
     answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
     opening the store; None: it has to be opened. `short` is another name of a command of a group,
-    outside of it; `frequent` says that help names it first.
+    outside of it; `frequent` says that help names it first. `arguments` is what it takes from
+    surfaces that speak JSON; None: they do not offer it.
     """
 
     name: str
@@ -60,3 +83,4 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     without_store: WithoutStore = "refuse"
     writes: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
+    arguments: Arguments | None = None

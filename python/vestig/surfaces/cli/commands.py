@@ -31,7 +31,7 @@ _FILE_FAULTS: Final = (
     NotADirectoryError,
     PermissionError,
 )
-_LIST_KINDS: Final = ("words", "texts", "pairs")
+_LIST_KINDS: Final = ("words", "texts", "names", "pairs")
 
 
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -209,7 +209,7 @@ def _given(
             continue
         if param.kind == "words":
             value = _words(param, value)
-        elif param.kind == "texts" or param.many:
+        elif param.kind in ("texts", "names") or param.many:
             value = list(value)
         elif param.kind == "pairs":
             value = _pairs(value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vestig.parameters import Parameter
+from vestig.parameters import NAMESPACE, Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
 
 __all__ = ["FORGET"]
@@ -35,6 +35,23 @@ def _forget(call: Call) -> Any:
     return call.store.forget(**given)
 
 
+_CHOICES: Final = (
+    Parameter(name="force", kind="flag", flag="--force", help="Pinned memories too."),
+    Parameter(
+        name="dry_run",
+        kind="flag",
+        flag="--dry-run",
+        help="Say what would be deleted; delete nothing.",
+    ),
+    Parameter(name="actor", flag="--actor", help="Who forgets; recorded beside the id."),
+    Parameter(
+        name="all",
+        kind="flag",
+        flag="--all",
+        help="Take a filter that only narrows (times, kinds, statuses) as the selection.",
+    ),
+)
+
 FORGET: Final = Operation(
     name="memory forget",
     short="forget",
@@ -45,26 +62,14 @@ FORGET: Final = Operation(
     params=(
         Parameter(name="ids", help="Ids.", many=True, required=False),
         Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
-        Parameter(name="force", kind="flag", flag="--force", help="Pinned memories too."),
-        Parameter(
-            name="dry_run",
-            kind="flag",
-            flag="--dry-run",
-            help="Say what would be deleted; delete nothing.",
-        ),
+        *_CHOICES[:2],
         Parameter(
             name="finish",
             kind="flag",
             flag="--finish",
             help="Repeat the erase of an earlier call that could not be completed.",
         ),
-        Parameter(name="actor", flag="--actor", help="Who forgets; recorded beside the id."),
-        Parameter(
-            name="all",
-            kind="flag",
-            flag="--all",
-            help="Take a filter that only narrows (times, kinds, statuses) as the selection.",
-        ),
+        *_CHOICES[2:],
         *(row for row in FILTER_PARAMETERS if row.name != "ids"),
     ),
     run=_forget,
@@ -73,4 +78,16 @@ FORGET: Final = Operation(
     # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
     exit_code=lambda report: 1 if report.rows_removed.get("memories") == 0 else 0,
     writes=True,
+    arguments=Arguments(
+        method="forget",
+        parameters=(
+            Parameter(
+                name="ids", kind="words", help="Ids of memories; either these or where, not both."
+            ),
+            *_CHOICES,
+            NAMESPACE,
+        ),
+        filtered=True,
+        confirmed=True,
+    ),
 )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vestig.parameters import LIST, UPDATE, Parameter
+from vestig.parameters import LIST, NAMESPACE, TOUCH, UPDATE, Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.surfaces.operations.forget import FORGET
 from vestig.surfaces.operations.memory_parameters import (
+    COMMIT_ARGUMENTS,
     COMMIT_PARAMETERS,
+    COUNT_ARGUMENTS,
     FILTER_PARAMETERS,
     ID,
     INCLUDE_EXPIRED,
     LAYOUT_PARAMETERS,
+    LIST_ARGUMENTS,
     REASON,
+    RECALL_ARGUMENTS,
     RECALL_PARAMETERS,
     T_INVALID,
     TIME_PARAMETERS,
@@ -101,6 +105,7 @@ _ADD: Final = Operation(
     document="outcome",
     text=render.outcome,
     writes=True,
+    arguments=COMMIT_ARGUMENTS,
 )
 
 _SEARCH: Final = Operation(
@@ -123,6 +128,22 @@ _RECALL: Final = Operation(
     document="recall",
     text=render.recall,
     without_store="empty",
+    arguments=RECALL_ARGUMENTS,
+)
+
+_SHOW_PARAMETERS: Final = (
+    ID,
+    Parameter(
+        name="expand",
+        kind="integer",
+        flag="--expand",
+        help="1: with the entities that it mentions and the memories related to it.",
+        default_text="0",
+        least=0,
+        most=1,
+    ),
+    INCLUDE_EXPIRED,
+    *TIME_PARAMETERS,
 )
 
 _SHOW: Final = Operation(
@@ -130,21 +151,13 @@ _SHOW: Final = Operation(
     short="show",
     frequent=True,
     help="One memory with its sources, events and replacements.",
-    params=(
-        ID,
-        Parameter(
-            name="expand",
-            kind="integer",
-            flag="--expand",
-            help="1: with the entities that it mentions and the memories related to it.",
-            default_text="0",
-        ),
-        INCLUDE_EXPIRED,
-        *TIME_PARAMETERS,
-    ),
+    params=_SHOW_PARAMETERS,
     run=lambda call: call.store.show(call.args.pop("id"), **call.args),
     document="memory",
     text=render.detail,
+    arguments=Arguments(
+        method="show", parameters=(*_SHOW_PARAMETERS, NAMESPACE, TOUCH), required=("id",)
+    ),
 )
 
 _LIST: Final = Operation(
@@ -171,6 +184,7 @@ _LIST: Final = Operation(
     document="memories",
     text=render.page,
     without_store="empty",
+    arguments=LIST_ARGUMENTS,
 )
 
 _COUNT: Final = Operation(
@@ -182,6 +196,7 @@ _COUNT: Final = Operation(
     document="count",
     text=lambda number, _: str(number),
     without_store="empty",
+    arguments=COUNT_ARGUMENTS,
 )
 
 _EVENTS: Final = Operation(
@@ -204,21 +219,31 @@ _DEPRECATE: Final = Operation(
     document="state",
     text=render.state,
     writes=True,
+    arguments=Arguments(
+        method="deprecate", parameters=(ID, REASON, T_INVALID, NAMESPACE), required=("id",)
+    ),
+)
+
+_SUPERSEDE_PARAMETERS: Final = (
+    Parameter(name="old", help="Id of the memory that is replaced."),
+    Parameter(name="new", help="Id of the memory that replaces it."),
+    REASON,
+    T_INVALID,
 )
 
 _SUPERSEDE: Final = Operation(
     name="memory supersede",
     help="Mark a memory as the successor of another.",
-    params=(
-        Parameter(name="old", help="Id of the memory that is replaced."),
-        Parameter(name="new", help="Id of the memory that replaces it."),
-        REASON,
-        T_INVALID,
-    ),
+    params=_SUPERSEDE_PARAMETERS,
     run=lambda call: call.store.supersede(call.args.pop("old"), call.args.pop("new"), **call.args),
     document="supersession",
     text=render.supersession,
     writes=True,
+    arguments=Arguments(
+        method="supersede",
+        parameters=(*_SUPERSEDE_PARAMETERS, NAMESPACE),
+        required=("old", "new"),
+    ),
 )
 
 _UPDATE: Final = Operation(

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vestig.arguments import Provenance
 from vestig.filters import FIELDS
-from vestig.parameters import COMMIT, RECALL, TIME_TRAVEL, Parameter
+from vestig.parameters import COMMIT, LIST, NAMESPACE, RECALL, SEARCH, TIME_TRAVEL, Parameter
+from vestig.surfaces.operation import Arguments
 
 __all__ = [
+    "COMMIT_ARGUMENTS",
     "COMMIT_PARAMETERS",
+    "COUNT_ARGUMENTS",
     "FILTER_PARAMETERS",
     "FORMATS",
     "ID",
     "INCLUDE_EXPIRED",
     "LAYOUT_PARAMETERS",
+    "LIST_ARGUMENTS",
     "REASON",
+    "RECALL_ARGUMENTS",
     "RECALL_PARAMETERS",
+    "SEARCH_ARGUMENTS",
     "TIME_PARAMETERS",
     "T_INVALID",
     "commit_arguments",
@@ -36,6 +43,7 @@ INCLUDE_EXPIRED: Final = FIELDS["include_expired"]
 TIME_PARAMETERS: Final = tuple(TIME_TRAVEL.values())
 # Rows of public calls that are no options here: objects of a program, and options of every command.
 _PROGRAM_ONLY: Final = frozenset(("messages", "query_vector", "profile", "namespace", "config"))
+_IN_PROVENANCE: Final = tuple(Provenance.__annotations__)
 # Fields of a filter where there is no query.
 FILTER_PARAMETERS: Final = tuple(row for row in FIELDS.values() if row.name != "min_similarity")
 LAYOUT_PARAMETERS: Final = (
@@ -94,13 +102,30 @@ def filter_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def commit_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a commit with agent, reference and origin gathered in `provenance`."""
-    inside = ("agent", "artifact_ref", "origin_type")
-    rest = {name: value for name, value in given.items() if name not in inside}
-    return rest | {"provenance": {name: given[name] for name in inside if name in given}}
+    rest = {name: value for name, value in given.items() if name not in _IN_PROVENANCE}
+    return rest | {"provenance": {name: given[name] for name in _IN_PROVENANCE if name in given}}
 
 
 COMMIT_PARAMETERS: Final = tuple(
     row
     for row in COMMIT.values()
     if row.name == "content" or (row.flag and row.name not in _PROGRAM_ONLY)
+)
+COMMIT_ARGUMENTS: Final = Arguments(
+    method="commit",
+    # a hook is a function of a program
+    parameters=tuple(
+        row for row in COMMIT.values() if row.name not in ("on_commit", *_IN_PROVENANCE)
+    ),
+    required=("content",),
+)
+RECALL_ARGUMENTS: Final = Arguments(
+    method="recall", parameters=tuple(RECALL.values()), filtered=True
+)
+SEARCH_ARGUMENTS: Final = Arguments(
+    method="search", parameters=tuple(SEARCH.values()), filtered=True
+)
+LIST_ARGUMENTS: Final = Arguments(method="list", parameters=tuple(LIST.values()), filtered=True)
+COUNT_ARGUMENTS: Final = Arguments(
+    method="count", parameters=(*TIME_PARAMETERS, NAMESPACE), filtered=True
 )

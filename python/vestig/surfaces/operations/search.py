@@ -9,7 +9,7 @@ from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
 from vestig.parameters import SEARCH as ROWS
 from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.operations.memory_parameters import filter_arguments
+from vestig.surfaces.operations.memory_parameters import SEARCH_ARGUMENTS, filter_arguments
 from vestig.types import Entity
 
 if TYPE_CHECKING:
@@ -63,4 +63,5 @@ SEARCH: Final = Operation(
     document="search",
     text=_text,
     without_store="empty",
+    arguments=SEARCH_ARGUMENTS,
 )

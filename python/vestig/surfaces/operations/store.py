@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.errors import ValidationError
-from vestig.parameters import Parameter
+from vestig.parameters import NAMESPACE, Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
 
 if TYPE_CHECKING:
@@ -279,6 +279,7 @@ STORE_OPERATIONS: Final = (
         run=lambda call: call.store.admin.stats(),
         document="stats",
         text=render.stats,
+        arguments=Arguments(method="admin.stats", parameters=(NAMESPACE,)),
     ),
     Operation(
         name="doctor",

@@ -1,0 +1,275 @@
+"""Arguments as JSON: the schemas say what the reader and the engine take, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+import vestig
+from vestig.api.store import Vestig
+from vestig.errors import ValidationError
+from vestig.filters import FIELDS, KEYWORDS
+from vestig.surfaces.json_schema import (
+    arguments_schema,
+    decoded,
+    definitions,
+    object_schema,
+    read_arguments,
+)
+from vestig.surfaces.operation import Arguments
+from vestig.surfaces.table import operation, operations
+from vestig.testing import HashingEmbedder
+
+OFFERED = {op.name: op.arguments for op in operations() if op.arguments is not None}
+FILTERED = [name for name, arguments in OFFERED.items() if arguments.filtered]
+
+
+def arguments_of(name: str) -> Arguments:
+    found = operation(name).arguments
+    assert found is not None
+    return found
+
+
+def checker(name: str) -> jsonschema.Draft202012Validator:
+    schema = arguments_schema(arguments_of(name)) | {"$defs": definitions()}
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_operations_that_agents_need_are_offered_as_json() -> None:
+    assert {
+        "memory add",
+        "memory recall",
+        "memory show",
+        "memory list",
+        "count",
+        "memory deprecate",
+        "memory supersede",
+        "memory forget",
+        "search",
+        "stats",
+    } <= set(OFFERED)
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
+    arguments = OFFERED[name]
+    call: Any = Vestig
+    if arguments.method.startswith("admin."):
+        from vestig.api.admin import Admin
+
+        call = Admin
+    call = getattr(call, arguments.method.rpartition(".")[2])
+    taken = set(inspect.signature(call).parameters) - {"self", "on_commit"}
+    if arguments.filtered:
+        taken -= set(KEYWORDS)
+    shown = set(arguments_schema(arguments)["properties"])
+    assert shown == taken | ({"confirm"} if arguments.confirmed else set())
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_schema_forbids_other_fields_and_describes_each(name: str) -> None:
+    schema = arguments_schema(OFFERED[name])
+    assert schema["additionalProperties"] is False
+    assert all(field["description"] for field in schema["properties"].values())
+    assert not checker(name).is_valid({"surprise": 1})
+    with pytest.raises(ValidationError):
+        read_arguments(OFFERED[name], {"surprise": 1})
+
+
+def test_where_is_one_definition_with_every_field() -> None:
+    where = definitions()["Where"]
+    assert list(where["properties"]) == list(FIELDS)
+    assert where["additionalProperties"] is False
+    references = {
+        json.dumps(arguments_schema(OFFERED[name])["properties"]["where"]) for name in FILTERED
+    }
+    assert len(references) == 1
+    assert '"#/$defs/Where"' in references.pop()
+    moved = arguments_schema(arguments_of("count"), refs="#/components/schemas/")
+    assert moved["properties"]["where"]["anyOf"][0] == {"$ref": "#/components/schemas/Where"}
+
+
+@pytest.mark.parametrize("name", FILTERED)
+@pytest.mark.parametrize("field", KEYWORDS)
+def test_keywords_beside_where_are_unknown_and_the_hint_says_where(name: str, field: str) -> None:
+    assert not checker(name).is_valid({field: "a"})
+    with pytest.raises(ValidationError, match=rf"did you mean where\.{field}\?"):
+        read_arguments(OFFERED[name], {field: "a"})
+
+
+def test_an_unknown_name_is_told_the_nearest() -> None:
+    with pytest.raises(ValidationError, match="did you mean limit"):
+        read_arguments(arguments_of("memory recall"), {"query": "a", "limt": 3})
+
+
+@pytest.mark.parametrize("value", [True, 5.0, "5", [5], {}])
+def test_only_an_integer_is_an_integer(value: object) -> None:
+    with pytest.raises(ValidationError, match="limit: expected an integer"):
+        read_arguments(arguments_of("memory recall"), {"query": "a", "limit": value})
+
+
+@pytest.mark.parametrize("given", [None, [], "text", 5, True])
+def test_only_an_object_holds_arguments(given: object) -> None:
+    with pytest.raises(ValidationError, match="a JSON object"):
+        read_arguments(arguments_of("count"), given)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"NaN",
+        b'{"limit": Infinity}',
+        b"-Infinity",
+        b"1e999",
+        b'{"min_confidence": -1e999}',
+        b"9" * 5000,
+        b'"\\ud800"',
+        b'"\xff"',
+        b"[" * 100_000,
+        b'{"a":' * 5000,
+        b"",
+        b"{",
+        b"\xef\xbb\xbf{}",
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_unreadable_json_is_a_wrong_argument(data: bytes) -> None:
+    with pytest.raises(ValidationError, match="body: expected JSON text"):
+        decoded(data)
+
+
+def test_null_is_absent_and_a_required_name_has_to_be_there() -> None:
+    commit = arguments_of("memory add")
+    assert read_arguments(commit, {"content": "a", "author": None}) == {"content": "a"}
+    for given in ({}, {"content": None}):
+        assert not checker("memory add").is_valid(given)
+        with pytest.raises(ValidationError, match="content: expected text, got 'nothing'"):
+            read_arguments(commit, given)
+
+
+def test_forgetting_has_to_be_confirmed_unless_it_only_shows_the_plan() -> None:
+    forget = arguments_of("memory forget")
+    for given in ({}, {"confirm": False}, {"confirm": None}, {"dry_run": False}):
+        with pytest.raises(ValidationError, match="confirm: expected true"):
+            read_arguments(forget, {"ids": ["mem_12345678"], **given})
+    with pytest.raises(ValidationError, match="confirm: expected true or false"):
+        read_arguments(forget, {"ids": ["mem_12345678"], "confirm": 1})
+    sure = read_arguments(forget, {"ids": ["mem_12345678"], "confirm": True})
+    assert sure == {"ids": ["mem_12345678"]}
+    assert read_arguments(forget, {"dry_run": True}) == {"dry_run": True}
+
+
+@pytest.fixture(scope="module")
+def store() -> Any:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        store.commit("Deploys run on Fridays at noon", author="Omar", tags=["infra"])
+        yield store
+
+
+def bounds() -> list[tuple[str, str, float, bool]]:
+    """(operation, argument, value, whether it is inside) at each bound of each number."""
+    found: list[tuple[str, str, float, bool]] = []
+    for name, arguments in OFFERED.items():
+        for row in arguments.parameters:
+            step = 1 if row.kind == "integer" else 0.5
+            if row.least is not None:
+                found += [
+                    (name, row.name, row.least, True),
+                    (name, row.name, row.least - step, False),
+                ]
+            if row.most is not None:
+                found += [
+                    (name, row.name, row.most, True),
+                    (name, row.name, row.most + step, False),
+                ]
+    return found
+
+
+@pytest.mark.parametrize(("name", "argument", "value", "inside"), bounds())
+def test_bounds_of_schemas_are_those_of_the_engine(
+    name: str, argument: str, value: float, inside: bool, store: Vestig
+) -> None:
+    memory = store.list()[0].id
+    base: dict[str, Any] = {
+        "memory add": {"content": "A pump failed", "dry_run": True, "session_id": "s"},
+        "memory show": {"id": memory},
+        "memory recall": {"query": "deploys", "context": True},
+        "search": {"query": "deploys"},
+    }.get(name, {})
+    given = base | {argument: value}
+    assert checker(name).is_valid(given) == inside
+    arguments = OFFERED[name]
+    if inside:
+        arguments.answer(store, read_arguments(arguments, given))
+    else:
+        with pytest.raises(ValidationError, match=argument):
+            arguments.answer(store, read_arguments(arguments, given))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_where_without_a_value_is_absent_for_schema_and_engine(
+    field: str, store: Vestig
+) -> None:
+    count = arguments_of("count")
+    for nothing in (None, "", [], {}):
+        given = {"where": {field: nothing}}
+        assert checker("count").is_valid(given)
+        assert count.answer(store, read_arguments(count, given)) == 1
+
+
+WRONG_FIELDS = [
+    {"tags": [None]},
+    {"tags": [" "]},
+    {"tags": " "},
+    {"authors": 5},
+    {"unscoped": 1},
+    {"pinned": "yes"},
+    {"metadata": [1]},
+    {"kinds": ["NOTE"]},
+    {"tags_mode": "some"},
+    {"since": 5},
+    {"min_similarity": 1.5},
+    {"min_similarity": True},
+    {"tag": "infra"},
+]
+
+
+@pytest.mark.parametrize("where", WRONG_FIELDS, ids=str)
+def test_a_wrong_field_of_where_is_refused_by_schema_and_engine(
+    where: dict[str, Any], store: Vestig
+) -> None:
+    search = arguments_of("search")
+    given = {"query": "deploys", "where": where}
+    assert not checker("search").is_valid(given)
+    with pytest.raises(ValidationError):
+        search.answer(store, read_arguments(search, given))
+
+
+def test_one_object_with_every_field_passes(store: Vestig) -> None:
+    where = {
+        row.name: {
+            "flag": False,
+            "switch": True,
+            "number": -0.5,
+            "pairs": {"team": None},
+            "time": "2026-03-18",
+        }.get(row.kind, row.choices[0] if row.choices else "mem_12345678")
+        for row in FIELDS.values()
+    } | {"until": "2027-01-01", "created_until": "2027-01-01"}
+    given = {"query": "deploys", "where": where}
+    checker("memory recall").validate(given)
+    recall = arguments_of("memory recall")
+    assert len(recall.answer(store, read_arguments(recall, given))) == 0
+
+
+def test_a_schema_of_chosen_rows_serves_tools_of_their_own() -> None:
+    rows = OFFERED["memory add"].parameters[:2]
+    schema = object_schema(rows, required=["content"])
+    assert schema["required"] == ["content"]
+    assert schema["properties"]["content"]["type"] == "string"
+    assert schema["properties"]["author"]["type"] == ["string", "null"]
