@@ -82,11 +82,11 @@ def decoded(data: bytes) -> Any:
     Example:
         >>> decoded(b'{"limit": 3}')
         {'limit': 3}
-        >>> decoded(b'[1e999]')
+        >>> decoded(b'[NaN]')
         Traceback (most recent call last):
         ...
         vestig.errors.ValidationError: body: expected JSON text in UTF-8 with finite numbers, got \
-'7 bytes': Number out of range
+'5 bytes'; JSON is malformed: invalid character (byte 1)
     """
     try:
         return msgspec.json.decode(data)
