@@ -179,6 +179,25 @@ _OPENS: Final = frozenset(("opens", "closes", "shuts", "reopens"))
 _ACTIVE: Final = frozenset(("planned", "scheduled", "booked", "expected", "slated"))
 
 
+@lru_cache(maxsize=1)
+def _beginnings() -> frozenset[str]:
+    """Every word that may be a cue or begin one, but regular pasts."""
+    lists = cue_words()
+    return frozenset().union(
+        _OPENING,
+        _phrases(),
+        ("used", "gets"),
+        lists.habit,
+        lists.event,
+        lists.progressive,
+        lists.timetable_base,
+        lists.past,
+        lists.irregular_past,
+        lists.participle,
+        lists.same_past,
+    )
+
+
 class _Words:
     """The words of one sentence, and the cues among them."""
 
@@ -218,6 +237,8 @@ class _Words:
     def cue(self, index: int) -> Cue | None:
         """The cue that begins at a token."""
         word = self.words[index]
+        if word not in _beginnings() and not word.endswith("ed"):
+            return None
         if word in _OPENING and (direction := self._opening(index)) is not None:
             return Cue(index, index + 1, direction)
         for parts, direction in _phrases().get(word, ()):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -13,6 +15,8 @@ from vestig.language.time.cues import Cue, Token, cues_of, tokens_of
 __all__ = ["Place", "Sentence"]
 
 _VOCATIVE_WORDS: Final = 2
+_start: Final = itemgetter(0)
+_end: Final = itemgetter(1)
 _CLAUSE_END: Final = re.compile(
     r",(?!\d)|[;:(){}\[\]\n\"“”—–]|\s-\s"
     r"|\b(?:and|but|because|that|when|which|who|where|while|although|though|if|unless|so|whereas"
@@ -41,10 +45,15 @@ class Sentence:
         self.tokens: list[Token] = tokens_of(lower, start, end)
         ends = [found.start() for found in _CLAUSE_END.finditer(lower, start, end)]
         inside = [(one.start, one.end) for one in places]
-        ends = [at for at in ends if not any(low < at < high for low, high in inside)]
+        for first, last in inside:
+            ends = [at for at in ends if not first < at < last]
         self.ends = ends
-        clauses = [self.clause(low) for low, _, _ in self.tokens]
-        taken = [any(a <= low < b for a, b in inside) for low, _, _ in self.tokens]
+        clauses = [bisect_right(ends, low) for low, _, _ in self.tokens]
+        taken = [False] * len(self.tokens)
+        for place in places:
+            first = bisect_left(self.tokens, place.start, key=_start)
+            last = bisect_left(self.tokens, place.end, key=_start)
+            taken[first:last] = [True] * (last - first)
         self.clauses = clauses
         self.words = [word for _, _, word in self.tokens]
         self.cues: list[Cue] = cues_of(text, self.tokens, clauses, taken, self._starts())
@@ -63,19 +72,19 @@ class Sentence:
 
     def clause(self, at: int) -> int:
         """Number of the clause of an offset."""
-        return sum(1 for end in self.ends if end <= at)
+        return bisect_right(self.ends, at)
 
     def tokens_at(self, place: Place) -> tuple[int, int]:
         """Numbers of the first token of an expression and of the first behind it."""
-        first = sum(1 for _, high, _ in self.tokens if high <= place.start)
-        last = sum(1 for low, _, _ in self.tokens if low < place.end)
+        first = bisect_right(self.tokens, place.start, key=_end)
+        last = bisect_left(self.tokens, place.end, key=_start)
         return first, max(first, last)
 
     def clause_span(self, at: int) -> tuple[int, int]:
         """The clause of an offset, as [start, end)."""
-        low = max((end for end in self.ends if end <= at), default=self.start)
-        high = min((end for end in self.ends if end > at), default=self.end)
-        return low, high
+        number, ends = self.clause(at), self.ends
+        low = ends[number - 1] if number else self.start
+        return low, ends[number] if number < len(ends) else self.end
 
     def preposition(self, place: Place) -> str:
         """The word before an expression, an article left out; "" for none."""
