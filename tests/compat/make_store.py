@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import vestig
-from vestig.changes import ChangeSet, NewTokenVectors
+from vestig.changes import ChangeSet, NewJob, NewTokenVectors
+from vestig.ids import new_id
 from vestig.ports import EntityListing
 from vestig.store.ledger.migrations import MIGRATIONS, newest_version
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -34,7 +35,7 @@ Add = Callable[..., None]
 
 
 def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
-    """Something of everything that version 3 can hold: name → memory id."""
+    """Something of everything that a version can hold: name → memory id."""
     ids: dict[str, str] = {}
 
     def add(name: str, text: str, **fields: Any) -> None:
@@ -60,6 +61,7 @@ def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
     fill_graph(store, add, ids)
     fill_sessions(add)
     fill_texts(store, add, ids, clock)
+    fill_bookkeeping(store, ids, clock)
     return ids
 
 
@@ -114,6 +116,21 @@ def fill_texts(store: vestig.Vestig, add: Add, ids: dict[str, str], clock: Froze
         txn.apply(ChangeSet(namespace="default", token_vectors=(pieces,)))
 
 
+def fill_bookkeeping(store: vestig.Vestig, ids: dict[str, str], clock: FrozenClock) -> None:
+    """Jobs that wait, that failed once and that are done, and a corrected clock."""
+    names = ("steps", "table", "Oslo")
+    jobs = [NewJob(id=new_id("job"), memory_id=ids[name], kind="embed") for name in names]
+    with store_writer(store, clock) as txn:
+        txn.apply(ChangeSet(namespace="default", jobs=tuple(jobs)))
+    now_us = round(clock().timestamp() * 1e6)
+    ledger = store._session.ledger
+    ledger.due_jobs("default", now_us, ["embed"], 2, [job.id for job in jobs[:2]])
+    ledger.finish_job(jobs[0].id, now_us, changes=None, error="the model is away")
+    ledger.finish_job(jobs[1].id, now_us, changes=None, error=None)
+    with store_writer(store, clock) as txn:
+        txn.begin_clock_epoch(now_us - 86_400_000_000, actor="ops")
+
+
 def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
     """What must be read from the store whatever the version that reads it."""
     shown = {}
@@ -138,9 +155,11 @@ def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
     with store_view(store) as view:
         edges = view.list_edges("default", limit=None, include_expired=True)
         entities, _ = zip(*view.list_entities("default", EVERY), strict=True)
+        jobs = view.stats("default")["jobs"]
     return {
         "ids": ids,
         "shown": shown,
+        "jobs": jobs,
         "entities": {entity.id: entity.to_dict() for entity in entities},
         "expired_edges": sorted(edge.id for edge in edges if edge.t_expired is not None),
         "relations": [[e.from_id, e.to_id, e.relation] for e in edges if e.relation is not None],
