@@ -19,9 +19,11 @@ __all__ = [
     "EdgePatch",
     "EntityPatch",
     "MemoryPatch",
+    "NewClaim",
     "NewEdge",
     "NewEntity",
     "NewEvent",
+    "NewEvidence",
     "NewJob",
     "NewMemory",
     "NewQuestion",
@@ -158,6 +160,33 @@ class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
     embedding: bytes
 
 
+class NewEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a claim was stated. `source_id`: a source or a memory of the namespace; `snippet` in
+    normal form."""
+
+    source_id: str | None = None
+    stated_us: int | None = None
+    author: str | None = None
+    snippet: str = ""
+
+
+class NewClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """What a memory states of a subject; a memory has one at most. `subject_id` and `object_id`:
+    entities of the namespace, or of this change set."""
+
+    memory_id: str
+    subject: str
+    fact_type: str
+    subject_id: str | None = None
+    object: str | None = None
+    object_id: str | None = None
+    object_type: str | None = None
+    relationship_type: str | None = None
+    attributes: dict[str, Any] = {}
+    confidence: float | None = None
+    evidence: tuple[NewEvidence, ...] = ()
+
+
 class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
     """An entity row to insert. Where the namespace has an unexpired entity with this
     `norm_key`, that one is used: edges of the change set then end there."""
@@ -222,7 +251,8 @@ class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True):
-    """An enrichment job, pending from the start."""
+    """An enrichment job, pending from the start; none where one of its kind waits for the memory
+    already. `kind`: `embed`, `entities`, `hypothetical` or `stability`."""
 
     id: str
     memory_id: str
@@ -259,3 +289,4 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     questions_tried: tuple[str, ...] = ()
     token_vectors: tuple[NewTokenVectors, ...] = ()
     original_texts: tuple[NewOriginalText, ...] = ()
+    claims: tuple[NewClaim, ...] = ()

@@ -219,7 +219,8 @@ class DoctorReport(_Value, frozen=True, kw_only=True):
 
 class StoreStats(_Value, frozen=True, kw_only=True):
     """What a namespace holds (`admin.stats`). `bytes` is the size of the whole ledger, `seq` the
-    number of the store's last write; `projection` the rows, segments and bytes of the arrays."""
+    number of the store's last write, `requests` the number of entries in the log of requests;
+    `projection` has rows, segments and bytes of the arrays."""
 
     memories: int
     kinds: dict[str, int]
@@ -230,7 +231,9 @@ class StoreStats(_Value, frozen=True, kw_only=True):
     edges: dict[str, int]
     events: int
     sources: int
+    claims: int
     jobs: dict[str, int]
+    requests: int
     seq: int
     last_commit_at: datetime | None
     bytes: int

@@ -15,6 +15,7 @@ import msgspec
 from vestig.times import to_plain
 
 __all__ = [
+    "Claim",
     "CommitOutcome",
     "CommitOutcomeKind",
     "Degradation",
@@ -23,6 +24,7 @@ __all__ = [
     "Entity",
     "Event",
     "EventType",
+    "Evidence",
     "ItemError",
     "JobState",
     "Kind",
@@ -188,6 +190,7 @@ class JobState(RecordWord):
 
     PENDING = "pending"
     RUNNING = "running"
+    SUBMITTED = "submitted"
     DONE = "done"
     FAILED = "failed"
 
@@ -387,6 +390,39 @@ class SupersessionRecord(_Value, frozen=True, kw_only=True):
     superseded_id: str
     reason: str
     created_at: datetime
+
+
+class Evidence(_Value, frozen=True, kw_only=True):
+    """One place where something was stated.
+
+    `source_id`: a source or a memory of the store, or the reference that its event carries;
+    `timestamp`: when it was stated; `snippet`: what was said, in its normal form, at most 500
+    characters.
+    """
+
+    source_id: str | None
+    timestamp: datetime | None
+    author: str | None
+    snippet: str
+
+
+class Claim(_Value, frozen=True, kw_only=True):
+    """What a memory states of a subject.
+
+    `fact_type` says what kind of fact it is, such as `WORKS_AT`. `subject_id` and `object_id` are
+    entities of the namespace. `confidence` lies in 0 to 1. Each is None where none was given.
+    """
+
+    subject: str
+    subject_id: str | None
+    fact_type: str
+    object: str | None
+    object_id: str | None
+    object_type: str | None
+    relationship_type: str | None
+    attributes: dict[str, Any]
+    confidence: float | None
+    evidence: tuple[Evidence, ...]
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):

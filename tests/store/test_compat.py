@@ -36,6 +36,12 @@ def unpacked(version: int, folder: Path) -> tuple[Path, dict[str, Any]]:
     return folder / "store", json.loads(facts)
 
 
+def without_either(times: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {name: value for name, value in time.items() if name != "either" or value} for time in times
+    ]
+
+
 def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
     with ledger.read() as view:
         (memory,) = view.memories(space, [id])
@@ -44,10 +50,7 @@ def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
             "memory": memory.to_dict()
             | {
                 "status": memory.status.value,
-                "times": [
-                    {name: value for name, value in time.items() if name != "either" or value}
-                    for time in memory.to_dict()["times"]
-                ],
+                "times": without_either(memory.to_dict()["times"]),
             },
             "events": [event.to_dict() for event in view.events(space, id)],
             "vector": view.vectors(space, [id])[id][1].hex(),
@@ -74,6 +77,8 @@ def test_an_older_store_opens_and_says_what_it_said(version: int, tmp_path: Path
         for name, wanted in facts["shown"].items():
             space = "other" if name == "other" else "default"
             shown = as_shown(ledger, space, facts["ids"][name])
+            wanted["memory"]["status"] = wanted["memory"]["status"].lower()
+            wanted["memory"]["times"] = without_either(wanted["memory"]["times"])
             assert {k: shown[k] for k in wanted} == wanted, name
         with ledger.read() as view:
             assert view.forgotten_at("default", facts["ids"]["gone"]) is not None

@@ -13,10 +13,12 @@ from vestig.changes import AccessTouch, ChangeSet
 from vestig.ports.models import EmbeddingIdentity
 from vestig.ports.scan import ProjectionRow
 from vestig.types import (
+    Claim,
     CommitOutcome,
     Edge,
     Entity,
     Event,
+    Evidence,
     Kind,
     Memory,
     RetentionPolicy,
@@ -31,12 +33,15 @@ __all__ = [
     "EntityListing",
     "EqualText",
     "Job",
+    "JobResult",
     "Ledger",
     "LedgerView",
     "Listing",
     "Mentioned",
     "NamedEntity",
     "Progress",
+    "RequestRecord",
+    "StoredAnswer",
     "TurnPosition",
     "UniquenessCollision",
     "WriteTransaction",
@@ -104,7 +109,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """An enrichment job as the ledger holds it."""
+    """An enrichment job as the ledger holds it. `batch_id`: the batch that a `submitted` one is in,
+    the marker of its submission until the batch has an id."""
 
     id: str
     namespace: str
@@ -114,6 +120,46 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     next_attempt_us: int | None
     last_error: str | None
+    batch_id: str | None = None
+
+
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a job: what it writes, or why this attempt failed."""
+
+    job_id: str
+    changes: ChangeSet | None = None
+    error: str | None = None
+
+
+class StoredAnswer(NamedTuple):
+    """The answer to a request that came with a key.
+
+    `request_hash`: SHA-256 of route and body (32 bytes). It and `response` are None after a
+    memory was forgotten that the response names: the request must not be done again, and its
+    answer is gone.
+    """
+
+    key: str
+    request_hash: bytes | None
+    status: int
+    response: str | None
+    created_us: int
+
+
+class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the log of requests: numbers and codes. `id` is a `req_…`; `payload`, what was
+    asked and answered as text, only where that is to be logged."""
+
+    id: str
+    namespace: str
+    route: str
+    began_us: int
+    duration_us: int
+    status: int
+    counts: dict[str, int] = {}
+    confidence: float | None = None
+    reason: str | None = None
+    payload: str | None = None
 
 
 class LedgerView(Protocol):
@@ -388,6 +434,18 @@ class LedgerView(Protocol):
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
         ...
 
+    def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
+        """memory id → its claim with all evidence, in the order in which it was given; only those
+        that carry one."""
+        ...
+
+    def evidence_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[Evidence]]:
+        """memory id → where its text was stated, oldest first: one item for each event that added,
+        imported or reinforced it. `source_id` is the artifact that the event names, else the file
+        that it came from, else None; `snippet` the text, or the variant of it that was given then.
+        """
+        ...
+
     # --- the whole store ---------------------------------------------------------------------
 
     def namespaces(self) -> list[str]:
@@ -424,6 +482,16 @@ class WriteTransaction(LedgerView, Protocol):
 
         Raises:
             UniquenessCollision: another unexpired memory holds the same text.
+        """
+        ...
+
+    def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:
+        """Keeps the answer to a request with a key, with what else this transaction writes or
+        alone; takes no seq. Answers from before `since_us` are dropped.
+
+        Raises:
+            ConflictError: an answer is kept for the key already; leaving the transaction with this
+                error undoes all of it.
         """
         ...
 
@@ -488,6 +556,70 @@ class Ledger(Protocol):
         self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
     ) -> None:
         """Done (results and state in one transaction), or one failed attempt."""
+        ...
+
+    def due_jobs_by_memory(
+        self,
+        namespace: str,
+        now_us: int,
+        kinds: Sequence[str],
+        limit: int,
+        ids: Sequence[str] | None = None,
+    ) -> list[list[Job]]:
+        """As `due_jobs`, all due kinds of a memory together, for `limit` memories."""
+        ...
+
+    def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
+        """Ends several jobs of one namespace in one transaction: what those that succeeded write is
+        one change set, each of the others is one failed attempt. Ids of the jobs that were ended: a
+        job that is gone or done already is left out with all that it would have written.
+        """
+        ...
+
+    def release_jobs(
+        self,
+        job_ids: Sequence[str],
+        now_us: int,
+        *,
+        until_us: int | None = None,
+        reason: str | None = None,
+    ) -> int:
+        """Running and submitted jobs are pending again without an attempt: due at once, or at
+        `until_us`. `reason` becomes their last error. How many."""
+        ...
+
+    def submit_jobs(self, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
+        """Running and submitted jobs are part of a batch; how many. Leases do not apply to them.
+
+        Called before the batch is submitted, with a marker of the caller as `batch_id`, and again
+        with the id that the batch was given: a marker that stays is a batch that may or may not
+        exist, and is found by listing.
+        """
+        ...
+
+    def submitted_batches(self, namespace: str) -> dict[str, list[Job]]:
+        """Batch or marker → its submitted jobs, oldest first."""
+        ...
+
+    def reserve_model_calls(self, day: int, count: int, limit: int | None) -> bool:
+        """Reserves calls of a model before they are sent, for all processes of the store; False,
+        and nothing reserved, when the day would have more than `limit` (None = no limit).
+
+        Args:
+            day: days since 1970-01-01 (UTC).
+        """
+        ...
+
+    def reserved_model_calls(self, day: int) -> int:
+        """How many calls of that day were reserved."""
+        ...
+
+    def answer_of(self, namespace: str, key: str, *, since_us: int) -> StoredAnswer | None:
+        """The answer that was kept for this key at `since_us` or later."""
+        ...
+
+    def log_requests(self, requests: Sequence[RequestRecord]) -> None:
+        """Appends to the log of requests; takes no seq."""
         ...
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:

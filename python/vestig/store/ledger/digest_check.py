@@ -18,7 +18,7 @@ __all__ = ["DigestCheck"]
 
 # Tables whose rows go to the projection.
 _CHECKED: Final = frozenset(CHAINED) - {
-    "clock_epochs", "meta", "sources", "supersessions", "tombstones",
+    "claim_evidence", "claims", "clock_epochs", "meta", "sources", "supersessions", "tombstones",
 }  # fmt: skip
 
 

@@ -8,20 +8,40 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from vestig.changes import AccessTouch
+from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
-from vestig.ports import Job
+from vestig.ports import Job, JobResult
 from vestig.store.ledger.memory_versions import write_processing
 from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 
-__all__ = ["JobRules", "find", "finish", "retry_failed", "take_due", "touch"]
+__all__ = [
+    "JobRules",
+    "due_memories",
+    "end",
+    "find",
+    "merged_changes",
+    "release",
+    "retry_failed",
+    "submit",
+    "submitted",
+    "take_due",
+    "touch",
+]
 
 _ERROR_CHARS_MAX: Final = 500
 _SECOND_US: Final = 1_000_000
 _COLUMNS: Final = (
-    "j.id, m.namespace, m.id, j.kind, j.state, j.attempts, j.next_attempt_us, j.last_error"
+    "j.id, m.namespace, m.id, j.kind, j.state, j.attempts, j.next_attempt_us, j.last_error,"
+    " j.batch_id"
+)
+# ?1 = now, ?2 = namespace
+_DUE: Final = (
+    ' FROM jobs j JOIN memories m ON m."row" = j.memory'
+    " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
+    " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
+    " AND m.namespace = ?2"
 )
 
 
@@ -49,17 +69,11 @@ def take_due(
     Args:
         ids: only these; None = all.
     """
-    placeholders = ",".join("?" * len(kinds))
-    chosen = () if ids is None else tuple(known_ids(ids, "job"))
-    only = "" if ids is None else f" AND j.id IN ({','.join('?' * len(chosen))})"
+    condition, values = _chosen(kinds, ids)
     rows = fetch(
         conn,
-        f'SELECT j."row", {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
-        " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
-        " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
-        f" AND m.namespace = ?2 AND j.kind IN ({placeholders}){only}"
-        ' ORDER BY j."row" LIMIT ?',
-        (now_us, namespace, *kinds, *chosen, limit),
+        f'SELECT j."row", {_COLUMNS}{_DUE}{condition} ORDER BY j."row" LIMIT ?',
+        (now_us, namespace, *values, limit),
     )
     lease = now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(
@@ -69,6 +83,35 @@ def take_due(
     return [_job(row[1:], "running") for row in rows]
 
 
+def due_memories(
+    conn: apsw.Connection,
+    namespace: str,
+    kinds: Sequence[str],
+    *,
+    now_us: int,
+    limit: int,
+    ids: Sequence[str] | None,
+) -> list[str]:
+    """Ids of the due jobs of the first `limit` memories that have some, oldest job first."""
+    condition, values = _chosen(kinds, ids)
+    rows = fetch(
+        conn,
+        f"SELECT j.memory, group_concat(hex(j.id)){_DUE}{condition}"
+        ' GROUP BY j.memory ORDER BY MIN(j."row") LIMIT ?',
+        (now_us, namespace, *values, limit),
+    )
+    return [id_text("job", bytes.fromhex(id)) for _, every in rows for id in every.split(",")]
+
+
+def _chosen(kinds: Sequence[str], ids: Sequence[str] | None) -> tuple[str, tuple[Any, ...]]:
+    """The condition of these kinds and, where given, these ids."""
+    condition = f" AND j.kind IN ({','.join('?' * len(kinds))})"
+    if ids is None:
+        return condition, tuple(kinds)
+    chosen = tuple(known_ids(ids, "job"))
+    return f"{condition} AND j.id IN ({','.join('?' * len(chosen))})", (*kinds, *chosen)
+
+
 def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:
     """(row, memory row, state, attempts) of a job."""
     sql = 'SELECT "row", memory, state, attempts FROM jobs WHERE id IN (?*)'
@@ -76,7 +119,19 @@ def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None
     return rows[0] if rows else None
 
 
-def finish(
+def merged_changes(results: Sequence[JobResult]) -> ChangeSet | None:
+    """What all of these write, as one change set; None when they write nothing."""
+    every = [one.changes for one in results if one.changes is not None and one.error is None]
+    if len(every) <= 1:
+        return every[0] if every else None
+    names = [name for name in ChangeSet.__struct_fields__ if name != "namespace"]
+    return ChangeSet(
+        namespace=every[0].namespace,
+        **{name: tuple(x for one in every for x in getattr(one, name)) for name in names},
+    )
+
+
+def end(
     conn: apsw.Connection,
     job: tuple[int, int, str, int],
     now_us: int,
@@ -95,7 +150,7 @@ def finish(
         next_attempt = None if final else now_us + round(pause_s * _SECOND_US)
     conn.execute(
         "UPDATE jobs SET state = ?, attempts = ?, next_attempt_us = ?, lease_until_us = NULL,"
-        ' last_error = ?, updated_us = ? WHERE "row" = ?',
+        ' batch_id = NULL, last_error = ?, updated_us = ? WHERE "row" = ?',
         (
             state,
             attempts,
@@ -106,6 +161,60 @@ def finish(
         ),
     )
     _update_processing(conn, memory)
+
+
+def release(
+    conn: apsw.Connection,
+    job_ids: Sequence[str],
+    now_us: int,
+    until_us: int | None,
+    reason: str | None,
+) -> int:
+    """Running and submitted jobs are pending again, due at `until_us`, without an attempt."""
+    error = None if reason is None else reason[:_ERROR_CHARS_MAX]
+    return _change_held(
+        conn,
+        job_ids,
+        "state = 'pending', next_attempt_us = ?, lease_until_us = NULL, batch_id = NULL,"
+        " last_error = IFNULL(?, last_error), updated_us = ?",
+        (until_us, error, now_us),
+    )
+
+
+def submit(conn: apsw.Connection, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
+    """Running and submitted jobs are part of this batch."""
+    return _change_held(
+        conn,
+        job_ids,
+        "state = 'submitted', batch_id = ?, lease_until_us = NULL, updated_us = ?",
+        (batch_id, now_us),
+    )
+
+
+def _change_held(
+    conn: apsw.Connection, job_ids: Sequence[str], sets: str, values: tuple[Any, ...]
+) -> int:
+    """Changes those of these jobs that a worker or a batch holds; how many."""
+    sql = f"UPDATE jobs SET {sets} WHERE id = ? AND state IN ('running', 'submitted')"
+    count = 0
+    for key in known_ids(job_ids, "job"):
+        conn.execute(sql, (*values, key))
+        count += conn.changes()
+    return count
+
+
+def submitted(conn: apsw.Connection, namespace: str) -> dict[str, list[Job]]:
+    """As `Ledger.submitted_batches`."""
+    batches: dict[str, list[Job]] = {}
+    for row in each(
+        conn,
+        f'SELECT {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
+        " WHERE j.state = 'submitted' AND m.namespace = ? ORDER BY j.\"row\"",
+        (namespace,),
+    ):
+        job = _job(row, "submitted")
+        batches.setdefault(job.batch_id or "", []).append(job)
+    return batches
 
 
 def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], now_us: int) -> int:
@@ -165,7 +274,7 @@ def _update_processing(conn: apsw.Connection, memory: int) -> None:
 
 
 def _job(row: tuple[Any, ...], state: str) -> Job:
-    id, namespace, memory, kind, _state, attempts, next_attempt, last_error = row
+    id, namespace, memory, kind, _state, attempts, next_attempt, last_error, batch_id = row
     return Job(
         id=id_text("job", id),
         namespace=namespace,
@@ -175,4 +284,5 @@ def _job(row: tuple[Any, ...], state: str) -> Job:
         attempts=attempts,
         next_attempt_us=next_attempt,
         last_error=last_error,
+        batch_id=batch_id,
     )

@@ -15,8 +15,8 @@ import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
-from vestig.ports import EmbeddingIdentity, Job
-from vestig.store.ledger import chain, jobs, migrations, settings
+from vestig.ports import EmbeddingIdentity, Job, JobResult, RequestRecord, StoredAnswer
+from vestig.store.ledger import chain, jobs, migrations, request_rows, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.verify import Finding, verify
@@ -88,12 +88,12 @@ class SqliteLedger:
         self._closed = False
         self._when_there: Callable[[], None] = lambda: None
         if isinstance(source, LedgerFiles):
-            self._take(source)
+            self._adopt(source)
         self._begin_process()
         forks.watch(self)
         self._uuid = self._read_uuid()
 
-    def _take(self, source: LedgerFiles) -> None:
+    def _adopt(self, source: LedgerFiles) -> None:
         self._plan, self._witness = source.plan, source.witness
         self._options, self._place = source.options, source.place
         self._replaced = source.replaced
@@ -168,7 +168,7 @@ class SqliteLedger:
             pending = self._pending
             if pending is None or not (make or pending.missing.is_over()):
                 return
-            self._take(pending.open_files(make))
+            self._adopt(pending.open_files(make))
             self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
             # Not closed: a view of the empty store may be open in this thread.
             self._writer = None
@@ -323,6 +323,9 @@ class SqliteLedger:
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)
             yield txn
             if txn.applied is None:
+                if txn.keeps_answer:
+                    with store_faults(self._where):
+                        conn.execute("COMMIT")
                 return
             if self._pending is not None:
                 raise ConflictError(f"{self._where}: expected a change of something stored")
@@ -482,17 +485,47 @@ class SqliteLedger:
         if not kinds:
             return []
         with self.writer(make=False) as conn, store_faults(self._where):
-            taken = jobs.take_due(
-                conn,
-                namespace,
-                kinds,
-                now_us=now_us,
-                limit=limit,
-                ids=ids,
-                rules=self._options.jobs,
-            )
+            taken = self._take(conn, namespace, now_us, kinds, limit, ids)
             conn.execute("COMMIT")
         return taken
+
+    def _take(
+        self,
+        conn: apsw.Connection,
+        namespace: str,
+        now_us: int,
+        kinds: Sequence[str],
+        limit: int,
+        ids: Sequence[str] | None,
+    ) -> list[Job]:
+        return jobs.take_due(
+            conn,
+            namespace,
+            kinds,
+            now_us=now_us,
+            limit=limit,
+            ids=ids,
+            rules=self._options.jobs,
+        )
+
+    def due_jobs_by_memory(
+        self,
+        namespace: str,
+        now_us: int,
+        kinds: Sequence[str],
+        limit: int,
+        ids: Sequence[str] | None = None,
+    ) -> list[list[Job]]:
+        """As `due_jobs`, all due kinds of a memory together, for `limit` memories."""
+        if not kinds:
+            return []
+        by_memory: dict[str, list[Job]] = {}
+        with self.writer(make=False) as conn, store_faults(self._where):
+            due = jobs.due_memories(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
+            for job in self._take(conn, namespace, now_us, kinds, len(due), due):
+                by_memory.setdefault(job.memory_id, []).append(job)
+            conn.execute("COMMIT")
+        return list(by_memory.values())
 
     def finish_job(
         self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
@@ -502,16 +535,73 @@ class SqliteLedger:
         A job that is gone or already done changes nothing, so a second worker's result is
         dropped.
         """
+        self.finish_jobs([JobResult(job_id=job_id, changes=changes, error=error)], now_us)
+
+    def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
+        """Ends several jobs in one transaction; ids of those that were ended, see the port."""
         with self._write(now_us, make=False) as txn, store_faults(self._where):
             conn = txn.connection
-            job = jobs.find(conn, job_id)
-            if job is None or job[2] == "done":
-                return
-            if changes is not None and error is None:
+            found = [(one, jobs.find(conn, one.job_id)) for one in results]
+            open_ = [(one, job) for one, job in found if job is not None and job[2] != "done"]
+            if not open_:
+                return []
+            changes = jobs.merged_changes([one for one, _ in open_])
+            if changes is not None:
                 txn.apply(changes)
-            jobs.finish(conn, job, now_us, error, self._options.jobs)
+            for one, job in open_:
+                jobs.end(conn, job, now_us, one.error, self._options.jobs)
             if txn.applied is None:
                 conn.execute("COMMIT")
+        return [one.job_id for one, _ in open_]
+
+    def release_jobs(
+        self,
+        job_ids: Sequence[str],
+        now_us: int,
+        *,
+        until_us: int | None = None,
+        reason: str | None = None,
+    ) -> int:
+        """Running and submitted jobs are pending again without an attempt; how many."""
+        with self.writer(make=False) as conn, store_faults(self._where):
+            count = jobs.release(conn, job_ids, now_us, until_us, reason)
+            conn.execute("COMMIT")
+        return count
+
+    def submit_jobs(self, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
+        """Running and submitted jobs are part of a batch; how many. See the port."""
+        with self.writer(make=False) as conn, store_faults(self._where):
+            count = jobs.submit(conn, job_ids, batch_id, now_us)
+            conn.execute("COMMIT")
+        return count
+
+    def submitted_batches(self, namespace: str) -> dict[str, list[Job]]:
+        """Batch or marker → its submitted jobs, oldest first."""
+        with self._connection() as conn, store_faults(self._where):
+            return jobs.submitted(conn, namespace)
+
+    def reserve_model_calls(self, day: int, count: int, limit: int | None) -> bool:
+        """Reserves calls of a model for all processes of the store; False = over the limit."""
+        with self.writer(make=False) as conn, store_faults(self._where):
+            reserved = request_rows.reserve_calls(conn, day, count, limit)
+            conn.execute("COMMIT")
+        return reserved
+
+    def reserved_model_calls(self, day: int) -> int:
+        """How many calls of that day were reserved."""
+        with self._connection() as conn, store_faults(self._where):
+            return request_rows.reserved_calls(conn, day)
+
+    def answer_of(self, namespace: str, key: str, *, since_us: int) -> StoredAnswer | None:
+        """The answer that was kept for this key at `since_us` or later."""
+        with self._connection() as conn, store_faults(self._where):
+            return request_rows.answer_of(conn, namespace, key, since_us)
+
+    def log_requests(self, requests: Sequence[RequestRecord]) -> None:
+        """Appends to the log of requests; takes no seq."""
+        with self.writer(make=False) as conn, store_faults(self._where):
+            request_rows.log_requests(conn, requests)
+            conn.execute("COMMIT")
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
         """Makes failed jobs of these kinds pending again; how many."""

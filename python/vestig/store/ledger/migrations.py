@@ -12,6 +12,7 @@ import apsw
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.ledger import chain
 from vestig.store.ledger.schema import (
+    ADD_CLAIMS,
     ADD_GRAPH,
     ADD_ORIGINAL_TEXTS,
     ADD_TOKEN_VECTORS,
@@ -50,11 +51,16 @@ def _add_original_texts(conn: apsw.Connection) -> None:
     conn.execute(ADD_ORIGINAL_TEXTS)
 
 
+def _add_claims(conn: apsw.Connection) -> None:
+    conn.execute(ADD_CLAIMS)
+
+
 # Ascending, without gaps, starting above FIRST_VERSION.
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     Migration(2, _add_graph),
     Migration(3, _add_tokens),
     Migration(4, _add_original_texts),
+    Migration(5, _add_claims),
 )
 
 

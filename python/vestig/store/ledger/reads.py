@@ -18,7 +18,16 @@ from vestig.ports import (
     ProjectionRow,
     TurnPosition,
 )
-from vestig.store.ledger import chain, equal_texts, history, list_sql, projection_rows, statistics
+from vestig.store.ledger import (
+    chain,
+    claim_rows,
+    equal_texts,
+    history,
+    list_sql,
+    memory_parts,
+    projection_rows,
+    statistics,
+)
 from vestig.store.ledger.clock_epochs import EpochTimes, read_epochs
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
@@ -38,21 +47,18 @@ from vestig.store.ledger.rows import (
     source_of,
     to_json,
 )
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION, NODE_TABLES
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
-from vestig.types import Edge, Entity, Event, Memory, Source, SupersessionRecord
+from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
 __all__ = ["SqliteView"]
 
 
-_MENTIONS: Final = EDGE_CODES["MENTIONS"]
-_SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
-# An unexpired memory: active or archived.
-_LIVE: Final = "m.t_expired_us IS NULL"
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
-    f' WHERE c.to_row = e."row" AND c.edge_type = {_MENTIONS} AND c.expired_seq = 0 AND {_LIVE}'
+    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_parts.MENTIONS} AND c.expired_seq = 0'
+    f" AND {memory_parts.LIVE}"
 )
 
 
@@ -570,81 +576,37 @@ class SqliteView:
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
-    # --- who mentions, who sums up -----------------------------------------------------------
+    # --- what belongs to memories ------------------------------------------------------------
 
     def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
-        given, then by confidence descending (null first), then entity id."""
-        found: dict[str, list[Mentioned]] = {}
+        """Unexpired MENTIONS of these memories to unexpired entities; see the port."""
         with store_faults(self._where):
-            for memory, entity, confidence in self._by_memory(
-                memory_ids,
-                "SELECT m.id, n.id, e.confidence FROM memories m"
-                f' JOIN edges e ON e.from_row = m."row" AND e.edge_type = {_MENTIONS}'
-                ' AND e.expired_seq = 0 JOIN entities n ON n."row" = e.to_row'
-                " WHERE +m.namespace = ? AND n.expired_us IS NULL AND m.id IN (?*)"
-                " ORDER BY e.confidence IS NOT NULL, e.confidence DESC, n.id",
-                namespace,
-            ):
-                found.setdefault(memory, []).append(
-                    Mentioned(
-                        memory_id=memory, entity_id=id_text("ent", entity), confidence=confidence
-                    )
-                )
-        return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
+            return memory_parts.mentions(self._conn, namespace, memory_ids)
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
-        """entity id → ids of unexpired (active or archived) memories that mention it, newest
-        first (seq, then id descending); one batched read."""
-        keys = known_ids(entity_ids, "ent")
-        sql = (
-            "SELECT n.id, m.id FROM entities n"
-            f' JOIN edges e ON e.to_row = n."row" AND e.edge_type = {_MENTIONS}'
-            f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
-            " WHERE +n.namespace = ? AND n.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
-        )
-        found: dict[str, list[str]] = {id: [] for id in keys.values()}
+        """entity id → ids of unexpired memories that mention it, newest first."""
         with store_faults(self._where):
-            for entity, memory in select_in(self._conn, sql, tuple(keys), (namespace,)):
-                found[keys[entity]].append(id_text("mem", memory))
-        return {id: memories for id, memories in found.items() if memories}
+            return memory_parts.mentioning(self._conn, namespace, entity_ids)
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
-        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
-        first."""
-        found: dict[str, list[str]] = {}
+        """memory id → unexpired summaries that cover it, newest first."""
         with store_faults(self._where):
-            for memory, summary in self._by_memory(
-                memory_ids,
-                "SELECT o.id, m.id FROM memories o"
-                f' JOIN edges e ON e.to_row = o."row" AND e.edge_type = {_SUMMARIZES}'
-                f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
-                " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC",
-                namespace,
-            ):
-                found.setdefault(memory, []).append(id_text("mem", summary))
-        return found
+            return memory_parts.summaries_of(self._conn, namespace, memory_ids)
 
     def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
-        found: dict[str, list[str]] = {}
         with store_faults(self._where):
-            for memory, position, text in self._by_memory(
-                memory_ids,
-                "SELECT m.id, q.position, q.text FROM memories m JOIN questions q ON q.memory ="
-                ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position',
-                namespace,
-            ):
-                texts = found.setdefault(memory, [])
-                if position != NO_QUESTION:
-                    texts.append(text)
-        return found
+            return memory_parts.questions(self._conn, namespace, memory_ids)
 
-    def _by_memory(self, ids: Sequence[str], sql: str, namespace: str) -> list[tuple[Any, ...]]:
-        """Rows whose first column, the id of one of these memories, becomes its text."""
-        keys = known_ids(ids, "mem")
-        rows = select_in(self._conn, sql, tuple(keys), (namespace,))
-        return [(keys[row[0]], *row[1:]) for row in rows]
+    def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
+        """memory id → its claim with all evidence; only those that carry one."""
+        with store_faults(self._where):
+            return claim_rows.claims_of(self._conn, namespace, memory_ids)
+
+    def evidence_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[Evidence]]:
+        """memory id → where its text was stated, oldest first; see the port."""
+        with store_faults(self._where):
+            return claim_rows.statements_of(self._conn, namespace, memory_ids)
 
     # --- edges -------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "ADD_CLAIMS",
     "ADD_GRAPH",
     "ADD_ORIGINAL_TEXTS",
     "ADD_TOKEN_VECTORS",
@@ -79,6 +80,16 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "original_texts": ("salt", "memory", "seq", "content", "sha256"),
     # Where transaction time began again: its last value before, and where it goes on.
     "clock_epochs": ("salt", "seq", "before_us", "corrected_us", "actor"),
+    # What a memory states of whom. Entities by their rows.
+    "claims": (
+        "salt", "memory", "seq", "subject", "subject_entity", "fact_type", "object",
+        "object_entity", "object_type", "relationship_type", "attributes", "confidence",
+    ),
+    # Where a claim was stated: in a source, or in a memory (`stated_in`), or neither.
+    "claim_evidence": (
+        "salt", "row", "memory", "seq", "position", "source", "stated_in", "stated_us", "author",
+        "snippet",
+    ),
 }  # fmt: skip
 
 # In the order of their codes in the chain: a table is only ever added at the end.
@@ -305,4 +316,54 @@ CREATE TABLE clock_epochs (
 DROP INDEX memories_text;
 CREATE UNIQUE INDEX memories_text ON memories ({_TURN_KEY});
 CREATE INDEX edges_id ON edges (id);
+"""
+
+# Version 5: claims with their evidence, jobs that a batch holds, calls of a model by day, answers
+# to requests, the log of requests.
+ADD_CLAIMS: Final = """
+CREATE TABLE claims (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL,
+    subject TEXT NOT NULL, subject_entity INTEGER REFERENCES entities,
+    fact_type TEXT NOT NULL,
+    object TEXT, object_entity INTEGER REFERENCES entities, object_type TEXT,
+    relationship_type TEXT, attributes TEXT NOT NULL, confidence REAL
+) STRICT;
+CREATE INDEX claims_subject ON claims (subject_entity) WHERE subject_entity IS NOT NULL;
+CREATE INDEX claims_object ON claims (object_entity) WHERE object_entity IS NOT NULL;
+
+CREATE TABLE claim_evidence (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, memory INTEGER NOT NULL REFERENCES claims, seq INTEGER NOT NULL,
+    position INTEGER NOT NULL, source INTEGER REFERENCES sources,
+    stated_in INTEGER REFERENCES memories, stated_us INTEGER, author TEXT, snippet TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX claim_evidence_of ON claim_evidence (memory, position);
+CREATE INDEX claim_evidence_source ON claim_evidence (source) WHERE source IS NOT NULL;
+CREATE INDEX claim_evidence_stated ON claim_evidence (stated_in) WHERE stated_in IS NOT NULL;
+
+ALTER TABLE jobs ADD COLUMN batch_id TEXT;
+DROP INDEX jobs_open;
+CREATE INDEX jobs_open ON jobs (state, "row")
+    WHERE state IN ('pending', 'running', 'submitted', 'failed');
+
+-- day counts from 1970-01-01 (UTC).
+CREATE TABLE model_calls (
+    day INTEGER PRIMARY KEY, reserved INTEGER NOT NULL
+) STRICT;
+
+-- request_hash and response are NULL after a forgetting erased them: the key stays taken.
+CREATE TABLE idempotency_keys (
+    namespace TEXT NOT NULL, key TEXT NOT NULL, request_hash BLOB, status INTEGER NOT NULL,
+    response TEXT, created_us INTEGER NOT NULL,
+    PRIMARY KEY (namespace, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_keys_created ON idempotency_keys (created_us);
+
+CREATE TABLE requests (
+    "row" INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE, namespace TEXT NOT NULL, route TEXT NOT NULL,
+    began_us INTEGER NOT NULL, duration_us INTEGER NOT NULL, status INTEGER NOT NULL,
+    counts TEXT NOT NULL, confidence REAL, reason TEXT, payload TEXT
+) STRICT;
 """

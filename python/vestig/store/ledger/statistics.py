@@ -56,6 +56,10 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
         "events": events,
         "sources": sources,
         "jobs": jobs,
+        "claims": _claims(conn, namespace),
+        "requests": fetch(conn, "SELECT COUNT(*) FROM requests WHERE namespace = ?", (namespace,))[
+            0
+        ][0],
         "seq": seq,
         "last_commit_at": None if last is None else from_us(last),
         "bytes": _bytes(conn),
@@ -64,6 +68,14 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
 
 def _counts(conn: apsw.Connection, sql: str, namespace: str) -> dict[str, int]:
     return dict(each(conn, f"{sql} GROUP BY 1 ORDER BY 1", (namespace,)))
+
+
+def _claims(conn: apsw.Connection, namespace: str) -> int:
+    sql = (
+        'SELECT COUNT(*) FROM claims c JOIN memories m ON m."row" = c.memory WHERE m.namespace = ?'
+    )
+    ((count,),) = fetch(conn, sql, (namespace,))
+    return int(count)
 
 
 def _edges(conn: apsw.Connection, namespace: str) -> dict[str, int]:

@@ -20,8 +20,9 @@ from vestig.changes import (
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import Pieces, ProjectionRow
-from vestig.store.ledger import chain, memory_versions, removal, settings
+from vestig.ports import Pieces, ProjectionRow, StoredAnswer
+from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
+from vestig.store.ledger.claim_rows import named_nodes, write_claims
 from vestig.store.ledger.clock_epochs import ClockEpoch, write_epoch
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
@@ -56,6 +57,7 @@ class SqliteTransaction(SqliteView):
         self.recorded_us = max(now_us, recorded)
         self.applied: tuple[int, bytes] | None = None
         self.rows_written = 0
+        self.keeps_answer = False
         self._counts = counts
         self._salts = chain.Salts()
         self._new_seq = self._seq + 1
@@ -97,6 +99,9 @@ class SqliteTransaction(SqliteView):
             self._patches(link, changes.patches)
             graph.entity_patches(changes.entity_patches)
             graph.questions(changes.questions, changes.questions_tried)
+            write_claims(
+                self._conn, link, nodes, changes.claims, seq=self._new_seq, salts=self._salts
+            )
             self._events(link, changes.events)
             graph.expire_edges(changes.expired_edges)
             graph.patch_edges(changes.edge_patches)
@@ -176,6 +181,16 @@ class SqliteTransaction(SqliteView):
             self.close_link(link)
         return self._new_seq
 
+    def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:
+        """Keeps the answer to a request with a key; see the port.
+
+        Raises:
+            ConflictError: an answer is kept for the key already.
+        """
+        with store_faults(self._where):
+            request_rows.keep_answer(self._conn, namespace, answer, since_us)
+        self.keeps_answer = True
+
     def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
         return removal.TombstoneFields(namespace, actor, self._new_seq, self.recorded_us)
 
@@ -210,6 +225,7 @@ class SqliteTransaction(SqliteView):
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
+        wanted.update(named_nodes(changes.claims))
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
@@ -390,7 +406,8 @@ class SqliteTransaction(SqliteView):
             row = self._nodes.row(new.memory_id)
             self._conn.execute(
                 "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
-                " VALUES (?, ?, ?, 'pending', 0, ?, ?)",
-                (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
+                " SELECT ?1, ?2, ?3, 'pending', 0, ?4, ?4 WHERE NOT EXISTS"
+                " (SELECT 1 FROM jobs WHERE memory = ?2 AND kind = ?3 AND state = 'pending')",
+                (id_bytes(new.id), row, new.kind, self.recorded_us),
             )
             memory_versions.write_processing(self._conn, row, "pending")

@@ -1,0 +1,79 @@
+"""What serving needs to remember outside the chain: calls of a model by day, answers that were
+given to requests with a key, and the log of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from vestig.errors import ConflictError
+from vestig.ids import id_bytes
+from vestig.ports import RequestRecord, StoredAnswer
+from vestig.store.ledger.rows import to_json
+from vestig.store.sqlite.lookups import fetch
+
+__all__ = ["answer_of", "keep_answer", "log_requests", "reserve_calls", "reserved_calls"]
+
+
+def reserve_calls(conn: apsw.Connection, day: int, count: int, limit: int | None) -> bool:
+    """As `Ledger.reserve_model_calls`, inside a transaction."""
+    if limit is not None and reserved_calls(conn, day) + count > limit:
+        return False
+    conn.execute(
+        "INSERT INTO model_calls VALUES (?, ?)"
+        " ON CONFLICT (day) DO UPDATE SET reserved = reserved + excluded.reserved",
+        (day, count),
+    )
+    return True
+
+
+def reserved_calls(conn: apsw.Connection, day: int) -> int:
+    """Calls of this day that were reserved."""
+    rows = fetch(conn, "SELECT reserved FROM model_calls WHERE day = ?", (day,))
+    return int(rows[0][0]) if rows else 0
+
+
+def answer_of(
+    conn: apsw.Connection, namespace: str, key: str, since_us: int
+) -> StoredAnswer | None:
+    """As `Ledger.answer_of`."""
+    rows = fetch(
+        conn,
+        "SELECT key, request_hash, status, response, created_us FROM idempotency_keys"
+        " WHERE namespace = ? AND key = ? AND created_us >= ?",
+        (namespace, key, since_us),
+    )
+    return None if not rows else StoredAnswer(*rows[0])
+
+
+def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, since_us: int) -> None:
+    """As `WriteTransaction.keep_answer`."""
+    conn.execute("DELETE FROM idempotency_keys WHERE created_us < ?", (since_us,))
+    conn.execute(
+        "INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            namespace, answer.key, answer.request_hash, answer.status, answer.response,
+            answer.created_us,
+        ),
+    )  # fmt: skip
+    if not conn.changes():
+        raise ConflictError(
+            "idempotency key: expected one that no request has used, another request was answered"
+            " with it meanwhile; ask again with the same key to get that answer"
+        )
+
+
+def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> None:
+    """Appends to the log of requests."""
+    conn.executemany(
+        "INSERT INTO requests (id, namespace, route, began_us, duration_us, status, counts,"
+        " confidence, reason, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                id_bytes(one.id), one.namespace, one.route, one.began_us, one.duration_us,
+                one.status, to_json(one.counts), one.confidence, one.reason, one.payload,
+            )
+            for one in requests
+        ],
+    )  # fmt: skip
