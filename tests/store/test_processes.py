@@ -80,6 +80,8 @@ def start(script: str, *arguments: object) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", script, str(TESTS), *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        # `communicate` does not see what a buffered `readline` has read beyond its line
+        bufsize=0,
     )
 
 
