@@ -22,7 +22,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("filters",),
     ("answers",),
     ("ports",),
-    ("store.ledger", "embedders", "rerankers", "indexes", "llms"),
+    ("store.ledger", "embedders", "rerankers", "indexes", "llms", "prompts"),
     ("store.projection", "registry"),
     ("store.portable",),
     ("store.erasure",),
@@ -57,7 +57,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "yaml": ("config/", "surfaces/"),
     "platformdirs": ("config/",),
     "sqlite3": (),
-    "anthropic": (),
+    "anthropic": ("llms/anthropic.py",),
 }
 CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {

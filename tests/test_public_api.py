@@ -42,6 +42,7 @@ PINNED = {
     "HygieneError",
     "Memory",
     "MemoryDetail",
+    "ModelBudgetError",
     "ModelCallError",
     "NotFoundError",
     "ProviderError",
@@ -129,6 +130,7 @@ DOCUMENTED_BASES = {
     "ProviderError": {"VestigError"},
     "ProviderTimeoutError": {"ProviderError"},
     "ModelCallError": {"ProviderError"},
+    "ModelBudgetError": {"ProviderError"},
 }
 
 

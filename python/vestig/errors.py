@@ -16,7 +16,8 @@
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
         ├── ProviderTimeoutError
-        └── ModelCallError                      one try of a language model failed
+        ├── ModelCallError                      one try of a language model failed
+        └── ModelBudgetError                    today's calls of a language model are used up
 
 Every message says what was expected, what was given and what to do next. None
 contains stored text.
@@ -43,6 +44,7 @@ __all__ = [
     "EmbeddingMismatchError",
     "ForgetIncompleteError",
     "HygieneError",
+    "ModelBudgetError",
     "ModelCallError",
     "NotFoundError",
     "ProviderError",
@@ -196,3 +198,7 @@ class ModelCallError(ProviderError):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         super().__init__(message)
+
+
+class ModelBudgetError(ProviderError):
+    """`llm.max_calls_per_day` is used up; no call was sent."""

@@ -531,6 +531,9 @@ OPEN: Final = by_name(
         name="reranker", help="An object of the Reranker port instead of the configured one."
     ),
     Parameter(
+        name="llm", help="An object of the LanguageModel port instead of the configured one."
+    ),
+    Parameter(
         name="accept_ledger",
         kind="flag",
         help="Take a ledger as it stands that is older than its witness or its projection, which"

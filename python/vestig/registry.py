@@ -1,5 +1,5 @@
-"""The registry: makes the embedder or reranker that a provider's name stands for, shipped ones and
-those of other packages alike.
+"""The registry: makes the embedder, reranker or language model that a provider's name stands for,
+shipped ones and those of other packages alike.
 
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
 names is called with the `embedding` settings. A provider is the name of such an entry point and
@@ -17,18 +17,28 @@ from vestig.embedders.checked import CheckedEmbedder, checked_embedder
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
 from vestig.hints import nearest
-from vestig.ports import CandidateIndex, Embedder, Reranker, RerankerSettings
+from vestig.ports import (
+    CandidateIndex,
+    Embedder,
+    LanguageModel,
+    LanguageModelSettings,
+    Reranker,
+    RerankerSettings,
+)
 
 __all__ = [
     "GROUP",
+    "LLMS",
     "RERANKERS",
     "SHIPPED",
+    "SHIPPED_LLMS",
     "SHIPPED_RERANKERS",
     "build_index",
     "checked",
     "known_providers",
     "load_index",
     "make_embedder",
+    "make_language_model",
     "make_reranker",
 ]
 
@@ -39,8 +49,13 @@ SHIPPED_RERANKERS: Final[Mapping[str, str]] = MappingProxyType(
     {"onnx": "vestig.rerankers.onnx:OnnxReranker"}
 )
 
+LLMS: Final = "vestig.llms"
+SHIPPED_LLMS: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_MODEL: Final = "none"
+
 _PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")
 _RERANKER_PORT: Final = ("model", "fingerprint", "score")
+_LLM_PORT: Final = ("provider", "complete")
 
 # The entry points of this package, known without reading the metadata of every installed
 # package (which takes longer than opening a store). A test holds them equal to pyproject.toml.
@@ -114,6 +129,32 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
     return made
 
 
+def make_language_model(settings: LanguageModelSettings) -> LanguageModel | None:
+    """The language model that `llm.provider` names; None for `none`. Nothing of its package is
+    imported and nothing is sent here.
+
+    A package offers one under the entry-point group `vestig.llms`; the object it names is called
+    with the `llm` settings.
+
+    Raises:
+        ConfigError: unknown provider, or settings it cannot use.
+
+    Example:
+        >>> from vestig.config.model_sections import LlmSettings
+        >>> print(make_language_model(LlmSettings()))
+        None
+    """
+    if settings.provider == _NO_MODEL:
+        return None
+    made: LanguageModel = _factory(_LANGUAGE_MODELS, settings.provider)(settings)
+    if not _fits(made, _LLM_PORT):
+        raise ConfigError(
+            f'llm.provider: expected "{settings.provider}" to make a language model (provider,'
+            f" complete), got {type(made).__name__}; correct the package that offers it"
+        )
+    return made
+
+
 def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
     """Any embedder with its vectors checked; a checked one as it is.
 
@@ -177,10 +218,15 @@ class _Kind(NamedTuple):
     shipped: Mapping[str, str]
     key: str
     what: str
+    # names that stand for nothing
+    absent: tuple[str, ...] = ()
 
 
 _EMBEDDERS: Final = _Kind(GROUP, SHIPPED, "embedding.provider", "an embedder")
 _RERANKERS: Final = _Kind(RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker")
+_LANGUAGE_MODELS: Final = _Kind(
+    LLMS, SHIPPED_LLMS, "llm.provider", "a language model", (_NO_MODEL,)
+)
 
 
 def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
@@ -188,7 +234,7 @@ def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
         return _attribute(kind, kind.shipped[provider], provider)
     installed = _installed(kind.group)
     if provider not in installed:
-        raise _unknown(kind, provider, sorted({*kind.shipped, *installed}))
+        raise _unknown(kind, provider, sorted({*kind.absent, *kind.shipped, *installed}))
     return _attribute(kind, installed[provider], provider)
 
 

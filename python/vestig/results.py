@@ -34,6 +34,7 @@ __all__ = [
     "LinkedMemory",
     "MemoryDetail",
     "MemoryPage",
+    "ModelCost",
     "RebuildReport",
     "SequenceResult",
     "StoreStats",
@@ -122,6 +123,19 @@ class MemoryPage(SequenceResult[Memory], frozen=True, kw_only=True):
     offset: int
     seq: int
     warnings: tuple[str, ...] = ()
+
+
+class ModelCost(_Value, frozen=True, kw_only=True):
+    """What calls of one language model took: tries and batch items, tokens, and money by
+    `llm.prices` (None: the model has no price there)."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    money: float | None
 
 
 class EnrichReport(_Value, frozen=True, kw_only=True):

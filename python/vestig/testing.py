@@ -4,6 +4,7 @@ Nothing here needs a model, a network or another package.
 
 - Tests of an agent: `HashingEmbedder` (vectors from words), `ScriptedEmbedder` (vectors that the
   test gives), `FailingEmbedder` (errors), `FrozenClock` (a time that the test moves).
+- Tests of what a language model does: `ScriptedModel` (answers that the test gives).
 - Tests of an embedder or reranker of your own: subclass `EmbedderContract` or `RerankerContract`.
 - Embedders named `Token…` also give a vector for each word, for late interaction.
 
@@ -32,6 +33,7 @@ from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
 from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.errors import ProviderError, ProviderTimeoutError
+from vestig.llms.scripted import ScriptedModel
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract
 from vestig.times import from_us
@@ -43,6 +45,7 @@ __all__ = [
     "HashingEmbedder",
     "RerankerContract",
     "ScriptedEmbedder",
+    "ScriptedModel",
     "TokenHashingEmbedder",
     "TokenScriptedEmbedder",
     "WordReranker",

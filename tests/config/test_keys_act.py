@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from acts_of_graph import GRAPH
+from acts_of_models import MODELLED
 from acts_of_recall import RECALL
 from acts_of_signals import SIGNALLED
 from acts_of_writing import WRITING
@@ -15,7 +16,7 @@ from world import Act, World
 from vestig.config import KEYS
 from vestig.config.schema import MAPPINGS, entry_specs
 
-ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED}
+ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED, **MODELLED}
 
 
 def test_every_key_has_an_observation() -> None:

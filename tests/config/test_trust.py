@@ -25,7 +25,17 @@ REFUSED = tuple(
     key
     for key in KEYS
     if key.split(".")[0]
-    in ("store", "namespace", "embedding", "reranker", "enrichment", "hooks", "lifecycle")
+    in (
+        "store",
+        "namespace",
+        "embedding",
+        "reranker",
+        "llm",
+        "prompts",
+        "enrichment",
+        "hooks",
+        "lifecycle",
+    )
 )
 SECRET = "s3cret-of-the-environment"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vestig.commit.update import UpdateResult
     from vestig.graph.search_result import SearchResult
     from vestig.memories.states import StateChange
-    from vestig.ports import Clock, CommitHook, Embedder, Progress, Reranker
+    from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
         ForgetReport,
         ImportReport,
@@ -49,6 +49,7 @@ def open_store(
     init: bool = False,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    llm: LanguageModel | None = None,
     accept_ledger: bool = False,
     change_embedder: bool = False,
 ) -> Vestig:
@@ -67,6 +68,7 @@ def open_store(
         init: Begin a store among other files, or where one was lost.
         embedder: An object of the Embedder port instead of the configured one.
         reranker: An object of the Reranker port instead of the configured one.
+        llm: An object of the LanguageModel port instead of the configured one.
         accept_ledger: Take a ledger as it stands that is older than its witness or its projection,
             which are made again from it; what is missing stays missing.
         change_embedder: Open a store whose vectors are of another model, for
@@ -97,6 +99,7 @@ def open_store(
         init=init,
         embedder=embedder,
         reranker=reranker,
+        llm=llm,
         accept_ledger=accept_ledger,
         change_embedder=change_embedder,
     )
@@ -132,6 +135,7 @@ class Vestig:
         session = self._session
         if not session.closed:
             session.closed = True
+            session.models.close()
             session.keeper.close()
             session.ledger.close()
 

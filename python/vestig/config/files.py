@@ -13,7 +13,7 @@ import msgspec
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, names_variable, read_scalar
 from vestig.config.problems import Problems
-from vestig.config.schema import entry_sections, key_specs, sections
+from vestig.config.schema import entry_sections, key_specs, sections, takes_mapping
 from vestig.config.sources import Source, content_of, parse_file
 from vestig.errors import ConfigError, ConfigNotFoundError
 
@@ -226,17 +226,24 @@ def _expanded(item: Item, source: Source, problems: Problems) -> Item:
 
 
 def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [part for inner in value.values() for part in _parts(inner)]
     return value if isinstance(value, list) else [value]
 
 
 def _with_variables(item: Item, source: Source, problems: Problems) -> Any:
-    """The value with its variables put in: of a text, or of the texts of a flat list."""
+    """The value with its variables put in: of a text, of the texts of a flat list, or of those of
+    a mapping."""
 
     def put_in(part: Any) -> Any:
+        if isinstance(part, Mapping):
+            return {name: put_in(inner) for name, inner in part.items()}
         if not isinstance(part, str) or "${" not in part:
             return part
         return expand(part, source.variable, problems, item.place, item.key)
 
+    if isinstance(item.value, Mapping):
+        return put_in(item.value)
     if isinstance(item.value, list):
         return [put_in(part) for part in item.value]
     text = put_in(item.value)
@@ -293,7 +300,9 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
     for name, inner in value.items():
         key = f"{prefix}{name}"
         section = key in sections() or key in old_sections()
-        if isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
+        if takes_mapping(key):
+            yield key, inner
+        elif isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
         elif inner is None and section:
             names = (*key_specs(), *OLD_NAMES)

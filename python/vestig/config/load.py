@@ -34,6 +34,7 @@ from vestig.config.merge import (
     profiles_entry,
     unknown_key_text,
 )
+from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import (
@@ -343,6 +344,11 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
             f"expected a time zone such as UTC or Europe/Berlin, got"
             f" {entries['time.zone'].shown!r}",
         )
+    for name, placeholder in settings.prompts.faults():
+        key = f"prompts.{name}"
+        known = ", ".join(f"{{{{{value}}}}}" for value in (*PROMPT_VALUES[name], *ONTOLOGY_VALUES))
+        shown = f" {{{{{placeholder}}}}}" if entries[key].written is None else " another one"
+        problems.add(_source(entries[key]), key, f"expected only {known} in a template, got{shown}")
     _check_entity_types(settings, entries, problems)
 
 

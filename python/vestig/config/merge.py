@@ -306,10 +306,32 @@ def merge_layers(
             if item.value is None:
                 _reset(entries, item.key, defaults)
             elif item.key not in MAPPINGS:
-                entries[item.key] = Entry(
-                    value=item.value, layer=layer.name, file=item.file, written=item.written
-                )
+                entries[item.key] = _merged(entries.get(item.key), item, layer.name)
     return entries
+
+
+def _merged(below: Entry | None, item: Item, layer: str) -> Entry:
+    """A value over the one below it; two mappings are merged member by member."""
+    if below is None or not (isinstance(below.value, Mapping) and isinstance(item.value, Mapping)):
+        return Entry(value=item.value, layer=layer, file=item.file, written=item.written)
+    named = below.written is not None or item.written is not None
+    written = _merged_members(below.shown, item.shown) if named else None
+    value = _merged_members(below.value, item.value)
+    return Entry(value=value, layer=layer, file=item.file, written=written)
+
+
+def _merged_members(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """`above` over `below`; null takes a member out."""
+    found = dict(below)
+    for name, value in above.items():
+        known = found.get(name)
+        if value is None:
+            found.pop(name, None)
+        elif isinstance(value, Mapping) and isinstance(known, Mapping):
+            found[name] = _merged_members(known, value)
+        else:
+            found[name] = value
+    return found
 
 
 def _profile_values(

@@ -34,6 +34,7 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
+from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
 from vestig.config.recall_sections import (
     DecaySettings,
     IndexSettings,
@@ -60,6 +61,7 @@ __all__ = [
     "mapping_of",
     "sections",
     "spec_of",
+    "takes_mapping",
 ]
 
 GuardClass = Literal["numbers", "dates", "times", "negation", "units", "entities", "words"]
@@ -290,6 +292,8 @@ class Settings(Section, frozen=True, kw_only=True):
     time: TimeSettings = TimeSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     reranker: RerankerSettings = RerankerSettings()
+    llm: LlmSettings = LlmSettings()
+    prompts: PromptSettings = PromptSettings()
     hygiene: HygieneSettings = HygieneSettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
@@ -341,6 +345,7 @@ _MAPPING_WORDS: Final[dict[Any, str]] = {
     Profiles: "a mapping of profile names to keys and values",
     EventWeights: "a mapping {type of event: a number ≥ 0 and ≤ 1}",
     Weights: "a mapping {origin: {term: a finite number}}, or the path of a file that holds one",
+    Prices: "a mapping {model: {input, output, cache_read, cache_write, batch_factor}}",
 }
 # Keys whose value is a mapping that layers merge entry by entry; an entry is spelt like a key.
 MAPPINGS: Final = ("usage.event_weights", "ranking.weights")
@@ -380,6 +385,8 @@ def _allowed_arm(kind: Any) -> str:
         return _MAPPING_WORDS[kind]
     if kind is EntityTypeEntry:
         return "{name, description, tier 1 | 2 | 3, synonyms, examples}"
+    if kind is PromptTemplate:
+        return "{system, user}"
     return _WORDS[kind]
 
 
@@ -488,6 +495,21 @@ def entry_specs() -> Mapping[str, KeySpec]:
 def spec_of(key: str) -> KeySpec | None:
     """Of a key, or of an entry of a mapping; None: there is none of this name."""
     return key_specs().get(key) if mapping_of(key) is None else entry_specs().get(key)
+
+
+@cache
+def takes_mapping(key: str) -> bool:
+    """Whether the value of a key may itself be a mapping, read as a whole: layers merge it, and
+    its members are no keys.
+
+    Example:
+        >>> takes_mapping("llm.prices"), takes_mapping("ranking.weights"), takes_mapping("llm")
+        (True, False, False)
+    """
+    spec = key_specs().get(key)
+    if spec is None or key in MAPPINGS or spec.type == Profiles:
+        return False
+    return any(arm is PromptTemplate or arm == Prices for arm in _arms(spec.type))
 
 
 def mapping_of(key: str) -> str | None:

@@ -12,6 +12,7 @@ __all__ = [
     "BatchAnswer",
     "BatchLanguageModel",
     "LanguageModel",
+    "LanguageModelSettings",
     "ModelAnswer",
     "ModelRequest",
     "ModelUsage",
@@ -54,11 +55,13 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back: the text as the model gave it, unread, and what it cost."""
+    """What came back: the text as the model gave it, unread, and what it cost. `cut` says why it
+    is not the whole answer: it reached `max_tokens`, or the model refused; None = it is whole."""
 
     text: str
     model: str
     usage: ModelUsage
+    cut: Literal["length", "refusal"] | None = None
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +72,21 @@ class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["succeeded", "failed", "expired"]
     answer: ModelAnswer | None = None
     error: str | None = None
+
+
+class LanguageModelSettings(Protocol):
+    """The section `llm` of the configuration, as an adapter reads it."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def api_key_env(self) -> str: ...
+    @property
+    def base_url(self) -> str | None: ...
+    @property
+    def cache_min_tokens(self) -> int: ...
+    @property
+    def timeout_s(self) -> float: ...
 
 
 @runtime_checkable

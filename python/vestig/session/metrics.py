@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from vestig.errors import (
+    ModelBudgetError,
+    ModelCallError,
     ProviderTimeoutError,
     StoreDamagedError,
     StoreFullError,
@@ -32,6 +34,8 @@ def error_type(error: BaseException) -> str:
     while seen is not None:
         if isinstance(seen, (ProviderTimeoutError, TimeoutError)):
             return "timeout"
+        if isinstance(seen, (ModelCallError, ModelBudgetError)):
+            return "llm"
         if isinstance(seen, (ConnectionError,)):
             return "network"
         if isinstance(seen, (ValidationError, TypeError)):
@@ -48,7 +52,7 @@ class Metrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counters: dict[tuple[str, _Labels], float] = {}
-        self._durations: dict[_Labels, list[float]] = {}
+        self._durations: dict[tuple[str, _Labels], list[float]] = {}
 
     def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
         """Adds to a counter."""
@@ -57,8 +61,12 @@ class Metrics:
             self._counters[key] = self._counters.get(key, 0) + amount
 
     def observe(self, operation: str, stage: str, seconds: float) -> None:
+        """Adds one duration of an operation's stage."""
+        self.latency("vestig_operation_duration_seconds", seconds, operation=operation, stage=stage)
+
+    def latency(self, name: str, seconds: float, /, **labels: str) -> None:
         """Adds one duration: a count per bucket (the last is beyond all bounds) and the sum."""
-        key = (("operation", operation), ("stage", stage))
+        key = (name, tuple(sorted(labels.items())))
         with self._lock:
             buckets = self._durations.get(key)
             if buckets is None:
@@ -82,8 +90,7 @@ class Metrics:
         """
         with self._lock:
             found = {_shown(name, labels): n for (name, labels), n in self._counters.items()}
-            for labels, buckets in self._durations.items():
-                base = "vestig_operation_duration_seconds"
+            for (base, labels), buckets in self._durations.items():
                 below = itertools.accumulate(buckets[:-1])
                 for bound, n in zip((*DURATION_BOUNDS_S, "+Inf"), below, strict=True):
                     found[_shown(f"{base}_bucket", (*labels, ("le", str(bound))))] = n

@@ -17,8 +17,16 @@ from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
-from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
-from vestig.registry import make_embedder, make_reranker
+from vestig.ports import (
+    Clock,
+    CommitHook,
+    Embedder,
+    EmbeddingIdentity,
+    LanguageModel,
+    Ledger,
+    Reranker,
+)
+from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import SqliteLedger
@@ -136,6 +144,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     must_exist: bool = False
     embedder: Embedder | None = None
     reranker: Reranker | None = None
+    llm: LanguageModel | None = None
     accept_ledger: Any = False
     change_embedder: Any = False
 
@@ -154,6 +163,9 @@ def check_request(request: OpenRequest) -> None:
     reranker = request.reranker
     if reranker is not None and not isinstance(reranker, Reranker):
         raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
+    llm = request.llm
+    if llm is not None and not isinstance(llm, LanguageModel):
+        raise ValidationError("llm", type(llm).__name__, "an object of the LanguageModel port")
 
 
 def check_reranker(reranker: Reranker | None, settings: Settings) -> None:
@@ -212,6 +224,9 @@ def open_session(path: object, request: OpenRequest) -> Session:
         reranker = request.reranker
         if reranker is None:
             reranker = make_reranker(settings.reranker)
+        language_model = request.llm
+        if language_model is None:
+            language_model = make_language_model(settings.llm)
     check_reranker(reranker, settings)
     ledger = open_ledger(
         directory,
@@ -248,6 +263,7 @@ def open_session(path: object, request: OpenRequest) -> Session:
         keeper=keeper,
         embedder=embedder,
         reranker=reranker,
+        language_model=language_model,
         clock=request.clock or system_clock,
         namespace=space,
         directory=directory,

@@ -19,8 +19,18 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
-from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Pieces, Reranker, gives_tokens
+from vestig.ports import (
+    Clock,
+    CommitHook,
+    Embedder,
+    LanguageModel,
+    LedgerView,
+    Pieces,
+    Reranker,
+    gives_tokens,
+)
 from vestig.session.metrics import Metrics, error_type
+from vestig.session.model_calls import ModelCalls
 from vestig.session.nodes import unambiguous_id
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
@@ -67,6 +77,7 @@ class Session:
         read_only: bool,
         mismatch: EmbeddingMismatchError | None = None,
         reranker: Reranker | None = None,
+        language_model: LanguageModel | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -81,6 +92,7 @@ class Session:
         # set while the store waits for `rebuild(embeddings=True)`: no text may be embedded
         self.mismatch = mismatch
         self.metrics = Metrics()
+        self.models = ModelCalls(config.settings, language_model, metrics=self.metrics)
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()

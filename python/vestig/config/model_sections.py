@@ -1,0 +1,179 @@
+"""Keys of language models: `llm` and `prompts`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+from vestig.config.kinds import (
+    Count,
+    NotNegative,
+    Pause,
+    Section,
+    Share,
+    Text,
+    Timeout,
+    VariableName,
+    doc,
+)
+
+__all__ = [
+    "ONTOLOGY_VALUES",
+    "PROMPT_VALUES",
+    "LlmSettings",
+    "ModelPrice",
+    "Prices",
+    "PromptSettings",
+    "PromptTemplate",
+]
+
+# What each prompt is given beside the ontology: the names that may stand in `{{…}}`.
+PROMPT_VALUES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "extract_entities": ("content",),
+        "generate_hypothetical_queries": ("content", "trigger"),
+        "classify_stability": ("content",),
+        "synthesize_query": ("conversation",),
+        "plan_queries": ("conversation", "tried", "facts"),
+        "stop_verdict": ("conversation", "tried", "facts"),
+        "context_summary": ("conversation", "facts", "messages"),
+    }
+)
+ONTOLOGY_VALUES: Final = ("entity_types", "entity_type_list")
+
+
+class ModelPrice(Section, frozen=True, kw_only=True):
+    """Money for a million tokens of one model, in any one currency. null: reading from and writing
+    to the cache cost what other input costs."""
+
+    input: NotNegative
+    output: NotNegative
+    cache_read: NotNegative | None = None
+    cache_write: NotNegative | None = None
+    batch_factor: Share = 1.0
+
+
+# name of the model → what it costs
+Prices = dict[str, ModelPrice]
+
+
+class LlmSettings(Section, frozen=True, kw_only=True):
+    provider: Annotated[
+        Text,
+        doc(
+            "Which language model enriches memories and plans retrieval: none, anthropic (Claude),"
+            " or the name of an installed entry point of vestig.llms. Nothing needs one.",
+            shown=True,
+        ),
+    ] = "none"
+    model: Annotated[
+        Text, doc("Model of the provider, where no other key names one.", shown=True)
+    ] = "claude-sonnet-5-5"
+    max_tokens: Annotated[Count, doc("Most tokens of one answer of the language model.")] = 4096
+    timeout_s: Annotated[
+        Timeout,
+        doc("Seconds that one try of a model call may take, from its start to the last byte."),
+    ] = 60.0
+    max_attempts: Annotated[
+        Count,
+        doc(
+            "Tries of one model call, where the connection, the provider or the answer's form is at"
+            " fault."
+        ),
+    ] = 3
+    api_key_env: Annotated[
+        VariableName,
+        doc("Name of the environment variable that holds the model's key.", shown=True),
+    ] = "ANTHROPIC_API_KEY"
+    base_url: Annotated[Text | None, doc("Address of the provider; null: the provider's own.")] = (
+        None
+    )
+    prices: Annotated[
+        Prices,
+        doc(
+            "Money for a million tokens of each model, for the report of costs; a model that is"
+            " not named has no money in it."
+        ),
+    ] = msgspec.field(default_factory=dict)
+    cache_min_tokens: Annotated[
+        Count,
+        doc(
+            "Tokens from which the instructions of a prompt are sent to be cached by the provider;"
+            " it ignores shorter ones."
+        ),
+    ] = 4096
+    retry_base_s: Annotated[
+        Pause,
+        doc("Seconds before the second try of a model call, doubled for each further one."),
+    ] = 1.0
+    batch: Annotated[
+        Literal["off", "auto"],
+        doc(
+            "auto: many jobs at once are sent as one batch, which is cheaper and takes up to a day."
+        ),
+    ] = "off"
+    batch_min: Annotated[Count, doc("Jobs from which a batch is sent.")] = 100
+
+
+class PromptTemplate(Section, frozen=True, kw_only=True):
+    """A prompt of your own."""
+
+    user: Text
+    system: str = ""
+
+
+Prompt = Text | PromptTemplate | None
+
+
+class PromptSettings(Section, frozen=True, kw_only=True):
+    """null: the shipped prompt. A text is the user part alone."""
+
+    extract_entities: Annotated[
+        Prompt, doc("Prompt that finds the entities of a memory; null: the shipped one.")
+    ] = None
+    generate_hypothetical_queries: Annotated[
+        Prompt, doc("Prompt that writes the questions a memory answers; null: the shipped one.")
+    ] = None
+    classify_stability: Annotated[
+        Prompt, doc("Prompt that tells how long a memory stays true; null: the shipped one.")
+    ] = None
+    synthesize_query: Annotated[
+        Prompt, doc("Prompt that writes a query from a conversation; null: the shipped one.")
+    ] = None
+    plan_queries: Annotated[
+        Prompt, doc("Prompt that plans the queries of a retrieval; null: the shipped one.")
+    ] = None
+    stop_verdict: Annotated[
+        Prompt, doc("Prompt that judges whether a retrieval may stop; null: the shipped one.")
+    ] = None
+    context_summary: Annotated[
+        Prompt, doc("Prompt that sums up what a retrieval found; null: the shipped one.")
+    ] = None
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """(name, placeholder) of every `{{…}}` of an own template that its prompt is not given."""
+        for name, known in PROMPT_VALUES.items():
+            own: Any = getattr(self, name)
+            texts = (own.system, own.user) if isinstance(own, PromptTemplate) else (own or "",)
+            for text in texts:
+                for found in placeholders(text):
+                    if found not in (*known, *ONTOLOGY_VALUES):
+                        yield name, found
+
+
+def placeholders(text: str) -> list[str]:
+    """What stands in `{{…}}`, trimmed.
+
+    Example:
+        >>> placeholders("Read {{content}} of {{ trigger }}.")
+        ['content', 'trigger']
+    """
+    found = []
+    for part in text.split("{{")[1:]:
+        name, closed, _ = part.partition("}}")
+        if closed:
+            found.append(name.strip())
+    return found

@@ -1,0 +1,1 @@
+"""Language models, one vendor per file; the registry makes them."""

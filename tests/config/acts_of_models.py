@@ -1,0 +1,103 @@
+"""Keys of the language model and its prompts, each with what can be seen of it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+from world import Act, World
+
+from vestig.config.model_sections import PROMPT_VALUES
+from vestig.errors import ModelCallError, ProviderError
+from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
+from vestig.testing import ScriptedModel
+
+__all__ = ["MODELLED"]
+
+
+class Echo:
+    """A model that answers with what it was made from and asked."""
+
+    provider = "echo"
+
+    def __init__(self, settings: Any) -> None:
+        names = ("base_url", "api_key_env", "cache_min_tokens")
+        self.made_from = {name: getattr(settings, name) for name in names}
+
+    def complete(self, request: ModelRequest) -> ModelAnswer:
+        text = msgspec.json.encode([self.made_from, request]).decode()
+        usage = ModelUsage(input_tokens=1_000_000)
+        return ModelAnswer(text=text, model=request.model, usage=usage)
+
+
+def asked(world: World, prompt: str = "classify_stability") -> Any:
+    """What a provider is made from and asked."""
+    models = world.open()._session.models
+    if not models.available:
+        return "no model"
+    values = dict.fromkeys(PROMPT_VALUES[prompt], "text")
+    return models.ask(prompt, values, answer=str).value
+
+
+def money(world: World) -> Any:
+    store = world.open()
+    store._session.models.ask("classify_stability", {"content": "text"}, answer=str)
+    return store._session.models.costs()[0].money
+
+
+def tries(world: World) -> Any:
+    """How often a model that always fails is asked, and how long that takes in tenths."""
+    model = ScriptedModel({}, failures=[ModelCallError("no", retryable=True)] * 9)
+    store = world.open(llm=model)
+    started = time.monotonic()
+    with suppress(ProviderError):
+        store._session.models.ask("classify_stability", {"content": "text"}, answer=str)
+    return len(model.requests), time.monotonic() - started > 0.2
+
+
+def patience(world: World) -> Any:
+    def slow(_: ModelRequest) -> str:
+        time.sleep(0.5)
+        return "late"
+
+    try:
+        return (
+            world.open(llm=ScriptedModel(slow))
+            ._session.models.ask("classify_stability", {"content": "text"}, answer=str)
+            .value
+        )
+    except ProviderError as error:
+        return type(error).__name__
+
+
+def batched(world: World) -> Any:
+    return world.open(llm=ScriptedModel({}))._session.models.takes_batches(50)
+
+
+ECHO: Final = {"llm.provider": "echo", "store.path": ":memory:"}
+FAST: Final = {"llm.retry_base_s": 0}
+PRICED: Final = {"claude-sonnet-5-5": {"input": 3, "output": 15}}
+MODELLED: Final[dict[str, Act]] = {
+    "llm.provider": Act("echo", asked, {"store.path": ":memory:"}),
+    "llm.model": Act("claude-haiku-5-5", asked, ECHO),
+    "llm.max_tokens": Act(100, asked, ECHO),
+    "llm.timeout_s": Act(0.1, patience, {"llm.max_attempts": 1}),
+    "llm.max_attempts": Act(5, tries, FAST),
+    "llm.api_key_env": Act("OTHER_KEY", asked, ECHO),
+    "llm.base_url": Act("http://localhost:1", asked, ECHO),
+    "llm.prices": Act(PRICED, money, ECHO),
+    "llm.cache_min_tokens": Act(1024, asked, ECHO),
+    "llm.retry_base_s": Act(0.5, tries, {"llm.max_attempts": 2, **FAST}),
+    "llm.batch": Act("auto", batched, {"llm.batch_min": 50}),
+    "llm.batch_min": Act(50, batched, {"llm.batch": "auto"}),
+    **{
+        f"prompts.{name}": Act(
+            {"system": "Read {{entity_type_list}}.", "user": f"Mine: {{{{{values[0]}}}}}"},
+            lambda world, name=name: asked(world, name),
+            ECHO,
+        )
+        for name, values in PROMPT_VALUES.items()
+    },
+}
