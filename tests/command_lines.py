@@ -21,9 +21,19 @@ class Answer(NamedTuple):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The JSON document on stdout."""
-        found = json.loads(self.out)
+        """The one JSON document on stdout."""
+        assert self.out.endswith("\n")
+        assert self.out.count("\n") == 1, "one document on one line"
+        found = json.loads(self.out, parse_constant=lambda word: pytest.fail(f"{word} in JSON"))
         assert isinstance(found, dict)
+        return found
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """The one problem object on stderr."""
+        found = json.loads(self.err)
+        assert isinstance(found, dict)
+        assert self.out == ""
         return found
 
 

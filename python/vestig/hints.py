@@ -39,9 +39,7 @@ def did_you_mean(
     return f"did you mean {near}?" if near else otherwise
 
 
-def check_names(
-    given: Mapping[str, Any], names: Collection[str], what: str, least: float = _ALIKE
-) -> None:
+def check_names(given: Mapping[str, Any], names: Collection[str], what: str) -> None:
     """Every given name is one of these.
 
     Raises:
@@ -52,5 +50,5 @@ def check_names(
     """
     for name, value in given.items():
         if name not in names:
-            hint = did_you_mean(str(name), names, least)
+            hint = did_you_mean(str(name), names)
             raise ValidationError(str(name), type(value).__name__, what, hint)

@@ -122,6 +122,7 @@ class MemoryPage(SequenceResult[Memory], frozen=True, kw_only=True):
     total: int
     offset: int
     seq: int
+    degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -301,7 +302,8 @@ class BackupReport(_Value, frozen=True, kw_only=True):
 
 class DestroyReport(_Value, frozen=True, kw_only=True):
     """What `vestig destroy` removed; `store_uuid` and `transactions` are None for a ledger that was
-    too damaged to say. `outside`: what is not part of the store and stays."""
+    too damaged to say. `left`: the first files of others in its folder, which stay, and
+    `left_more` how many there are beyond those; `outside`: what else stays."""
 
     path: str
     store_uuid: str | None
@@ -309,6 +311,8 @@ class DestroyReport(_Value, frozen=True, kw_only=True):
     files: int
     bytes: int
     outside: str
+    left: tuple[str, ...] = ()
+    left_more: int = 0
 
 
 class ExportReport(_Value, frozen=True, kw_only=True):

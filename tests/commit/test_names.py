@@ -148,7 +148,6 @@ def test_without_mentions_entities_are_stored_all_the_same() -> None:
 
 def test_what_is_embedded_of_an_entity() -> None:
     assert embedded_name("Ada Lovelace") == "ada lovelace"
-    assert embedded_name("Ada Lovelace", "Wrote notes") == "ada lovelace Wrote notes"
 
 
 # --- questions ------------------------------------------------------------------------------

@@ -14,23 +14,22 @@ NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
 
 
 @pytest.mark.parametrize(
-    ("role", "author", "session", "chunk", "origin"),
+    ("role", "author", "session", "origin"),
     [
-        ("user", None, None, False, "chat_agent"),
-        ("assistant", "bot", "s", True, "chat_agent"),
-        ("tool", None, "s", False, "chat_agent"),
-        ("system", "Dana", "s", False, "chat_peer"),
-        (None, "Dana", "s", True, "chat_peer"),
-        (None, "Dana", None, False, "note"),
-        (None, None, "s", False, "note"),
-        (None, None, None, True, "document"),
-        ("system", None, None, False, "note"),
+        ("user", None, None, "chat_agent"),
+        ("assistant", "bot", "s", "chat_agent"),
+        ("tool", None, "s", "chat_agent"),
+        ("system", "Dana", "s", "chat_peer"),
+        (None, "Dana", "s", "chat_peer"),
+        (None, "Dana", None, "note"),
+        (None, None, "s", "note"),
+        ("system", None, None, "note"),
     ],
 )
 def test_the_origin_follows_from_role_author_and_session(
-    role: str | None, author: str | None, session: str | None, chunk: bool, origin: str
+    role: str | None, author: str | None, session: str | None, origin: str
 ) -> None:
-    found = derive_origin(role=role, author=author, session_id=session, from_chunk=chunk)
+    found = derive_origin(role=role, author=author, session_id=session)
     assert found.value == origin
 
 

@@ -101,7 +101,7 @@ def test_vector_hits_keep_the_order_of_the_index() -> None:
 
 def test_a_stale_row_is_skipped_and_replaced() -> None:
     stored = StoredNodes({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, gone=["b"])
-    taken, gone = best_stored(stored.fetch, stored.load, 3)
+    taken, gone = best_stored(stored.fetch, stored.load, list, 3)
     assert [(item.candidate.id, item.node, item.score) for item in taken] == [
         ("a", "A", 0.9),
         ("c", "C", 0.7),
@@ -113,7 +113,7 @@ def test_a_stale_row_is_skipped_and_replaced() -> None:
 
 def test_nothing_to_find() -> None:
     stored = StoredNodes({})
-    assert best_stored(stored.fetch, stored.load, 3) == ([], 0)
+    assert best_stored(stored.fetch, stored.load, list, 3) == ([], 0)
 
 
 def test_graph_scores_by_shortest_depth() -> None:
@@ -153,14 +153,14 @@ def test_fetch_sizes_and_given_seeds() -> None:
 
 def test_never_more_than_top_k() -> None:
     stored = StoredNodes({f"m{n:02}": 1 - n / 100 for n in range(50)})
-    taken, _ = best_stored(stored.fetch, stored.load, 7)
+    taken, _ = best_stored(stored.fetch, stored.load, list, 7)
     assert [item.candidate.id for item in taken] == [f"m{n:02}" for n in range(7)]
     assert stored.fetched == [7]
 
 
 def test_decay_changes_the_order_and_what_drops_out_is_replaced() -> None:
     stored = StoredNodes({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, factors={"a": 0.0005, "b": 0.5})
-    taken, gone = best_stored(stored.fetch, stored.load, 3, floor=0.001)
+    taken, gone = best_stored(stored.fetch, stored.load, list, 3, floor=0.001)
     assert [(item.candidate.id, item.score, item.raw) for item in taken] == [
         ("c", 0.7, 0.7),
         ("d", 0.6, 0.6),
@@ -181,7 +181,7 @@ def test_decay_before_the_cut_equals_decay_of_all(
     factors = {id: seed.choice([1.0, 0.9, 0.5, 0.01, 0.0001]) for id in named}
     gone = [id for id in named if seed.random() < 0.1]
     stored = StoredNodes(named, factors=factors, gone=gone)
-    taken, _ = best_stored(stored.fetch, stored.load, top_k, floor=0.001)
+    taken, _ = best_stored(stored.fetch, stored.load, list, top_k, floor=0.001)
     alive = {id: named[id] * factors[id] for id in named if id not in gone}
     wanted = sorted((-score, id) for id, score in alive.items() if score >= 0.001)[:top_k]
     assert [(-item.score, item.candidate.id) for item in taken] == wanted

@@ -102,6 +102,29 @@ def test_expired_and_unexpired_are_two_texts(store: vestig.Vestig, clock: Frozen
     assert then.counts.folded == 3
 
 
+def test_search_has_the_same_rule_at_every_time(store: vestig.Vestig, clock: FrozenClock) -> None:
+    """What is expired is judged at the time that is asked for."""
+    ids = [said(store, session) for session in ("s1", "s2", "s3", "s4")]
+    between = clock.move(days=1)
+    clock.move(days=1)
+    store.deprecate(ids[0])
+    later = clock.move(days=1)
+    clock.move(days=1)
+    store.deprecate(ids[1])
+    clock.move(days=1)
+    wanted = {
+        between: [set(ids)], later: [{ids[0]}, set(ids[1:])], None: [set(ids[:2]), set(ids[2:])]
+    }  # fmt: skip
+    for at, groups in wanted.items():
+        where = {"include_expired": True}
+        for result in (
+            store.recall(QUERY, known_at=at, where=where),
+            store.search(QUERY, type="vector", known_at=at, where=where),
+        ):
+            shown = [{hit.id, *(one.id for one in hit.repeats)} for hit in result]
+            assert sorted(map(sorted, shown)) == sorted(map(sorted, groups)), at
+
+
 def test_a_note_and_turns_of_its_text_are_one_text(store: vestig.Vestig) -> None:
     note, turn = said(store, None), said(store, "s1")
     result = store.recall(QUERY)

@@ -87,6 +87,8 @@ def test_a_store_of_another_model_that_came_meanwhile_is_refused(opener: Opener)
     for _ in range(2):
         with pytest.raises(EmbeddingMismatchError):
             waiting.recall("vault key")
+    with pytest.raises(EmbeddingMismatchError, match="another process has made it or embedded it"):
+        waiting.commit(OTHER)
     assert maker.admin.doctor().exit_code == 0
 
 

@@ -46,6 +46,7 @@ def test_a_commit_and_a_recall_say_by_how_much(opener: Opener, clock: FrozenCloc
     (read,) = store.recall("the keys").degraded
     assert read.code == "clock_stepped_back"
     assert "the ledger lies 364 days 23 h ahead of the clock" in read.detail
+    assert store.list().degraded == store.search("the keys").degraded == (read,)
     level, detail = finding(store)
     assert level == "finding"
     assert "the ledger lies 364 days 23 h ahead" in detail
@@ -66,6 +67,7 @@ def test_half_an_hour_between_two_processes_is_no_word_worth(
         "clock_stepped_back"
     ]
     assert store.recall("the keys").degraded == (), "a read says so from a day on"
+    assert store.list().degraded == store.search("the keys").degraded == ()
     assert finding(store)[0] == "finding"
 
 

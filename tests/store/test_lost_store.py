@@ -285,6 +285,20 @@ def test_doctor_lists_all_stores(
     assert len(list(state.iterdir())) == 2, "record and witness of the one that is left"
 
 
+def test_doctor_gives_no_time_to_a_store_that_an_import_made(
+    line: Callable[..., Answer], opener: Opener, folder: Path, tmp_path: Path
+) -> None:
+    """Its transactions have the times of the file, and none of its own."""
+    exported = str(tmp_path / "all.jsonl")
+    assert line("export", exported).code == 0
+    with opener("copy") as store:
+        store.import_(exported)
+    rows = line("doctor", "--global").out.splitlines()
+    (row,) = [row for row in rows if str(tmp_path / "copy") in row]
+    assert "transactions" in row
+    assert "the last at" not in row
+
+
 def test_destroy_removes_a_store_and_nothing_else(
     line: Callable[..., Answer], folder: Path, state: Path
 ) -> None:
@@ -297,10 +311,39 @@ def test_destroy_removes_a_store_and_nothing_else(
     assert report["transactions"] > 1
     assert len(report["store_uuid"]) == 32
     assert report["bytes"] > 10_000
+    assert report["left"] == [str(folder / "thesis.tex")]
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     assert list(state.iterdir()) == []
     (folder / "thesis.tex").unlink()
     assert line("memory", "list").code == 0
+
+
+def test_destroy_leaves_the_files_of_others_among_its_own_and_names_them(
+    line: Callable[..., Answer], folder: Path
+) -> None:
+    with vestig.open(folder, embedder=HashingEmbedder(64)) as store:
+        store.admin.compact()
+    projection = folder / "projection"
+    assert (projection / "manifest").exists()
+    (projection / "notes.txt").write_text("x")
+    (projection / "drafts").mkdir()
+    (projection / "drafts" / "seg-1-0000000000000000").write_text("x")
+    others = [str(projection / name) for name in ("drafts/seg-1-0000000000000000", "notes.txt")]
+    done = line("destroy", str(folder), "--yes")
+    assert done.code == 0
+    assert all(path in done.out for path in others)
+    assert [str(path) for path in sorted(folder.rglob("*")) if path.is_file()] == others
+
+
+def test_destroy_removes_what_is_left_of_a_store_that_was_lost_there(
+    line: Callable[..., Answer], folder: Path
+) -> None:
+    without_ledger(folder)
+    assert line("memory", "add", TEXT, "--init").code == 0
+    (aside,) = folder.glob("set-aside-*")
+    assert (aside / "witness").exists()
+    assert line("destroy", str(folder), "--yes").code == 0
+    assert not folder.exists()
 
 
 def test_destroy_removes_an_empty_folder_and_a_damaged_store(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_answers import FACTS, Answer, Vestig
+from command_answers import FACTS, Vestig
 
+from command_lines import Answer
 from vestig.surfaces.cli import run
 
 

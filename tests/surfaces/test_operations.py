@@ -52,7 +52,7 @@ SURFACE_ONLY = {
     "entity purge": {"yes"},
     "memory forget": {"yes", "finish"},
     "rebuild": {"accept_ledger"},
-    "doctor": {"clock", "forget_lost", "every"},
+    "doctor": {"clock", "forget_lost", "all_stores"},
     "destroy": {"path", "yes"},
     "demo": {"keep"},
     "eval": {

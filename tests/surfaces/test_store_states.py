@@ -9,6 +9,7 @@ import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as library
+from vestig.surfaces.table import operations
 from vestig.testing import HashingEmbedder
 
 
@@ -141,6 +142,16 @@ def test_a_folder_of_other_things_is_no_store(
     assert (answer.code, answer.out) == (1, "")
     assert "other files and no store" in answer.err
     assert tree(tmp_path) == before
+
+
+def test_init_is_offered_where_a_store_can_begin(vestig: Vestig) -> None:
+    for operation in operations():
+        if operation.needs_store:
+            offered = "--init" in vestig(*operation.name.split(), "--help").out
+            assert offered == (operation.without_store == "make"), operation.name
+    refused = vestig("recall", "x", "--init")
+    assert refused.code == 2
+    assert "--init" in refused.err
 
 
 def test_a_store_begins_among_other_things_only_when_asked(vestig: Vestig, tmp_path: Path) -> None:

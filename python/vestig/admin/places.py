@@ -16,6 +16,8 @@ from vestig.store.upkeep.destroy import StoreFiles, destroy, survey
 
 __all__ = ["destroy_store", "forget_lost", "list_stores"]
 
+# Files of others that a report names.
+_LEFT_SHOWN: Final = 20
 _OUTSIDE: Final = "backups and exports of it are files of their own and stay"
 
 
@@ -75,7 +77,7 @@ def destroy_store(
     found = survey(directory, state_dir)
     if not confirm(found):
         raise ConflictError("nothing was removed: the plan was not confirmed")
-    destroy(found, state_dir, lock_timeout_s=config.settings.store.lock_timeout_s)
+    left = destroy(found, state_dir, lock_timeout_s=config.settings.store.lock_timeout_s)
     return DestroyReport(
         path=str(found.folder),
         store_uuid=found.store_uuid,
@@ -83,4 +85,6 @@ def destroy_store(
         files=found.files,
         bytes=found.bytes,
         outside=_OUTSIDE,
+        left=tuple(str(path) for path in left[:_LEFT_SHOWN]),
+        left_more=max(0, len(left) - _LEFT_SHOWN),
     )

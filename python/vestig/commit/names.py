@@ -137,15 +137,14 @@ class EntityMention(msgspec.Struct, frozen=True, kw_only=True):
     new: NewEntity | None = None
 
 
-def embedded_name(name: str, description: str = "") -> str:
+def embedded_name(name: str) -> str:
     """The text that is embedded of an entity.
 
     Example:
-        >>> embedded_name("Ada Lovelace", "wrote notes")
-        'ada lovelace wrote notes'
+        >>> embedded_name("Ada Lovelace")
+        'ada lovelace'
     """
-    low = name.lower()
-    return f"{low} {description}" if description else low
+    return name.lower()
 
 
 def new_entity(

@@ -132,9 +132,7 @@ FIELDS: Final = (
 )
 
 
-def derive_origin(
-    *, role: str | None, author: str | None, session_id: str | None, from_chunk: bool = False
-) -> OriginType:
+def derive_origin(*, role: str | None, author: str | None, session_id: str | None) -> OriginType:
     """The origin type of a memory, from the memory alone.
 
     Example:
@@ -147,7 +145,7 @@ def derive_origin(
         return OriginType.CHAT_AGENT
     if author is not None and session_id is not None:
         return OriginType.CHAT_PEER
-    return OriginType.DOCUMENT if from_chunk else OriginType.NOTE
+    return OriginType.NOTE
 
 
 def _unknown(name: str, value: object, valid: tuple[str, ...], where: str) -> ValidationError:

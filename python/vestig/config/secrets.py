@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.errors import ConfigError
@@ -24,17 +23,20 @@ def without_credentials(value: Any) -> Any:
     return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
 
 
-def read_secret(key: str, variable: str, environ: Mapping[str, str] | None = None) -> str:
+def read_secret(key: str, variable: str) -> str:
     """The value of the environment variable that the setting `key` names.
 
     Raises:
         ConfigError: the variable is not set, or empty.
 
     Example:
-        >>> read_secret("embedding.api_key_env", "KEY", {"KEY": "s"})
-        's'
+        >>> read_secret("embedding.api_key_env", "NO_SUCH_VARIABLE")
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ConfigError: embedding.api_key_env: expected the environment variable \
+NO_SUCH_VARIABLE to hold a key, it is not set; set NO_SUCH_VARIABLE, or remove embedding.api_key_env
     """
-    value = (os.environ if environ is None else environ).get(variable, "")
+    value = os.environ.get(variable, "")
     if not value:
         raise ConfigError(
             f"{key}: expected the environment variable {variable} to hold a key, it is not set;"

@@ -51,9 +51,7 @@ def calibrations(
     return {**found, MIXTURE: calibration(answerable, list(there.values()))}
 
 
-def calibration(
-    answerable: Sequence[float], others: Sequence[Sequence[float]], bins: int = BINS
-) -> Calibration:
+def calibration(answerable: Sequence[float], others: Sequence[Sequence[float]]) -> Calibration:
     """The figures of one mixture: half answerable, the rest in equal shares of `others`.
 
     `calibration_error`: expected calibration error (Naeini and others, 2015), the weighted mean
@@ -74,7 +72,7 @@ def calibration(
     for part in others:
         shares += [0.5 / len(others) / len(part)] * len(part)
     weights = np.array(shares)
-    table = _reliability(values, truth, weights, bins)
+    table = _reliability(values, truth, weights)
     return Calibration(
         questions=len(values),
         auroc=_auroc(values, truth, weights),
@@ -105,24 +103,23 @@ def _reliability(
     values: NDArray[np.float64],
     truth: NDArray[np.float64],
     weights: NDArray[np.float64],
-    bins: int,
 ) -> list[Bin]:
     """Bins of equal width, 1 in the last; an empty one has neither confidence nor share."""
     import numpy as np
 
-    place = np.minimum((values * bins).astype(int), bins - 1)
+    place = np.minimum((values * BINS).astype(int), BINS - 1)
     share, confidence, true = (
-        np.bincount(place, part, bins) for part in (weights, weights * values, weights * truth)
+        np.bincount(place, part, BINS) for part in (weights, weights * values, weights * truth)
     )
     return [
         Bin(
-            low=at / bins,
-            high=(at + 1) / bins,
+            low=at / BINS,
+            high=(at + 1) / BINS,
             share=float(share[at]),
             confidence=float(confidence[at] / share[at]) if share[at] > 0 else None,
             answerable=float(true[at] / share[at]) if share[at] > 0 else None,
         )
-        for at in range(bins)
+        for at in range(BINS)
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -17,9 +17,9 @@ from vestig.errors import StoreLockedError
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
 from vestig.graph.search_result import SearchHit, SearchResult, Span
-from vestig.ids import memory_id_text
+from vestig.ids import id_bytes, memory_id_text
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
-from vestig.memories.equal_texts import repeats_of
+from vestig.memories.equal_texts import distinct, repeats_of, text_keys
 from vestig.memories.read import as_known
 from vestig.ports import LedgerView
 from vestig.session import nodes
@@ -27,13 +27,12 @@ from vestig.session.embedding import check_identity
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.session.transaction import ahead_notice
 from vestig.store.projection.core_math import ln, power
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]
-
-_PREFIX_IDS_MAX: Final = 1_000
 
 
 class _Search:
@@ -75,7 +74,9 @@ class _Search:
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()
         started = time.perf_counter()
-        taken, gone = scores.best_stored(fetch, self.load, self.plan.limit, self.floor)
+        taken, gone = scores.best_stored(
+            fetch, self.load, self.distinct, self.plan.limit, self.floor
+        )
         covered = self.memory_ids(taken)
         self.repeats = self.repeats_of(taken)
         self.span("rank", started, returned=len(taken), stale=gone)
@@ -88,7 +89,10 @@ class _Search:
             namespace=self.plan.namespace,
             seq=view.seq,
             trace=tuple(self.spans) if self.plan.trace else UNSET,
-            degraded=tuple(self.session.keeper.take_degraded()),
+            degraded=(
+                *ahead_notice(view.last_recorded_us, self.session.now_us()),
+                *self.session.keeper.take_degraded(),
+            ),
             warnings=tuple(self.warnings),
         )
 
@@ -180,6 +184,14 @@ class _Search:
             found.update({entity.id: entity for entity in self.view.entities(space, ids)})
         factors = self.factors(found) if self.plan.decay else dict.fromkeys(found, 1.0)
         return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
+
+    def distinct(self, ranked: list[scores.Ranked]) -> list[scores.Ranked]:
+        """The best one of each text, as known at K."""
+        ids = [id_bytes(one.candidate.id) for one in ranked]
+        memories = [id for id, one in zip(ids, ranked, strict=True) if isinstance(one.node, Memory)]
+        at = self.plan.moments.known_at_us
+        keys = text_keys(self.session, self.view, self.plan.namespace, memories, at)
+        return [ranked[place] for place in distinct(ids, keys)]
 
     def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
         """The factor by which decay lowers each node's score, 0 to 1."""

@@ -5,12 +5,10 @@ Pure: the caller brings hits of the core and loads nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-
-from vestig.types import Memory
 
 __all__ = [
     "ENTITY",
@@ -160,6 +158,7 @@ def hybrid_candidates(
 def best_stored(
     fetch: Callable[[int], Sequence[Candidate]],
     load: Callable[[Sequence[Candidate]], Mapping[str, Loaded]],
+    distinct: Callable[[list[Ranked]], list[Ranked]],
     top_k: int,
     floor: float | None = None,
 ) -> tuple[list[Ranked], int]:
@@ -167,9 +166,9 @@ def best_stored(
     ledger.
 
     `fetch(n)` gives the n best candidates, fewer when there are no more; `load` gives those that
-    exist. One that is gone, or decays below `floor`, is replaced by the next. Decay only lowers
-    scores, so what is not fetched has at most the last raw score: the result is the one that
-    decay of all candidates would give.
+    exist; `distinct` leaves the best one of each text. One that is gone, or decays below `floor`,
+    is replaced by the next. Decay only lowers scores, so what is not fetched has at most the last
+    raw score: the result is the one that decay of all candidates would give.
     """
     wanted = top_k
     seen: dict[str, Loaded | None] = {}
@@ -178,7 +177,7 @@ def best_stored(
         fresh = [one for one in candidates if one.id not in seen]
         found = load(fresh)
         seen.update({one.id: found.get(one.id) for one in fresh})
-        taken = _distinct(_decayed(candidates, seen, floor))
+        taken = distinct(_decayed(candidates, seen, floor))
         if len(candidates) < wanted or _is_complete(taken, top_k, candidates[-1].score, floor):
             return taken[:top_k], sum(node is None for node in seen.values())
         wanted *= 2
@@ -198,21 +197,6 @@ def _decayed(
     if floor is not None:
         taken.sort(key=lambda item: (-item.score, item.candidate.id))
     return taken
-
-
-def _distinct(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The best one of each text."""
-    seen = set[Hashable]()
-    found = []
-    for one in ranked:
-        node = one.node
-        if isinstance(node, Memory):
-            key = node.scope, node.author, node.content_hash, node.t_expired is None
-            if key in seen:
-                continue
-            seen.add(key)
-        found.append(one)
-    return found
 
 
 def _is_complete(taken: Sequence[Ranked], top_k: int, last: float, floor: float | None) -> bool:

@@ -23,6 +23,7 @@ from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing
 from vestig.session.session import Session
+from vestig.session.transaction import ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
@@ -390,11 +391,14 @@ def page(
             total=_total(view, space, listing),
             offset=listing.offset,
             seq=view.seq,
+            degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
             warnings=at.warnings + later_updates(view, memories, at),
         )
 
     with session.operation("list"):
-        return _read(session, chosen, read)
+        found = _read(session, chosen, read)
+        session.metrics.degraded(found.degraded)
+        return found
 
 
 def count(session: Session, namespace: object, at: Moments, where: Filter) -> int:

@@ -410,7 +410,7 @@ class LedgerView(Protocol):
         """One edge, expired or not; both ends lie in the namespace."""
         ...
 
-    def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+    def edge_ids_with_prefix(self, namespace: str, prefix: str) -> list[str]:
         """Full edge ids that start with `prefix`, ascending."""
         ...
 

@@ -18,8 +18,9 @@ __all__ = ["AbsentStore", "WithoutStore", "find_absent"]
 WithoutStore = Literal["empty", "make", "refuse"]
 
 _WHAT_NEXT: Final = (
-    "mount or move it back, restore a backup, begin a new store there with --init"
-    " (open(init=True)), or drop the record of it with `vestig doctor --forget-lost`"
+    "mount or move it back, restore a backup, begin a new store there with"
+    " `vestig add --init` (open(init=True)), or drop the record of it with"
+    " `vestig doctor --forget-lost`"
 )
 
 
@@ -59,7 +60,8 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         if self.foreign and call == "make":
             return ConflictError(
                 f"{folder}: expected a store or an empty folder, found other files and no store;"
-                " choose another folder, or make a store among them with --init (open(init=True))"
+                " choose another folder, or make a store among them with `vestig add --init`"
+                " (open(init=True))"
             )
         if self.foreign:
             return NotFoundError("Store", str(folder), "the folder holds other files and no store")

@@ -166,9 +166,7 @@ def migrate(
 
 def copy_to(conn: apsw.Connection, target: Path) -> None:
     """A consistent, private, synced copy of the ledger; replaces an older copy of that name."""
-    fresh = target.with_name(f"{target.name}.new-{os.urandom(4).hex()}")
-    files.make_private(fresh)
-    try:
+    with files.replacing(target) as fresh:
         copy = apsw.Connection(str(fresh))
         try:
             with copy.backup("main", conn, "main") as backup:
@@ -176,10 +174,6 @@ def copy_to(conn: apsw.Connection, target: Path) -> None:
             copy.execute("PRAGMA journal_mode = WAL")
         finally:
             copy.close()
-        os.replace(fresh, target)
-    finally:
-        fresh.unlink(missing_ok=True)
-    files.sync_folder(target.parent)
 
 
 def _apply(conn: apsw.Connection, version: int, migrations: Sequence[Migration]) -> None:

@@ -46,7 +46,7 @@ class PathRecord(msgspec.Struct, frozen=True, kw_only=True):
         line = f"store {self.store_uuid.hex()}"
         if seen is None:
             return line
-        when = f", the last at {format_us(seen.written_us)}" if seen.written_us else ""
+        when = f", the last at {format_us(seen.written_us)}" if seen.written_us > 0 else ""
         return f"{line} with {seen.rows} transactions{when}"
 
 
@@ -90,17 +90,8 @@ def remember_path(state_dir: Path, folder: Path, store_uuid: bytes) -> None:
     if find_record(state_dir, folder) == record:
         return
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = _file(state_dir, folder)
-    fresh = file.with_name(f"{file.name}.new-{os.urandom(4).hex()}")
-    try:
-        files.make_private(fresh)
-        with fresh.open("r+b") as out:
-            out.write(msgspec.json.encode(record))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(fresh, file)
-    finally:
-        fresh.unlink(missing_ok=True)
+    with files.replacing(_file(state_dir, folder)) as fresh:
+        fresh.write_bytes(msgspec.json.encode(record))
 
 
 def drop_record(state_dir: Path, record: PathRecord) -> None:

@@ -620,11 +620,11 @@ class SqliteView:
                 return edge_of(row)
         return None
 
-    def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+    def edge_ids_with_prefix(self, namespace: str, prefix: str) -> list[str]:
         """Full edge ids that start with `prefix`, ascending."""
         with store_faults(self._where):
             found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
-        return starting(((id,) for id in sorted(found)), "edge", prefix, limit)
+        return starting(((id,) for id in sorted(found)), "edge", prefix)
 
     def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
         """Edges with ids from `low` to `high`."""
@@ -745,7 +745,7 @@ def _listingcondition(namespace: str, listing: EntityListing) -> tuple[str, tupl
     return condition, values
 
 
-def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int) -> list[str]:
+def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int = 6) -> list[str]:
     """Full ids that start with `prefix`, at most `limit`, of the rows in their order."""
     found: list[str] = []
     for (raw,) in rows:

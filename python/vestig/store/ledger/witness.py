@@ -34,7 +34,7 @@ _OLD_LAYOUT: Final = struct.Struct("<8sQ32s")
 
 
 class Witness(NamedTuple):
-    """Number of chain rows, the newest h, and when it was written (µs, 0: unknown)."""
+    """Number of chain rows, the newest h, and when it was written (µs, before 1970: unknown)."""
 
     rows: int
     head: bytes
@@ -173,16 +173,9 @@ def _open(path: Path, witness: Witness) -> int:
 
 def _make(path: Path, witness: Witness) -> int:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.new-{os.urandom(4).hex()}")
-    try:
-        files.make_private(fresh)
+    with files.replacing(path) as fresh:
         fd = os.open(fresh, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         os.pwrite(fd, encode(witness), 0)
-        os.fsync(fd)
-        os.replace(fresh, path)
-        files.sync_folder(path.parent)
-    finally:
-        fresh.unlink(missing_ok=True)
     return fd
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import io
-import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -103,18 +102,9 @@ def export(
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
     if path.exists() and not path.is_file():
         return _write_into(ledger, path, chosen)
-    fresh = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
     try:
-        files.make_private(fresh)
-        try:
-            with fresh.open("wb") as out:
-                counts = _write_lines(ledger, out.write, chosen)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(fresh, path)
-        finally:
-            fresh.unlink(missing_ok=True)
-        files.sync_folder(path.parent)
+        with files.replacing(path, prefix=".") as fresh, fresh.open("wb") as out:
+            counts = _write_lines(ledger, out.write, chosen)
     except OSError as error:
         raise VestigError(
             f"{path}: expected a place to write an export, got {error.strerror}; nothing was"

@@ -208,9 +208,9 @@ class ProjectionKeeper:
         identity = self._ledger.embedding_identity()
         if identity is not None and identity.model != self._model:
             raise EmbeddingMismatchError(
-                f"the store was opened with vectors of {self._model}, and another process has"
-                f" since embedded it again with {identity.model} ({identity.dimensions}"
-                " dimensions); open it again with that model"
+                f"the store was opened for vectors of {self._model}, and it holds those of"
+                f" {identity.model} ({identity.dimensions} dimensions): another process has made it"
+                " or embedded it again since; open it again with that model"
             )
 
     def check_history(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,6 +24,7 @@ __all__ = [
     "LEDGER_FILE",
     "PROJECTION_FOLDER",
     "is_own",
+    "is_own_projection",
     "is_unfinished",
     "ledger_path",
     "leftovers",
@@ -30,6 +33,7 @@ __all__ = [
     "make_private",
     "own_files",
     "refuse_links",
+    "replacing",
     "sync_folder",
 ]
 
@@ -45,6 +49,11 @@ SET_ASIDE_PREFIX: Final = "set-aside-"
 _OWN_PREFIXES: Final = (f"{LEDGER_FILE}.new-", "ledger.bak-", f"{WITNESS_FILE}.new-")
 _OWN_NAMES: Final = frozenset(
     (*(LEDGER_FILE + end for end in ("", "-wal", "-shm", "-journal")), WITNESS_FILE, RESERVE_FILE)
+)
+# Files of the projection, those that were being made, and those put aside as damaged.
+_PROJECTION_NAME: Final = re.compile(
+    r"(?:seg-\d+-[0-9a-f]{16}|manifest)(?:\.damaged-\d+)?|manifest\.new"
+    r"|lock|merging|candidates(?:\.new)?"
 )
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.
@@ -137,6 +146,32 @@ def make_private(path: Path) -> None:
     sync_folder(path.parent)
 
 
+@contextmanager
+def replacing(path: Path, prefix: str = "") -> Iterator[Path]:
+    """A private, empty file beside `path`, to be written; when the block ends it is synced and
+    takes the place of `path`, and after an error nothing of it is left.
+
+    Args:
+        prefix: before the name of the file that is written.
+
+    Raises:
+        OSError: it cannot be made, synced or renamed.
+    """
+    fresh = path.with_name(f"{prefix}{path.name}.new-{os.urandom(4).hex()}")
+    try:
+        make_private(fresh)
+        yield fresh
+        fd = os.open(fresh, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """fsync of a folder, so that names in it survive power loss."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -159,6 +194,16 @@ def is_own(name: str) -> bool:
         (True, False)
     """
     return name in _OWN_NAMES or name.startswith(_OWN_PREFIXES)
+
+
+def is_own_projection(name: str) -> bool:
+    """Whether a file of this name in the projection's folder is the store's.
+
+    Example:
+        >>> is_own_projection("seg-3-00000000000000ff"), is_own_projection("notes.txt")
+        (True, False)
+    """
+    return _PROJECTION_NAME.fullmatch(name) is not None
 
 
 def own_files(folder: Path) -> Iterator[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,9 +53,9 @@ def survey(folder: Path, state_dir: Path | None) -> StoreFiles:
     )
 
 
-def destroy(found: StoreFiles, state_dir: Path | None, *, lock_timeout_s: float) -> None:
+def destroy(found: StoreFiles, state_dir: Path | None, *, lock_timeout_s: float) -> list[Path]:
     """Removes the files under the write lock, the ledger last: whoever is interrupted can repeat
-    it. Files of others in the folder stay.
+    it. Files of others stay, those among the store's too; answers with them.
 
     Raises:
         StoreLockedError: somebody writes, or the files may not be removed; nothing was removed
@@ -71,8 +70,9 @@ def destroy(found: StoreFiles, state_dir: Path | None, *, lock_timeout_s: float)
                     last.append(path)
                 else:
                     path.unlink(missing_ok=True)
-            for inner in _own_folders(folder):
-                shutil.rmtree(inner)
+            for inner in list(_own_folders(folder)):
+                with suppress(OSError):  # it holds things of others
+                    inner.rmdir()
             for path in last:
                 path.unlink(missing_ok=True)
         except OSError as error:
@@ -85,20 +85,28 @@ def destroy(found: StoreFiles, state_dir: Path | None, *, lock_timeout_s: float)
     record = find_record(state_dir, folder)
     if record is not None and state_dir is not None:
         drop_record(state_dir, record)
+    return sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
 
 
 def _own_folders(folder: Path) -> Iterator[Path]:
+    """The folders of the store, the inner ones first."""
     for path in sorted(folder.iterdir()):
-        own = path.name == files.PROJECTION_FOLDER or path.name.startswith(files.SET_ASIDE_PREFIX)
-        if own and path.is_dir() and not path.is_symlink():
-            yield path
+        aside = path.name.startswith(files.SET_ASIDE_PREFIX)
+        if path.is_dir() and not path.is_symlink():
+            if aside:
+                yield from _own_folders(path)
+            if aside or path.name == files.PROJECTION_FOLDER:
+                yield path
 
 
 def _all_files(folder: Path) -> Iterator[Path]:
-    yield from files.own_files(folder)
-    for inner in _own_folders(folder):
-        if inner.name != files.PROJECTION_FOLDER:
-            yield from (path for path in sorted(inner.rglob("*")) if not path.is_dir())
+    """The files of the store, and of lost ones that were put aside when it began."""
+    for path in files.own_files(folder):
+        if path.parent == folder or files.is_own_projection(path.name):
+            yield path
+    for path in sorted(folder.glob(f"{files.SET_ASIDE_PREFIX}*")):
+        if path.is_dir() and not path.is_symlink():
+            yield from _all_files(path)
 
 
 def _identity(folder: Path) -> tuple[str | None, int | None]:

@@ -52,15 +52,17 @@ def _global_options() -> list[click.Parameter]:
         click.Option([flag], metavar=metavar, help=text, expose_value=False, callback=_remember)
         for flag, metavar, text in texts
     ]
-    flags = (
-        (["--init"], "Begin a store among other files, or where one was lost."),
-        (["--json", "as_json"], "One JSON document on standard output."),
-    )
-    options += [
-        click.Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
-        for names, text in flags
-    ]
+    options.append(_flag(["--json", "as_json"], "One JSON document on standard output."))
     return options
+
+
+def _init_option() -> click.Parameter:
+    """Of the commands that can begin a store."""
+    return _flag(["--init"], "Begin a store among other files, or where one was lost.")
+
+
+def _flag(names: list[str], text: str) -> click.Parameter:
+    return click.Option(names, is_flag=True, help=text, expose_value=False, callback=_remember)
 
 
 _HELP: Final = "Durable long-term memory for AI agents."
@@ -284,7 +286,9 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
 
 def _command(operation: Operation, name: str) -> click.Command:
     own = {param.flag for param in operation.params}
-    shared = (option for option in _global_options() if own.isdisjoint(option.opts))
+    shared = [option for option in _global_options() if own.isdisjoint(option.opts)]
+    if operation.without_store == "make":
+        shared.append(_init_option())
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
     notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
     if operation.short:

@@ -372,10 +372,16 @@ def destroyed(value: DestroyReport, _: Args) -> str:
     """Which store went."""
     uuid = value.store_uuid or "unknown"
     transactions = "unknown" if value.transactions is None else str(value.transactions)
-    return (
+    lines = [
         f"Removed {value.path}: store {uuid}, {transactions} transactions, {value.bytes} bytes;"
         f" {value.outside}"
-    )
+    ]
+    if value.left:
+        lines.append("Left there, for they are not files of the store:")
+        lines += [f"  {path}" for path in value.left]
+    if value.left_more:
+        lines.append(f"  and {value.left_more} more")
+    return "\n".join(lines)
 
 
 def config_values(value: Iterable[ShownEntry], _: Args) -> str:

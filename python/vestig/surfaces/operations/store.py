@@ -120,7 +120,7 @@ def _doctor_alone(call: Call) -> Any:
     from vestig.admin import places
 
     forget = bool(call.args.get("forget_lost", False))
-    if call.args.get("every", False):
+    if call.args.get("all_stores", False):
         return places.list_stores(forget=forget)
     return places.forget_lost(call.config) if forget else None
 
@@ -299,7 +299,7 @@ STORE_OPERATIONS: Final = (
                 " path that is gone.",
             ),
             Parameter(
-                name="every",
+                name="all_stores",
                 kind="flag",
                 flag="--global",
                 help="List every store known on this machine, and name those that are gone.",
