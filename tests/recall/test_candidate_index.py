@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import vestig
 from calls import selecting
 from scripted import Opener
+from vestig.errors import VestigError
 from vestig.recall import candidate_index
 from vestig.store.projection.candidate_file import FILE
 from vestig.testing import HashingEmbedder
@@ -141,6 +143,33 @@ def test_a_damaged_index_is_dropped_and_reported(opener: Opener, folder: Path, p
     ]
     assert not (folder / FILE).exists()
     assert opened.recall("word1 word2").degraded == ()
+
+
+def test_an_index_that_cannot_be_removed_is_not_used(
+    opener: Opener, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(opener, CONFIG)
+    store.admin.compact()
+    store.close()
+    raw = bytearray((folder / FILE).read_bytes())
+    raw[-1] ^= 4
+    (folder / FILE).write_bytes(raw)
+
+    def refused(path: Path, *args: Any, unlink: Any = Path.unlink, **kwargs: Any) -> None:
+        if path == folder / FILE:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        unlink(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    opened = again(opener, CONFIG)
+    for _ in range(2):
+        result = opened.recall("word1 word2")
+        assert not result.counts.approximate
+        assert [one.code for one in result.degraded] == ["projection_stale"]
+    opened.close()
+    small = again(opener, {**CONFIG, "index.approximate_above": NUMBER})
+    with pytest.raises(VestigError, match="the index of candidates, the system refused"):
+        small.admin.rebuild()
 
 
 def test_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:

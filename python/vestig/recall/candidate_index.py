@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -86,7 +87,9 @@ class CandidateSet:
                 " `vestig housekeeping compact` makes it again",
             )
             if not session.read_only:
-                files.drop(folder)
+                # what cannot be removed stays and is refused again by the next read
+                with suppress(VestigError):
+                    files.drop(folder)
             self._stamp = None
             return
         self._file, self._seen = found, found.header.seq

@@ -10,13 +10,13 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from vestig.errors import VestigError
 from vestig.ids import id_text
 from vestig.ports import LedgerView
 from vestig.store.ledger.reads import SqliteView
@@ -155,9 +155,20 @@ def stamp(folder: Path) -> tuple[int, int, int] | None:
 
 
 def drop(folder: Path) -> None:
-    """Removes the file. Who has it mapped can still read it."""
-    with suppress(FileNotFoundError):
+    """Removes the file. Who has it mapped can still read it.
+
+    Raises:
+        VestigError: the system refused; the file stays.
+    """
+    try:
         (folder / FILE).unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise VestigError(
+            f"{folder / FILE}: expected to remove the index of candidates, the system refused"
+            f" ({error.strerror or error}); run `vestig housekeeping compact` again"
+        ) from error
 
 
 def is_of_ledger(view: LedgerView, store_uuid: bytes, header: Header) -> bool:
