@@ -23,6 +23,7 @@ __all__ = [
     "Hypothetical",
     "LeftOut",
     "QueryEntity",
+    "QueryName",
     "QueryPieces",
     "Reason",
     "RecallHit",
@@ -348,13 +349,21 @@ class RerankedScores(_Value, frozen=True, kw_only=True):
     scores: dict[str, float]
 
 
+class QueryName(_Value, frozen=True, kw_only=True):
+    """A name in a query with its type, as a language model found it."""
+
+    type: str
+    name: str
+
+
 class Receipt(_Value, frozen=True, kw_only=True):
     """All that makes a recall repeatable. Holds the query, so it is the caller's to keep.
 
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
     `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
     they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids and
-    scores in order. `reranked`: the scores of a cross-encoder, which a replay takes as they are.
+    scores in order. `reranked`: the scores of a cross-encoder, and `query_names`: the names that a
+    language model found in the query, which a replay takes as they are.
     """
 
     version: int
@@ -372,6 +381,7 @@ class Receipt(_Value, frozen=True, kw_only=True):
     analyser: str
     ids_hash: str
     reranked: RerankedScores | None = None
+    query_names: tuple[QueryName, ...] | None = None
 
 
 class ReplayReport(_Value, frozen=True, kw_only=True):

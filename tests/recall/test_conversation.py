@@ -7,12 +7,13 @@ import json
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import pytest
 
 from calls import selecting
 from vestig.errors import ValidationError
 from vestig.filters import checked_filter
-from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
+from vestig.recall.conversation import LAST_CHARS, conversation_text, messages_text
 from vestig.recall.request import (
     SEED_MAX,
     RecallRequest,
@@ -105,7 +106,7 @@ def test_lines_of_a_session_log() -> None:
     ],
 )
 def test_other_texts_are_queries_as_they_are(query: str) -> None:
-    assert conversation_query(query) is None
+    assert conversation_text(query) is None
     assert checked(query=query).query == query[:4000]
 
 
@@ -122,7 +123,7 @@ def test_other_texts_are_queries_as_they_are(query: str) -> None:
 )
 def test_messages_that_are_no_conversation_are_refused(messages: Any, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
-        messages_query(messages)
+        messages_text(messages)
 
 
 def test_exactly_one_of_query_and_messages() -> None:
@@ -182,6 +183,7 @@ def test_a_request_can_be_checked_again_from_its_arguments() -> None:
     assert first.filter.ids == ("mem_00000000", "mem_00000001")
     arguments = first.arguments
     again = checked(**{name: getattr(arguments, name) for name in arguments.__struct_fields__})
-    assert again == first
+    # what was said is in the query that it stands for
+    assert again == msgspec.structs.replace(first, conversation=None)
     assert to_plain(arguments.where.tags) == ["a", "b"]
     assert to_plain(arguments.where.since) == "2026-01-05T00:00:00.000000Z"

@@ -52,6 +52,10 @@ class QuestionSettings(Section, frozen=True, kw_only=True):
         tuple[Text, ...], doc("Triggers of commits that get stored questions.", shown=True)
     ] = ("problem-solution", "learning-failure")
     max_per_memory: Annotated[Count, doc("Stored questions per memory.", shown=True)] = 2
+    model: Annotated[
+        Text | None,
+        doc("Language model that writes the questions; null: llm.model."),
+    ] = None
     offline: Annotated[
         Literal["none", "templates"],
         doc("Who makes the questions without a model: none, or templates from rules.", shown=True),
@@ -243,6 +247,17 @@ class RecallSettings(Section, frozen=True, kw_only=True):
     temporal_open_scale_days: Annotated[
         Positive, doc("Days in which nearness to a window that is open at one end falls to 1/e.")
     ] = 30.0
+    synthesize: Annotated[
+        bool,
+        doc(
+            "Let the language model, where there is one, write the query of a conversation; false:"
+            " the end of the conversation is the query."
+        ),
+    ] = False
+    query_entities: Annotated[
+        Literal["rules", "llm"],
+        doc("Who finds the names in a query: rules, or the language model where there is one."),
+    ] = "rules"
     entity_similarity_threshold: Annotated[
         Share | None,
         doc("Cosine from which a query's name matches an entity of another name; null: never."),

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 
-__all__ = ["conversation_query", "messages_query"]
+__all__ = ["conversation_text", "ending", "messages_text"]
 
 # The end of a conversation holds what it asks for.
 LAST_CHARS: Final = 2_000
@@ -19,9 +19,8 @@ _TEXT_BLOCKS: Final = ("text",)
 _BETWEEN: Final = "\n\n"
 
 
-def messages_query(messages: object) -> str:
-    """The query that `messages=[…]` stands for: the last 2000 characters of the conversation,
-    with leading `...` if cut.
+def messages_text(messages: object) -> str:
+    """What was said in `messages=[…]`, `speaker: text` after `speaker: text`.
 
     Args:
         messages: objects with `content` (text, or blocks as session logs have them) and a
@@ -31,7 +30,7 @@ def messages_query(messages: object) -> str:
         ValidationError: no list, an entry without text, or no text of a speaker.
 
     Example:
-        >>> messages_query([{"author": "Ada", "content": "Where is the key?"}])
+        >>> messages_text([{"author": "Ada", "content": "Where is the key?"}])
         'Ada: Where is the key?'
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
@@ -46,16 +45,16 @@ def messages_query(messages: object) -> str:
         texts += found
     if not texts:
         raise ValidationError("messages", "no text", "at least one entry that somebody said")
-    return _ending(texts)
+    return _BETWEEN.join(texts)
 
 
-def conversation_query(query: str) -> str | None:
-    """The query that a JSON or JSONL conversation stands for; None when the text is none.
+def conversation_text(query: str) -> str | None:
+    """What was said in a query that is a JSON or JSONL conversation; None when it is none.
 
     Example:
-        >>> conversation_query('{"role": "user", "content": "Where is the key?"}')
+        >>> conversation_text('{"role": "user", "content": "Where is the key?"}')
         'user: Where is the key?'
-        >>> conversation_query("where is {the} key?") is None
+        >>> conversation_text("where is {the} key?") is None
         True
     """
     text = query.strip()
@@ -70,7 +69,7 @@ def conversation_query(query: str) -> str | None:
         if found is None:
             return None
         texts += found
-    return _ending(texts) if texts else None
+    return _BETWEEN.join(texts) if texts else None
 
 
 def _entries(text: str) -> list[Any]:
@@ -133,6 +132,12 @@ def _blocks(content: object) -> list[str] | None:
     return texts
 
 
-def _ending(texts: list[str]) -> str:
-    text = _BETWEEN.join(texts)
+def ending(text: str) -> str:
+    """The query that a conversation stands for: its last 2000 characters, with leading `...` if
+    cut.
+
+    Example:
+        >>> len(ending("x" * 3_000))
+        2003
+    """
     return text if len(text) <= LAST_CHARS else _CUT + text[-LAST_CHARS:]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.answers import QueryEntity
+from vestig.answers import QueryEntity, QueryName
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.ids import id_bytes
@@ -48,6 +48,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     pieces: Pieces | None
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
+    # the names that a language model found in it; None = rules find them
+    names: tuple[QueryName, ...] | None
     # vectors of the names in it
     name_vectors: dict[str, bytes]
     # what a cross-encoder has scored so far
@@ -78,12 +80,15 @@ def analyse(
     request: Request,
     vector: bytes | None,
     pieces: Pieces | None,
+    *,
+    names: tuple[QueryName, ...] | None = None,
     rerank_scores: RerankScores | None = None,
 ) -> Query:
     """Keywords, windows and vectors of names of a request's text.
 
     Args:
         vector, pieces: of the text; None = it was not embedded.
+        names: those that a language model found; None = rules find them.
         rerank_scores: those of a receipt; None = a reranker scores where the ranking weighs it.
     """
     settings = config.settings
@@ -113,7 +118,8 @@ def analyse(
         pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        name_vectors=query_entities.name_vectors(session, request.query, config),
+        names=names,
+        name_vectors=query_entities.name_vectors(session, request.query, config, names),
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
     )
 
@@ -321,4 +327,5 @@ def _entities(session: Session, view: LedgerView, query: Query) -> tuple[QueryEn
         known_at_us=request.moments.known_at_us,
         config=query.config,
         vectors=query.name_vectors,
+        names=query.names,
     )

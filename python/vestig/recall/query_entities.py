@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.answers import QueryEntity
+from vestig.answers import QueryEntity, QueryName
 from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
@@ -20,6 +20,7 @@ from vestig.language.names.gazetteer import (
     resolve_names,
     single_word_names,
 )
+from vestig.language.names.ontology import UNTYPED
 from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
@@ -124,10 +125,18 @@ def named_entities(
     known_at_us: int,
     config: Config,
     vectors: dict[str, bytes],
+    names: Sequence[QueryName] | None = None,
 ) -> tuple[QueryEntity, ...]:
-    """As `query_entities`, with the type and the name of each."""
+    """As `query_entities`, with the type and the name of each.
+
+    Args:
+        names: what a language model found in the query, in the place of what rules find.
+    """
     at = (namespace, known_at_us)
-    found, known = _matches(session, view, query, at, config, vectors)
+    if names is None:
+        found, known = _matches(session, view, query, at, config, vectors)
+    else:
+        found, known = _matches_of_names(session, view, names, at, config, vectors)
     named = {id: (one.type, one.name) for id, one in known.items()}
     others = [id for id, _ in found if id not in named]
     if others:
@@ -162,6 +171,43 @@ def _matches(
     return best_matches(found), known
 
 
+def _matches_of_names(
+    session: Session,
+    view: LedgerView,
+    names: Sequence[QueryName],
+    at: tuple[str, int],
+    config: Config,
+    vectors: dict[str, bytes],
+) -> tuple[list[tuple[str, float]], dict[str, KnownEntity]]:
+    """As `_matches`, of names with types: an entity of that name or alias and of that type, where
+    an unknown type equals every other; without one, every entity of the name."""
+    space, known_at_us = at
+    threshold = config.settings.recall.entity_similarity_threshold
+    found, known, unknown = dict[str, float](), dict[str, KnownEntity](), list[Mention]()
+    for name in names:
+        words = analyse(name.name, rules=False).words
+        hits, entities = known_names(session, view, space, words, known_at_us)
+        whole = {id for first, count, id, _ in hits if first == 0 and count == len(words)}
+        having = [one for id, one in entities.items() if id in whole]
+        typed = [one for one in having if UNTYPED in (one.type, name.type) or one.type == name.type]
+        chosen = sorted(typed or having, key=lambda entity: entity.order)
+        known |= {one.id: one for one in chosen}
+        found |= {one.id: 1.0 for one in chosen}
+        if not chosen:
+            unknown.append(_mention(name))
+    if threshold is not None and len(found) < MATCHES_MAX:
+        near = [name for name in unknown if embedded_name(name.name) in vectors]
+        for id, cosine in _similar(session, view, space, near, vectors, threshold):
+            found[id] = max(cosine, found.get(id, 0.0))
+    return best_matches(found), known
+
+
+def _mention(name: QueryName) -> Mention:
+    return Mention(
+        name=name.name, type=name.type, confidence=1.0, start=-1, end=-1, evidence=name.name
+    )
+
+
 def _similar(
     session: Session,
     view: LedgerView,
@@ -182,9 +228,17 @@ def _similar(
     return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in nearest if one)]
 
 
-def name_vectors(session: Session, query: str, config: Config | None = None) -> dict[str, bytes]:
-    """Vectors of the names that the rules see in a query, by what is embedded of them; made before
-    the store is read, and only where `recall.entity_similarity_threshold` is set.
+def name_vectors(
+    session: Session,
+    query: str,
+    config: Config | None = None,
+    given: Sequence[QueryName] | None = None,
+) -> dict[str, bytes]:
+    """Vectors of the names in a query, by what is embedded of them; made before the store is read,
+    and only where `recall.entity_similarity_threshold` is set.
+
+    Args:
+        given: the names that a language model found; None = those that rules see.
 
     Raises:
         ProviderError: the embedder failed.
@@ -194,7 +248,8 @@ def name_vectors(session: Session, query: str, config: Config | None = None) -> 
         return {}
     from vestig.language.names.rules import find_names
 
-    names = list(dict.fromkeys(embedded_name(name.name) for name in find_names(query)))
+    seen = find_names(query) if given is None else given
+    names = list(dict.fromkeys(embedded_name(name.name) for name in seen))
     if not names:
         return {}
     check_identity(session)

@@ -23,6 +23,7 @@ from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView, Pieces
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
+from vestig.recall.model_queries import names_by_model, with_synthesized_query
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
@@ -48,8 +49,7 @@ class _Recall:
     def __init__(self, session: Session, config: Config, request: Request) -> None:
         self.session = session
         self.config = config
-        self.request = request
-        self.degraded: list[Degradation] = []
+        self.request, self.degraded = with_synthesized_query(session, config, request)
 
     def run(self) -> RecallResult:
         """All stages."""
@@ -57,7 +57,9 @@ class _Recall:
         vector, pieces = self.embed()
         embed_ms = _milliseconds(started)
         mark = time.perf_counter()
-        query = analyse(self.session, self.config, self.request, vector, pieces)
+        names, degraded = names_by_model(self.session, self.config, self.request.query)
+        self.degraded += degraded
+        query = analyse(self.session, self.config, self.request, vector, pieces, names=names)
         analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
         result = self.read_at_one_state(query)

@@ -71,6 +71,7 @@ def receipt_of(session: Session, query: Query, result: RecallResult) -> Receipt:
         # the ranking is the same whether recall abstains or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
         reranked=_reranked(session, query),
+        query_names=query.names,
     )
 
 
@@ -262,7 +263,9 @@ def _query(session: Session, wanted: Receipt) -> Query:
     given = None if wanted.reranked is None else wanted.reranked.scores
     scores = RerankScores(given, of_receipt=True)
     request = request_of(session, config, arguments)
-    return analyse(session, config, request, vector, pieces, scores)
+    return analyse(
+        session, config, request, vector, pieces, names=wanted.query_names, rerank_scores=scores
+    )
 
 
 def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:

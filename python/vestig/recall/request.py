@@ -15,7 +15,7 @@ from vestig.arguments import count_argument, flag_argument, parse_time, text_arg
 from vestig.errors import ValidationError
 from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
 from vestig.ids import check_id_prefix, check_namespace
-from vestig.recall.conversation import conversation_query, messages_query
+from vestig.recall.conversation import conversation_text, ending, messages_text
 from vestig.times import from_us
 
 __all__ = [
@@ -120,6 +120,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     arguments: RecallRequest
     query: str
+    # what was said in the conversation that the query stands for
+    conversation: str | None
     query_vector: bytes | None
     limit: int
     namespace: str
@@ -173,17 +175,15 @@ def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]
     return query[:chars_max], (f"the query was cut to its first {chars_max} characters",)
 
 
-def _query(arguments: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]]:
-    """The query of a text, or of a conversation, and a warning where it was cut."""
+def _conversation(arguments: RecallRequest) -> str | None:
+    """What was said in the conversation that stands in the place of a query; None = a query."""
     if arguments.messages is not None:
         if arguments.query is not None:
             raise ValidationError("messages", "both", "exactly one of query and messages")
-        return query_argument(messages_query(arguments.messages), chars_max)
+        return messages_text(arguments.messages)
     if arguments.query is None:
         raise ValidationError("query", None, "exactly one of query and messages")
-    of_conversation = conversation_query(text_argument("query", arguments.query))
-    text = arguments.query if of_conversation is None else of_conversation
-    return query_argument(text, chars_max)
+    return conversation_text(text_argument("query", arguments.query))
 
 
 _TIMES: Final = (
@@ -241,7 +241,9 @@ def check_request(
     Raises:
         ValidationError: names the field, its value and what is allowed.
     """
-    query, warnings = _query(arguments, query_chars_max)
+    conversation = _conversation(arguments)
+    text = arguments.query if conversation is None else ending(conversation)
+    query, warnings = query_argument(text, query_chars_max)
     request = _readable_again(arguments, query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
@@ -256,6 +258,7 @@ def check_request(
     return Request(
         arguments=request,
         query=query,
+        conversation=conversation,
         query_vector=None
         if vector is None
         else vector_argument("query_vector", vector, dimensions),
