@@ -140,14 +140,18 @@ class ModelCost(_Value, frozen=True, kw_only=True):
 
 
 class EnrichReport(_Value, frozen=True, kw_only=True):
-    """What `enrich` did: jobs taken, done, failed for now, failed for good, still waiting."""
+    """What `enrich` did: jobs taken, done, failed for now, failed for good, still waiting, and in a
+    batch that a language model works on. `costs`: what the calls took, by model."""
 
     taken: int
     done: int
     retried: int
     failed: int
     pending: int
+    submitted: int = 0
     possible_updates: int
+    costs: tuple[ModelCost, ...] = ()
+    warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
 
 

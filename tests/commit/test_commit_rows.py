@@ -46,7 +46,8 @@ def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
         reference_us=now if request.t_ref_us is None else request.t_ref_us,
         windows=windows,
         vector=vector,
-        embed_later=vector is None,
+        deferred=None if vector is not None else "ProviderError",
+        enrich=True,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acts_of_enrichment import ENRICHED
 from acts_of_graph import GRAPH
 from acts_of_models import MODELLED
 from acts_of_recall import RECALL
@@ -16,7 +17,7 @@ from world import Act, World
 from vestig.config import KEYS
 from vestig.config.schema import MAPPINGS, entry_specs
 
-ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED, **MODELLED}
+ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED, **MODELLED, **ENRICHED}
 
 
 def test_every_key_has_an_observation() -> None:

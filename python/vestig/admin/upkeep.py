@@ -19,7 +19,7 @@ from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep.backup import backup as copy_store
 from vestig.store.upkeep.reembed import reembed
 from vestig.store.upkeep.token_vectors import fill_tokens
-from vestig.times import from_us
+from vestig.times import DAY_US, from_us
 from vestig.types import JobState, Status
 
 __all__ = ["backup", "compact", "correct_clock", "doctor", "metrics", "rebuild", "stats"]
@@ -66,6 +66,8 @@ def doctor(session: Session) -> DoctorReport:
             now_us=session.now_us(),
             token_origins=wanted_tokens(session),
         )
+        if session.models.available:
+            findings.append(_language_model(session))
         findings.append(_configuration(session))
         with session.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
@@ -89,6 +91,20 @@ def correct_clock(session: Session, actor: object) -> ClockCorrection:
             seq=seq,
             degraded=notes,
         )
+
+
+def _language_model(session: Session) -> Finding:
+    """Which model is asked, and what it has taken: today by all processes, and by this one since
+    the store was opened, with the share of prompts that came from the provider's cache."""
+    today = session.ledger.reserved_model_calls(session.now_us() // DAY_US)
+    parts = [f"{session.models.provider}, {today} calls today (UTC)"]
+    for cost in session.models.costs():
+        money = "no price" if cost.money is None else f"{cost.money:.4f} by llm.prices"
+        parts.append(
+            f"{cost.model} since open: {cost.calls} calls, {cost.input_tokens} tokens in,"
+            f" {cost.cache_read_tokens} read from the cache, {cost.output_tokens} out, {money}"
+        )
+    return Finding(check="language_model", level="ok", detail="; ".join(parts))
 
 
 def _configuration(session: Session) -> Finding:

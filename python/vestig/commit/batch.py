@@ -461,7 +461,8 @@ class Batch:
         self._inserted[place] = memory.id
         self._inserted_items[memory.id] = item
         decision.kind = CommitOutcomeKind.INSERTED_NEW
-        decision.jobs = (self._rows.jobs[-1].id,) if item.embed_later else ()
+        queued = len(item.job_kinds)
+        decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple(one.entity_id for one in stored)

@@ -67,15 +67,17 @@ class Item(msgspec.Struct, kw_only=True):
     keywords: tuple[str, ...] = ()
     stability: Stability = Stability.UNKNOWN
     questions: tuple[str, ...] | None = None
+    # whether jobs may be queued, and those for which a language model is asked
+    enrich: bool = False
+    model_jobs: tuple[str, ...] = ()
     analysed: AnalysedText | None = None
     # deduplicate by hash: a text that the store had may need a vector after all
     needs_vector: bool = False
-    # embed; `deferred`: the error for which there is no vector, `embed_later`: a job makes it
+    # embed; `deferred`: the error for which there is no vector
     vector: bytes | None = None
     pieces: Pieces | None = None
     question_vectors: tuple[bytes, ...] = ()
     deferred: str | None = None
-    embed_later: bool = False
     # find near-duplicates
     guard: GuardText | None = None
     # decide
@@ -101,6 +103,12 @@ class Item(msgspec.Struct, kw_only=True):
         return None if session_id is None else (session_id, self.request.sequence)
 
     @property
+    def job_kinds(self) -> tuple[str, ...]:
+        """Kinds of the jobs that are queued where the item is inserted."""
+        late = self.deferred is not None and self.enrich
+        return ("embed", *self.model_jobs) if late else self.model_jobs
+
+    @property
     def embedded_questions(self) -> tuple[tuple[str, bytes], ...] | None:
         """(text, vector) of each question; None = not tried, or the vectors could not be made."""
         if self.questions is None or len(self.question_vectors) != len(self.questions):
@@ -108,8 +116,12 @@ class Item(msgspec.Struct, kw_only=True):
         return tuple(zip(self.questions, self.question_vectors, strict=True))
 
 
-def extract(item: Item, settings: Settings) -> None:
-    """Keywords, time windows, stability and questions, once: no store, no model."""
+def extract(item: Item, settings: Settings, *, model: bool) -> None:
+    """Keywords, time windows, stability and questions, once: no store, no model.
+
+    Args:
+        model: whether there is a language model, whose jobs do what rules cannot.
+    """
     if item.extracted:
         return
     item.extracted = True
@@ -135,11 +147,36 @@ def extract(item: Item, settings: Settings) -> None:
     item.stability = derive_stability(
         item.text, found, item.reference_us, given=given.temporal_stability
     )
+    wanted = given.enrich
+    item.enrich = settings.enrichment.mode != "off" if wanted is None else wanted
     _make_questions(item, settings.questions)
+    if item.enrich and model:
+        item.model_jobs = _model_jobs(item, settings)
+    if "hypothetical" not in item.model_jobs:
+        _add_questions_by_rule(item, settings.questions)
+
+
+def _model_jobs(item: Item, settings: Settings) -> tuple[str, ...]:
+    """The kinds of jobs for which a language model is asked."""
+    given = item.request
+    applicable = {
+        "entities": settings.entities.enabled,
+        "hypothetical": is_allowed(given.trigger, settings.questions)
+        and given.hypothetical_queries is None,
+        "stability": given.temporal_stability is None and item.stability is Stability.UNKNOWN,
+    }
+    return tuple(kind for kind, applies in applicable.items() if applies)
+
+
+def _add_questions_by_rule(item: Item, chosen: QuestionSettings) -> None:
+    given, trigger = item.request.hypothetical_queries, item.request.trigger
+    by_rule = chosen.offline == "templates" and given is None
+    if by_rule and trigger is not None and is_allowed(trigger, chosen):
+        item.questions = questions_by_rule(item.text, trigger, chosen.max_per_memory)
 
 
 def _make_questions(item: Item, chosen: QuestionSettings) -> None:
-    """Questions that the text answers: the caller's, else made by rules."""
+    """The caller's questions that the text answers."""
     given, trigger = item.request.hypothetical_queries, item.request.trigger
     if not is_allowed(trigger, chosen):
         if given is not None:
@@ -160,5 +197,3 @@ def _make_questions(item: Item, chosen: QuestionSettings) -> None:
                 f" longer than {CHARS_MAX} characters, or more than"
                 " questions.max_per_memory"
             )
-    elif chosen.offline == "templates" and trigger is not None:
-        item.questions = questions_by_rule(item.text, trigger, chosen.max_per_memory)

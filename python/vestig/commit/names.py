@@ -137,14 +137,15 @@ class EntityMention(msgspec.Struct, frozen=True, kw_only=True):
     new: NewEntity | None = None
 
 
-def embedded_name(name: str) -> str:
+def embedded_name(name: str, description: str = "") -> str:
     """The text that is embedded of an entity.
 
     Example:
-        >>> embedded_name("Ada Lovelace")
-        'ada lovelace'
+        >>> embedded_name("Ada Lovelace", "wrote notes")
+        'ada lovelace wrote notes'
     """
-    return name.lower()
+    low = name.lower()
+    return f"{low} {description}" if description else low
 
 
 def new_entity(

@@ -286,7 +286,7 @@ def _commit_accepted(session: Session, items: list[Item]) -> None:
 def _commit_group(session: Session, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
     for item in group:
-        extract(item, session.config.settings)
+        extract(item, session.config.settings, model=session.models.available)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)
@@ -323,7 +323,7 @@ def _embed(session: Session, batch: Batch) -> None:
         if session.config.settings.embedding.on_failure != "defer":
             raise
         for item in new:
-            _defer(session, item, error)
+            _defer(item, error)
         return
     vectors = iter(others)
     for text, items, (vector, pieces) in zip(texts, sharing.values(), made, strict=True):
@@ -339,11 +339,9 @@ def _embed(session: Session, batch: Batch) -> None:
     batch.names.known |= zip(names, vectors, strict=True)
 
 
-def _defer(session: Session, item: Item, error: ProviderError) -> None:
+def _defer(item: Item, error: ProviderError) -> None:
     """The item is stored without a vector; a job makes it later, unless jobs are off."""
-    mode, wanted = session.config.settings.enrichment.mode, item.request.enrich
     item.deferred = type(error).__name__
-    item.embed_later = mode != "off" if wanted is None else wanted
     if item.questions:
         item.warnings.append(
             "the hypothetical questions were left out: no vectors could be made of them"
@@ -369,13 +367,13 @@ def _write(session: Session, batch: Batch) -> None:
         else:
             written = txn.seq
     degraded.extend(session.keeper.after_commit(txn))
-    batch.finish(written, degraded)
     session.metrics.degraded(degraded)
     own = batch.inline_jobs()
     if own:
         from vestig.commit.enrich import enrich_inline
 
-        enrich_inline(session, batch.items[0].request.namespace, own)
+        degraded.extend(enrich_inline(session, batch.items[0].request.namespace, own))
+    batch.finish(written, degraded)
 
 
 def is_empty(changes: ChangeSet) -> bool:

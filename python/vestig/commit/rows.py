@@ -198,14 +198,15 @@ def add_memory(
         retention_until_us=request.retention_until_us,
         revives=revives,
         metadata=metadata | request.metadata,
-        processing="pending" if item.embed_later else "ready",
+        processing="pending" if item.job_kinds else "ready",
         pinned=request.pinned,
         pinned_at_us=rows.now_us if request.pinned else None,
     )
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
-    if item.embed_later:
-        rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
+    rows.jobs.extend(
+        NewJob(id=new_id("job"), memory_id=memory.id, kind=kind) for kind in item.job_kinds
+    )
     payload: dict[str, Any] = {
         "revives": revives,
         "repeats": repeats,

@@ -8,12 +8,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_validity
-from vestig.changes import ChangeSet, MemoryPatch, NewOriginalText
+from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
+from vestig.commit.questions import is_allowed
 from vestig.commit.request import validate_update
 from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
+from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.ports import LedgerView
 from vestig.session.session import Session
@@ -93,7 +95,11 @@ def _change_fields(
         view: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         _check_scope(view, memory, changes)
-        return update_changes(memory, changes, default_policy=policy, now_us=now)
+        found, fields = update_changes(memory, changes, default_policy=policy, now_us=now)
+        if found is not None and "trigger" in fields:
+            jobs = _question_jobs(session, view, memory, changes.trigger)
+            found = msgspec.structs.replace(found, jobs=jobs)
+        return found, fields
 
     state = change_state(session, id, "update", decision, namespace)
     return UpdateResult(
@@ -103,6 +109,20 @@ def _change_fields(
         version=state.version,
         seq=state.seq,
     )
+
+
+def _question_jobs(
+    session: Session, view: LedgerView, memory: Memory, trigger: str | UnsetType | None
+) -> tuple[NewJob, ...]:
+    """A trigger that allows questions queues them, where a language model can write them and the
+    memory has none."""
+    settings = session.config.settings
+    wanted = session.models.available and settings.enrichment.mode != "off"
+    if not wanted or trigger is UNSET or not is_allowed(trigger, settings.questions):
+        return ()
+    if memory.id in view.questions(memory.namespace, [memory.id]):
+        return ()
+    return (NewJob(id=new_id("job"), memory_id=memory.id, kind="hypothetical"),)
 
 
 def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> None:

@@ -139,8 +139,16 @@ class EntitySettings(Section, frozen=True, kw_only=True):
         bool, doc("Store less certain entities too; recall ignores them.")
     ] = False
     max_evidence_length: Annotated[
-        Count, doc("Characters of the quoted evidence of an entity or a link.")
+        Count,
+        doc(
+            "Characters of the quoted evidence of an entity or a link, and of the description that"
+            " a language model gives an entity."
+        ),
     ] = 200
+    model: Annotated[
+        Text | None,
+        doc("Language model that finds entities in memories; null: llm.model."),
+    ] = None
 
 
 class MentionsSettings(Section, frozen=True, kw_only=True):

@@ -239,6 +239,9 @@ class EnrichmentSettings(Section, frozen=True, kw_only=True):
         Count, doc("Attempts before a job has failed for good.", shown=True)
     ] = 8
     lease_s: Annotated[Span, doc("Seconds after which a running job counts as abandoned.")] = 300.0
+    workers: Annotated[
+        Count, doc("Memories about which a language model is asked at the same time.")
+    ] = 2
     backoff_base_s: Annotated[
         Pause, doc("Seconds before the second attempt; doubled for each further one.")
     ] = 60.0

@@ -124,10 +124,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a job: what it writes, or why this attempt failed."""
+    """What became of a job: what it writes, or why this attempt failed. A function as `changes`
+    decides inside the transaction, from its view."""
 
     job_id: str
-    changes: ChangeSet | None = None
+    changes: ChangeSet | Callable[[LedgerView], ChangeSet | None] | None = None
     error: str | None = None
 
 
@@ -569,10 +570,15 @@ class Ledger(Protocol):
         """As `due_jobs`, all due kinds of a memory together, for `limit` memories."""
         ...
 
+    def due_job_counts(self, now_us: int, kinds: Sequence[str]) -> dict[str, int]:
+        """Namespace → number of its due jobs; only those that have some. Takes no lock."""
+        ...
+
     def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
         """Ends several jobs of one namespace in one transaction: what those that succeeded write is
         one change set, each of the others is one failed attempt. Ids of the jobs that were ended: a
-        job that is gone or done already is left out with all that it would have written.
+        job that is gone or done already is left out with all that it would have written, and what a
+        decision raises undoes everything.
         """
         ...
 

@@ -24,7 +24,7 @@ __all__ = ["OWN", "Prompt", "Rendered", "rendered", "shipped", "written"]
 # The version of a template that the configuration gives.
 OWN: Final = "own"
 _PLACEHOLDER: Final = re.compile(r"\{\{\s*([A-Za-z_]+)\s*\}\}")
-_HASH_CHARS: Final = 12
+_HASH_CHARS: Final = 16
 _TAG_CHARS: Final = 16
 _DATA_RULE: Final = (
     'Material stands between a line <data-X name="…"> and a line </data-X>, where X is a word of'
@@ -51,7 +51,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
         Example:
             >>> Prompt(name="a", version="1", system="", user="").label
-            'a/1/6e340b9cffb3'
+            'a/1/6e340b9cffb37a98'
         """
         digest = hashlib.sha256(f"{self.system}\0{self.user}".encode()).hexdigest()
         return f"{self.name}/{self.version}/{digest[:_HASH_CHARS]}"

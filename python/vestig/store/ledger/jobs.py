@@ -11,13 +11,14 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
-from vestig.ports import Job, JobResult
+from vestig.ports import Job, JobResult, LedgerView
 from vestig.store.ledger.memory_versions import write_processing
 from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 
 __all__ = [
     "JobRules",
+    "due_counts",
     "due_memories",
     "end",
     "find",
@@ -36,13 +37,14 @@ _COLUMNS: Final = (
     "j.id, m.namespace, m.id, j.kind, j.state, j.attempts, j.next_attempt_us, j.last_error,"
     " j.batch_id"
 )
-# ?1 = now, ?2 = namespace
+# ?1 = now
 _DUE: Final = (
     ' FROM jobs j JOIN memories m ON m."row" = j.memory'
     " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
     " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
-    " AND m.namespace = ?2"
 )
+# ?2 = namespace
+_DUE_HERE: Final = f"{_DUE} AND m.namespace = ?2"
 
 
 class JobRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +74,7 @@ def take_due(
     condition, values = _chosen(kinds, ids)
     rows = fetch(
         conn,
-        f'SELECT j."row", {_COLUMNS}{_DUE}{condition} ORDER BY j."row" LIMIT ?',
+        f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
         (now_us, namespace, *values, limit),
     )
     lease = now_us + round(rules.lease_s * _SECOND_US)
@@ -81,6 +83,13 @@ def take_due(
         [(lease, now_us, row[0]) for row in rows],
     )
     return [_job(row[1:], "running") for row in rows]
+
+
+def due_counts(conn: apsw.Connection, kinds: Sequence[str], now_us: int) -> dict[str, int]:
+    """Namespace → number of its due jobs."""
+    condition, values = _chosen(kinds, None)
+    sql = f"SELECT m.namespace, COUNT(*){_DUE}{condition} GROUP BY m.namespace"
+    return dict(fetch(conn, sql, (now_us, *values)))
 
 
 def due_memories(
@@ -96,7 +105,7 @@ def due_memories(
     condition, values = _chosen(kinds, ids)
     rows = fetch(
         conn,
-        f"SELECT j.memory, group_concat(hex(j.id)){_DUE}{condition}"
+        f"SELECT j.memory, group_concat(hex(j.id)){_DUE_HERE}{condition}"
         ' GROUP BY j.memory ORDER BY MIN(j."row") LIMIT ?',
         (now_us, namespace, *values, limit),
     )
@@ -119,9 +128,12 @@ def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None
     return rows[0] if rows else None
 
 
-def merged_changes(results: Sequence[JobResult]) -> ChangeSet | None:
-    """What all of these write, as one change set; None when they write nothing."""
-    every = [one.changes for one in results if one.changes is not None and one.error is None]
+def merged_changes(results: Sequence[JobResult], view: LedgerView) -> ChangeSet | None:
+    """What all of these write, as one change set; None when they write nothing. Decisions are made
+    from this view."""
+    good = [one.changes for one in results if one.error is None]
+    made = [changes(view) if callable(changes) else changes for changes in good]
+    every = [changes for changes in made if changes is not None]
     if len(every) <= 1:
         return every[0] if every else None
     names = [name for name in ChangeSet.__struct_fields__ if name != "namespace"]

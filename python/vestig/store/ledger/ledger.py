@@ -545,7 +545,7 @@ class SqliteLedger:
             open_ = [(one, job) for one, job in found if job is not None and job[2] != "done"]
             if not open_:
                 return []
-            changes = jobs.merged_changes([one for one, _ in open_])
+            changes = jobs.merged_changes([one for one, _ in open_], txn)
             if changes is not None:
                 txn.apply(changes)
             for one, job in open_:
@@ -553,6 +553,11 @@ class SqliteLedger:
             if txn.applied is None:
                 conn.execute("COMMIT")
         return [one.job_id for one, _ in open_]
+
+    def due_job_counts(self, now_us: int, kinds: Sequence[str]) -> dict[str, int]:
+        """Namespace → number of its due jobs; only those that have some."""
+        with self._connection() as conn, store_faults(self._where):
+            return jobs.due_counts(conn, kinds, now_us)
 
     def release_jobs(
         self,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LinkedMemory,
         MemoryDetail,
         MemoryPage,
+        ModelCost,
         RebuildReport,
         StoreStats,
     )
@@ -254,10 +255,22 @@ def updated(value: UpdateResult, _: Args) -> str:
 
 
 def enriched(value: EnrichReport, _: Args) -> str:
-    """Counts of a run over the job queue."""
-    return (
+    """Counts of a run over the job queue, and what its calls of a language model took."""
+    sent = f", {value.submitted} in a batch" if value.submitted else ""
+    lines = [
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
-        f" {value.pending} pending"
+        f" {value.pending} pending{sent}"
+    ]
+    return "\n".join([*lines, *map(model_cost, value.costs)])
+
+
+def model_cost(cost: ModelCost) -> str:
+    """What calls of one model took, on one line."""
+    read = f" ({cost.cache_read_tokens} from the cache)" if cost.cache_read_tokens else ""
+    money = "" if cost.money is None else f", {cost.money:.4f} by llm.prices"
+    return (
+        f"{cost.model}: {cost.calls} calls, {cost.input_tokens} tokens in{read},"
+        f" {cost.output_tokens} out{money}"
     )
 
 

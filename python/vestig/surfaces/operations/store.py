@@ -158,7 +158,7 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping enrich",
-        help="Run the jobs of the queue, such as vectors that could not be made.",
+        help="Run the jobs of the queue: missing vectors, and what a language model adds.",
         params=(
             Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs in this run."),
             Parameter(

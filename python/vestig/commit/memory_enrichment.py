@@ -1,0 +1,248 @@
+"""What a language model's answer about one memory becomes in the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewQuestion
+from vestig.commit.extracted_entities import EntityRows, entity_rows
+from vestig.commit.model_answer import (
+    PROMPTS,
+    KeptEntities,
+    ModelAnswer,
+    kept_entities,
+    stability_of,
+)
+from vestig.commit.questions import is_allowed, usable_questions
+from vestig.config.schema import Settings
+from vestig.errors import ProviderTimeoutError
+from vestig.ids import new_id
+from vestig.ports import Job, JobResult, LedgerView, UniquenessCollision
+from vestig.session.embedding import remember_identity
+from vestig.session.known_names import types_of
+from vestig.session.session import Session
+from vestig.time_limit import within
+from vestig.types import EventType, Memory, Stability, Status
+
+__all__ = ["MODEL_KINDS", "Answered", "Writing", "applies", "kept_of", "model_of", "no_vectors"]
+
+MODEL_KINDS: Final = tuple(PROMPTS)
+_LIVE: Final = (Status.ACTIVE, Status.ARCHIVED)
+_RETRIES: Final = 3
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model said about a memory. `prompt_version`: name, version and hash of each prompt;
+    `entities`: what of the entities is kept."""
+
+    answer: ModelAnswer
+    model: str
+    prompt_version: str
+    entities: KeptEntities | None = None
+
+
+def model_of(kind: str, settings: Settings) -> str | None:
+    """The model that is asked for a kind; None = `llm.model`.
+
+    Example:
+        >>> model_of("stability", Settings()) is None
+        True
+    """
+    models = {"entities": settings.entities.model, "hypothetical": settings.questions.model}
+    return models.get(kind)
+
+
+def applies(kind: str, memory: Memory, settings: Settings, has_questions: bool) -> bool:
+    """Whether a job of this kind still has something to do for a memory."""
+    if memory.status not in _LIVE:
+        return False
+    if kind == "entities":
+        return settings.entities.enabled
+    if kind == "hypothetical":
+        return not has_questions and is_allowed(memory.trigger, settings.questions)
+    return memory.temporal_stability is Stability.UNKNOWN
+
+
+class Writing:
+    """What an answer writes for some jobs of a memory.
+
+    Args:
+        ends_at: `time.monotonic()` until which vectors may be made; None = as long as it takes.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        memory: Memory,
+        jobs: Sequence[Job],
+        answered: Answered,
+        ends_at: float | None,
+    ) -> None:
+        self._session = session
+        self._memory = memory
+        self._jobs = jobs
+        self._answered = answered
+        self._ends_at = ends_at
+        self._vectors: dict[str, bytes] = {}
+        queries = answered.answer.queries
+        most = session.config.settings.questions.max_per_memory
+        self._questions = usable_questions(queries, most) if isinstance(queries, list) else ()
+
+    def _embed(self, texts: Sequence[str]) -> None:
+        wanted = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if not wanted:
+            return
+        remember_identity(self._session)
+        if self._ends_at is None:
+            made = self._session.embed(wanted)
+        else:
+            try:
+                made = within(self._ends_at - time.monotonic(), lambda: self._session.embed(wanted))
+            except TimeoutError as error:
+                raise no_vectors(self._session) from error
+        self._vectors.update(zip(wanted, made, strict=True))
+
+    def write(self, others: Sequence[JobResult]) -> list[str]:
+        """Writes all results, and those of other jobs of the memory, in one transaction; ids of the
+        jobs that were ended.
+
+        Raises:
+            ProviderError: the embedder failed.
+        """
+        rows = self._session.keeper.run(lambda view, _: self._entity_rows(view))
+        self._embed([*self._questions, *(() if rows is None else rows.missing)])
+        for attempt in range(_RETRIES):
+            missing: list[str] = []
+            results = [
+                JobResult(job_id=job.id, changes=self._deciding(job.kind, missing))
+                for job in self._jobs
+            ]
+            try:
+                return self._session.ledger.finish_jobs([*results, *others], self._session.now_us())
+            except UniquenessCollision:
+                if attempt == _RETRIES - 1:
+                    raise
+                self._embed(missing)
+        raise AssertionError("unreachable")
+
+    def _deciding(self, kind: str, missing: list[str]) -> Callable[[LedgerView], ChangeSet | None]:
+        """What a kind writes, decided inside the transaction."""
+
+        def decide(view: LedgerView) -> ChangeSet | None:
+            return self._decided(kind, view, missing)
+
+        return decide
+
+    def _decided(self, kind: str, view: LedgerView, missing: list[str]) -> ChangeSet | None:
+        now = view.memories(self._memory.namespace, [self._memory.id])
+        if not now:
+            return None
+        [memory] = now
+        questions = view.questions(memory.namespace, [memory.id])
+        if not applies(kind, memory, self._session.config.settings, memory.id in questions):
+            return None
+        if kind == "hypothetical":
+            return self._question_rows()
+        if kind == "stability":
+            return self._stability_rows(memory)
+        rows = self._session.keeper.run_locked(view, lambda: self._entity_rows(view))
+        assert rows is not None, "a job of this kind has entities"
+        if rows.missing:
+            missing.extend(rows.missing)
+            raise UniquenessCollision("a name is new that was not a moment ago")
+        return msgspec.structs.replace(rows.changes, events=(self._extracted(rows),))
+
+    def _entity_rows(self, view: LedgerView) -> EntityRows | None:
+        kept = self._answered.entities
+        if kept is None:
+            return None
+        return entity_rows(self._session, view, self._memory, kept.entities, self._vectors)
+
+    def _question_rows(self) -> ChangeSet:
+        memory, model = self._memory, self._session.embedder.model
+        rows = tuple(
+            NewQuestion(
+                memory_id=memory.id,
+                position=position,
+                text=text,
+                model=model,
+                embedding=self._vectors[text],
+            )
+            for position, text in enumerate(self._questions)
+        )
+        tried = () if rows else (memory.id,)
+        return ChangeSet(namespace=memory.namespace, questions=rows, questions_tried=tried)
+
+    def _stability_rows(self, memory: Memory) -> ChangeSet | None:
+        found = stability_of(self._answered.answer)
+        if found is Stability.UNKNOWN:
+            return None
+        columns = {"temporal_stability": found.value}
+        before = {"temporal_stability": memory.temporal_stability.value}
+        payload: dict[str, Any] = {"old": before, "new": columns, **self._origin("stability")}
+        return ChangeSet(
+            namespace=memory.namespace,
+            patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
+            events=(self._event(EventType.UPDATE, payload),),
+        )
+
+    def _extracted(self, rows: EntityRows) -> NewEvent:
+        kept = self._answered.entities
+        assert kept is not None, "called only with entities"
+        chosen = self._session.config.settings.entities
+        payload: dict[str, Any] = {
+            "extractor": "model",
+            **self._origin("entities"),
+            "entity_count": len(kept.entities) - rows.left_out,
+            "min_confidence": chosen.min_confidence,
+            "left_out": {
+                "unusable": kept.unusable,
+                "uncertain": kept.uncertain,
+                "too_many": kept.too_many + rows.left_out,
+            },
+            "unknown_types": list(kept.unknown_types),
+        }
+        return self._event(EventType.ENTITY_EXTRACTED, payload)
+
+    def _origin(self, kind: str) -> dict[str, str]:
+        """The model, and the version and hash of the prompt."""
+        name = PROMPTS[kind]
+        for label in self._answered.prompt_version.split():
+            if label.startswith(f"{name}/"):
+                _, version, digest = label.split("/")
+                return {
+                    "model_name": self._answered.model,
+                    "prompt_version": version,
+                    "prompt_hash": digest,
+                }
+        raise AssertionError("every kind has its prompt in the answer's version")
+
+    def _event(self, kind: EventType, payload: dict[str, Any]) -> NewEvent:
+        return NewEvent(
+            id=new_id("evt"),
+            memory_id=self._memory.id,
+            event_type=kind,
+            occurred_us=self._session.now_us(),
+            source="system",
+            payload=payload,
+        )
+
+
+def kept_of(session: Session, answer: ModelAnswer, memory: Memory) -> KeptEntities | None:
+    """What of an answer's entities is kept; None where none were asked for."""
+    if not isinstance(answer.entities, list):
+        return None
+    chosen = session.config.settings.entities
+    return kept_entities(answer.entities, memory.content, chosen, types_of(chosen))
+
+
+def no_vectors(session: Session) -> ProviderTimeoutError:
+    """The error of an embedder that takes longer than a commit waits."""
+    return ProviderTimeoutError(
+        f'embedder "{session.embedder.model}": no vectors within the time that a commit waits'
+        " (enrichment.inline_timeout_s); the job stays in the queue"
+    )

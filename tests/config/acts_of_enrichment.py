@@ -1,0 +1,68 @@
+"""Keys of what a language model adds, each with what can be seen of it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+from world import Act, World
+
+from vestig.ports import ModelRequest
+from vestig.testing import ScriptedModel
+
+__all__ = ["ENRICHED"]
+
+ANSWERS: Final = {
+    "extract_entities": {"entities": [{"name": "Ada", "type": "PERSON", "confidence": 1}]},
+    "generate_hypothetical_queries": {"queries": ["Who was it?"]},
+    "classify_stability": {"stability": "static"},
+    "synthesize_query": {"query": "the colour of the key"},
+}
+
+
+def models_asked(world: World) -> Any:
+    """Which model is asked for which prompt."""
+    model = ScriptedModel(ANSWERS)
+    store = world.open(llm=model)
+    store.commit("The login loop was fixed by clearing cookies.", trigger="problem-solution")
+    store.admin.enrich()
+    return sorted((request.purpose, request.model) for request in model.requests)
+
+
+def at_once(world: World) -> Any:
+    """Whether two memories are asked about at the same time."""
+    both, met = threading.Barrier(2), []
+
+    def waiting(_: ModelRequest) -> Any:
+        try:
+            both.wait(0.5)
+            met.append(True)
+        except threading.BrokenBarrierError:
+            met.append(False)
+        return {"entities": [], "stability": "static"}
+
+    store = world.open(llm=ScriptedModel(waiting))
+    store.commit("The ferry leaves the harbour at noon.")
+    store.commit("A parrot lives in the lighthouse.")
+    store.admin.enrich()
+    return met
+
+
+def query_of_a_conversation(world: World) -> Any:
+    store = world.open(llm=ScriptedModel(ANSWERS))
+    return store.recall(messages=[{"author": "Ada", "content": "And which colour?"}]).query
+
+
+def names_of_a_query(world: World) -> Any:
+    store = world.open(llm=ScriptedModel(ANSWERS))
+    store.commit("they spoke about it", entities=["Ada"], enrich=False)
+    return [one.name for one in store.recall("what was said then?").analysis.entities]
+
+
+ENRICHED: Final[dict[str, Act]] = {
+    "enrichment.workers": Act(1, at_once),
+    "entities.model": Act("small", models_asked),
+    "questions.model": Act("large", models_asked),
+    "recall.synthesize": Act(True, query_of_a_conversation),
+    "recall.query_entities": Act("llm", names_of_a_query),
+}
