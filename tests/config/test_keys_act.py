@@ -10,6 +10,7 @@ from acts_of_enrichment import ENRICHED
 from acts_of_graph import GRAPH
 from acts_of_models import MODELLED
 from acts_of_recall import RECALL
+from acts_of_retrieve import RETRIEVE
 from acts_of_signals import SIGNALLED
 from acts_of_writing import WRITING
 from world import Act, World
@@ -17,7 +18,15 @@ from world import Act, World
 from vestig.config import KEYS
 from vestig.config.schema import MAPPINGS, entry_specs
 
-ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED, **MODELLED, **ENRICHED}
+ACTS: dict[str, Act] = {
+    **WRITING,
+    **RECALL,
+    **GRAPH,
+    **SIGNALLED,
+    **MODELLED,
+    **ENRICHED,
+    **RETRIEVE,
+}
 
 
 def test_every_key_has_an_observation() -> None:

@@ -270,6 +270,33 @@ def test_store_path_is_relative_to_what_names_it(loaded: Loader, home: Path) -> 
     assert loaded(overrides={"store.path": ":memory:"}).settings.store.path == ":memory:"
 
 
+def test_the_list_of_trivial_messages_is_relative_to_what_names_it(
+    loaded: Loader, home: Path
+) -> None:
+    def path(*args: Any, **fields: Any) -> str | None:
+        return loaded(*args, **fields).settings.retrieve.message_blacklist
+
+    project = (home / "project").resolve()
+    assert path("retrieve: {message_blacklist: terms.txt}\n") == str(project / "terms.txt")
+    assert path(env={"VESTIG_RETRIEVE__MESSAGE_BLACKLIST": "e"}) == str(home / "project" / "e")
+    assert path() is None
+
+
+def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
+    short = {"VESTIG_FALLBACK_MAX_QUERIES": "7", "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "40"}
+    config = loaded(env=short)
+    assert config.settings.retrieve.fallback_max_queries == 7
+    assert config.settings.retrieve.fallback_max_query_length == 40
+    assert config.origin("retrieve.fallback_max_queries") == (
+        "environment VESTIG_FALLBACK_MAX_QUERIES"
+    )
+    both = {**short, "VESTIG_RETRIEVE__FALLBACK_MAX_QUERIES": "7"}
+    with pytest.raises(ConfigError, match="keep one"):
+        loaded(env=both)
+    with pytest.raises(ConfigError, match="fallback_max_query_length"):
+        loaded(env={"VESTIG_FALLBACK_MAX_QUERY_LENGTH": "9"})
+
+
 _FALSY = [
     ("store.lock_timeout_s", 0),
     ("hygiene.near_duplicate.enabled", False),

@@ -36,6 +36,7 @@ REFUSED = tuple(
         "hooks",
         "lifecycle",
     )
+    or key == "retrieve.message_blacklist"
 )
 SECRET = "s3cret-of-the-environment"
 

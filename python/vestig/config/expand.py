@@ -15,6 +15,7 @@ from vestig.hints import nearest
 
 __all__ = [
     "RESERVED",
+    "SHORT_NAMES",
     "environment_settings",
     "expand",
     "names_variable",
@@ -28,6 +29,11 @@ RESERVED: Final[Mapping[str, str | None]] = {
     "VESTIG_CONFIG": None,
     "VESTIG_PROFILE": "recall.profile",
     "VESTIG_NAMESPACE": "namespace",
+}
+# Short names of variables, and the key that each one sets.
+SHORT_NAMES: Final[Mapping[str, str]] = {
+    "VESTIG_FALLBACK_MAX_QUERIES": "retrieve.fallback_max_queries",
+    "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "retrieve.fallback_max_query_length",
 }
 _PREFIX: Final = "VESTIG_"
 _TEST_PREFIX: Final = "VESTIG_TEST_"
@@ -129,7 +135,7 @@ def _variable_of(key: str) -> str:
 
 def _nearest_variable(variable: str) -> str:
     names = {_variable_of(name): current_name(name) for name in _spellings().values()}
-    found = nearest(variable, (*RESERVED, *names))
+    found = nearest(variable, (*RESERVED, *SHORT_NAMES, *names))
     return _variable_of(names[found]) if found in names else found
 
 
@@ -151,7 +157,13 @@ def environment_settings(
             if key is not None:
                 found.append((key, environ[variable], variable))
             continue
-        key = _key_of(variable)
+        key = SHORT_NAMES.get(variable) or _key_of(variable)
+        if variable in SHORT_NAMES and _variable_of(key) in environ:
+            other = _variable_of(key)
+            problems.add(
+                "environment", variable, f"{other} sets the same key, and both are given; keep one"
+            )
+            continue
         if spec_of(current_name(key)) is None:
             problems.add(
                 "environment",

@@ -20,6 +20,7 @@ from vestig.errors import ConfigError, ConfigNotFoundError
 __all__ = [
     "INCLUDE",
     "MEMORY_PATH",
+    "PATH_KEYS",
     "STORE_PATH",
     "Item",
     "find_project_file",
@@ -35,6 +36,8 @@ __all__ = [
 INCLUDE: Final = "include"
 MEMORY_PATH: Final = ":memory:"
 STORE_PATH: Final = "store.path"
+# Keys whose value is a path; a relative one counts from the file that names it.
+PATH_KEYS: Final = (STORE_PATH, "retrieve.message_blacklist")
 PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
 _WEIGHTS: Final = "ranking.weights"
@@ -214,12 +217,12 @@ def profile_key(key: str) -> str | None:
 
 
 def _expanded(item: Item, source: Source, problems: Problems) -> Item:
-    """An item with the variables of its value put in, and a relative `store.path` made absolute
-    against the file that names it."""
+    """An item with the variables of its value put in, and a relative path made absolute against the
+    file that names it."""
     value = _with_variables(item, source, problems)
     named = any(isinstance(part, str) and names_variable(part) for part in _parts(item.value))
     written = item.value if named else None
-    if item.key == STORE_PATH and isinstance(value, str) and value not in ("", MEMORY_PATH):
+    if item.key in PATH_KEYS and isinstance(value, str) and value not in ("", MEMORY_PATH):
         base = Path(item.folder or "")
         value = os.path.normpath(base / without_tilde(value, item.key))
     return msgspec.structs.replace(item, value=value, written=written)

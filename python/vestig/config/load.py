@@ -14,7 +14,7 @@ from vestig.config.aliases import current_name
 from vestig.config.expand import environment_settings
 from vestig.config.files import (
     MEMORY_PATH,
-    STORE_PATH,
+    PATH_KEYS,
     Item,
     find_project_file,
     flatten,
@@ -74,7 +74,8 @@ class Config:
         self._profiles = merge_profiles(layers)
         self._entries = merge_layers(layers, self._profiles, problems)
         self._entries[PROFILE_KEYS] = profiles_entry(layers, self._profiles)
-        _place_store(self._entries, folder, data_folder)
+        for key in PATH_KEYS:
+            _place(self._entries, key, folder, data_folder)
         self._settings = _settings(self._entries, problems)
 
     @property
@@ -289,15 +290,16 @@ def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:
     return Layer(name="call", items=items, profile=profile)
 
 
-def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> None:
-    """`store.path` becomes absolute: against the file that names it, else the working directory."""
-    entry = entries[STORE_PATH]
+def _place(entries: dict[str, Entry], key: str, cwd: Path, data_folder: Path) -> None:
+    """The path of a key becomes absolute: against the file that names it, else the working
+    directory."""
+    entry = entries[key]
     if not isinstance(entry.value, str) or entry.value in ("", MEMORY_PATH):
         return
     # files have made theirs absolute
     folder = data_folder if entry.layer == "built-in" else cwd
-    path = os.path.normpath(folder / without_tilde(entry.value, "store.path"))
-    entries[STORE_PATH] = msgspec.structs.replace(entry, value=path)
+    path = os.path.normpath(folder / without_tilde(entry.value, key))
+    entries[key] = msgspec.structs.replace(entry, value=path)
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -350,6 +352,27 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
         shown = f" {{{{{placeholder}}}}}" if entries[key].written is None else " another one"
         problems.add(_source(entries[key]), key, f"expected only {known} in a template, got{shown}")
     _check_entity_types(settings, entries, problems)
+    _check_retrieve(settings, entries, problems)
+
+
+def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: Problems) -> None:
+    """Thresholds of the confidence of retrieval are in order, and something is weighed."""
+    chosen = settings.retrieve.confidence
+    for low, high, may_equal in (("medium", "high", True), ("sim_lo", "sim_hi", False)):
+        first, second = (getattr(chosen, name) for name in (low, high))
+        if first > second or (first == second and not may_equal):
+            key, other = f"retrieve.confidence.{low}", f"retrieve.confidence.{high}"
+            problems.add(
+                _source(entries[key]),
+                key,
+                f"expected {'at most' if may_equal else 'less than'} {other}"
+                f" ({entries[other].shown}), got {entries[key].shown}",
+            )
+    if not any(msgspec.structs.astuple(chosen.weights)):
+        key = "retrieve.confidence.weights.relevance"
+        problems.add(
+            _source(entries[key]), "retrieve.confidence.weights", "expected a weight above 0"
+        )
 
 
 # The type of names whose type the rules cannot tell.

@@ -47,6 +47,7 @@ from vestig.config.recall_sections import (
     WalkSettings,
     Weights,
 )
+from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.config.signals import ORIGINS, TERMS, SignalSettings
 from vestig.types import EventType
 
@@ -312,6 +313,7 @@ class Settings(Section, frozen=True, kw_only=True):
     index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
     search: SearchSettings = SearchSettings()
+    retrieve: RetrieveSettings = RetrieveSettings()
     decay: DecaySettings = DecaySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
 

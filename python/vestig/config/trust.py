@@ -46,9 +46,18 @@ _ANYWHERE: Final = (
     "recall",
     "search",
     "decay",
+    "retrieve",
 )
 _TRUSTED_ONLY: Final = frozenset(
-    ("entities.model", "questions.model", "recall.synthesize", "recall.query_entities")
+    (
+        "entities.model",
+        "questions.model",
+        "recall.synthesize",
+        "recall.query_entities",
+        "retrieve.llm",
+        "retrieve.llm_max_calls",
+        "retrieve.message_blacklist",
+    )
 )
 _WEIGHTS: Final = "ranking.weights"
 

@@ -8,7 +8,7 @@ from typing import Final
 from vestig._core import ANALYSER_VERSION, terms, tokens
 from vestig.language.stopwords import STOPWORDS
 
-__all__ = ["ANALYSER_VERSION", "keywords", "terms"]
+__all__ = ["ANALYSER_VERSION", "keywords", "terms", "tokens"]
 
 _CHARS_MIN: Final = 2
 

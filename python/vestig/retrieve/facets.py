@@ -1,0 +1,78 @@
+"""Facets of a question: what an answer should speak about, and which texts do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from vestig.language.words import terms
+from vestig.retrieve.query_words import names_in, rarity, words_of
+from vestig.retrieve.synonyms import Synonyms
+
+__all__ = ["FACETS_MAX", "facets", "facets_hit"]
+
+FACETS_MAX: Final = 12
+
+
+def facets(
+    goal: str,
+    focus: str,
+    known_entities: Sequence[str] = (),
+    *,
+    idf: Mapping[str, float] | None = None,
+) -> list[str]:
+    """The names and keywords of goal and focus in lower case, each once; keywords inside of a name
+    are left out. At most 12, rarest first, then by position.
+
+    Args:
+        goal: what the conversation wants; may be the focus.
+        focus: the message that is to be answered.
+        known_entities: names in the store; they are found in any case.
+        idf: index term → idf over the store; a term that is missing is in no memory. Without it
+            longer words count as rarer.
+
+    Example:
+        >>> facets("Where does Ada Lovelace hide lanterns?", "and the map?")
+        ['lanterns', 'ada lovelace', 'hide', 'map']
+    """
+    found: dict[str, float] = {}
+    for text in dict.fromkeys((goal, focus)):
+        names = names_in(text, known_entities)
+        placed = [(name.start, name.text) for name in names]
+        placed += [
+            (word.start, word.text)
+            for word in words_of(text)
+            if word.content
+            and not any(name.start <= word.start and word.end <= name.end for name in names)
+        ]
+        for _, facet in sorted(placed):
+            found.setdefault(" ".join(facet.lower().split()), rarity(facet, idf))
+    return sorted(found, key=found.__getitem__, reverse=True)[:FACETS_MAX]
+
+
+def facets_hit(
+    wanted: Iterable[str], keywords: Iterable[str], entities: Iterable[str], synonyms: Synonyms
+) -> set[str]:
+    """The facets that a memory contains: all words of the facet, or of one of its synonyms, are
+    among its keywords or in the name of one of its entities, whatever their endings.
+
+    Args:
+        wanted: facets.
+        keywords: of the memory.
+        entities: names of the entities that it mentions.
+
+    Example:
+        >>> from vestig.retrieve.synonyms import synonyms
+        >>> wanted = ["ada lovelace", "engineers", "lantern"]
+        >>> sorted(facets_hit(wanted, ["developer", "hired"], ["Ada Lovelace"], synonyms({})))
+        ['ada lovelace', 'engineers']
+    """
+    held = frozenset(terms(" ".join((*keywords, *entities))))
+    return {
+        facet
+        for facet in wanted
+        if any(
+            needed and needed <= held
+            for needed in (frozenset(terms(form)) for form in (facet, *synonyms.of(facet)))
+        )
+    }

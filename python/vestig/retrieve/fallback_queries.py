@@ -1,0 +1,300 @@
+"""Search queries from the end of a conversation by rules: pure and repeatable, without a model.
+
+Each source makes candidates from the messages, best first: names, runs of words, rare words,
+synonyms, the question, the goal. The sources then take turns, so that the queries of a round look
+at the message from every side; what was tried before is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from math import ceil
+from typing import Final
+
+import msgspec
+
+from vestig.arguments import count_argument
+from vestig.retrieve.query_words import Name, Word, names_in, query_key, rarity, words_of
+from vestig.retrieve.synonyms import Synonyms, synonyms
+from vestig.retrieve.types import PlannedQuery, QuerySource
+
+__all__ = ["QUERIES_MAX", "fallback_queries"]
+
+# More queries than this are never made, whatever is asked for.
+QUERIES_MAX: Final = 20
+_LENGTH_MIN: Final = 10
+# source → its places among twelve queries, in the order in which sources take turns
+_QUOTAS: Final[dict[QuerySource, int]] = {
+    "entity": 4,
+    "phrase": 4,
+    "keyword": 2,
+    "synonym": 3,
+    "question": 1,
+    "goal": 1,
+}
+_QUOTA_OF: Final = 12
+_PHRASE_WORDS: Final = (4, 3, 2)
+_KEYWORD_CHARS_MIN: Final = 3
+# Iterations from which material beyond the focus is read.
+_RECENT_FROM: Final = 2
+_FACTS_FROM: Final = 3
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+# A phrase does not reach across these.
+_BREAK: Final = re.compile(r"[.,;:!?()\[\]{}\"“”«»|\n]")
+# The end of a message holds what it asks for.
+_CHARS_READ: Final = 4_000
+_OUTER: Final = " \t\n\r.,;:!?…'\"“”„«»‹›()[]{}<>*_~|/\\-–—`"  # noqa: RUF001
+
+Candidates = dict[QuerySource, list[str]]
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What every message of a call is read with."""
+
+    known_entities: tuple[str, ...]
+    idf: Mapping[str, float] | None
+    synonyms: Synonyms
+
+
+def fallback_queries(
+    focus: str,
+    recent: Sequence[str] = (),
+    goal: str | None = None,
+    tried: Mapping[str, int] | None = None,
+    iteration: int = 1,
+    known_entities: Sequence[str] = (),
+    *,
+    facts: Sequence[str] = (),
+    idf: Mapping[str, float] | None = None,
+    context_changed: bool = False,
+    max_queries: int = 12,
+    max_length: int = 120,
+    synonym_table: Synonyms | None = None,
+) -> list[PlannedQuery]:
+    """Queries for one round of a search, at most 20; [] where neither focus nor goal has a word.
+
+    Args:
+        focus: the message that is to be answered.
+        recent: the messages before it, oldest first. Names in them count from the first round,
+            other words of them from the second.
+        goal: what the conversation wants, where it is not the focus.
+        tried: query → number of results. One that found something is not made again.
+        iteration: number of the round, from 1.
+        known_entities: names in the store; they are found in messages in any case.
+        facts: texts of what was found so far; their names and rare words count from the third
+            round.
+        idf: index term → idf over the store; a term that is missing is in no memory. Without it
+            longer words count as rarer.
+        context_changed: a message or a name arrived since the last round: queries that found
+            nothing may be made again.
+        max_queries: at least 1; 20 is the most that counts.
+        max_length: of a query in code points, at least 10.
+        synonym_table: None = the one that comes with the package.
+
+    Raises:
+        ValidationError: a count that is too small.
+
+    Example:
+        >>> found = fallback_queries("Where does she live?", ["I met Grace Hopper."])
+        >>> [(query.source, query.text) for query in found]
+        [('entity', 'Grace Hopper'), ('keyword', 'live'), ('entity', 'Grace Hopper live')]
+    """
+    most = min(count_argument("max_queries", max_queries), QUERIES_MAX)
+    length = count_argument("max_length", max_length, least=_LENGTH_MIN)
+    count_argument("iteration", iteration)
+    if not focus.strip() and not (goal or "").strip():
+        return []
+    settings = _Settings(
+        known_entities=tuple(known_entities),
+        idf=idf,
+        synonyms=synonyms({}) if synonym_table is None else synonym_table,
+    )
+    made = _candidates(focus, recent, goal, iteration, facts, settings)
+    seen = {
+        query_key(text)
+        for text, results in (tried or {}).items()
+        if results > 0 or not context_changed
+    }
+    return _in_turns(made, seen, most, length)
+
+
+def _candidates(
+    focus: str,
+    recent: Sequence[str],
+    goal: str | None,
+    iteration: int,
+    facts: Sequence[str],
+    settings: _Settings,
+) -> Candidates:
+    """Candidates of each source, in the order in which the sources take turns."""
+    latest_first = [text for text in reversed(recent) if text.strip()]
+    own = _Text(focus if focus.strip() else goal or "", settings)
+    others = [_Text(text, settings) for text in latest_first]
+    read = others if iteration >= _RECENT_FROM else []
+    found = [_Text(text, settings) for text in facts] if iteration >= _FACTS_FROM else []
+    made: Candidates = {
+        "entity": list(chain(own.entities(own), *(one.entities(own) for one in (*others, *found)))),
+        # what was just said before the focus comes before what is left of the focus
+        "phrase": list(chain(*(one.phrases() for one in (*read, own)))),
+        "keyword": list(
+            chain(*(one.keywords() for one in (*read, own)), *(one.rare_words() for one in found))
+        ),
+        "synonym": list(chain(*(one.synonyms() for one in (own, *read)))),
+        "question": list(chain(*(one.questions() for one in (own, *read)))),
+        "goal": [] if goal is None or query_key(goal) == query_key(focus) else [goal],
+    }
+    if iteration < _RECENT_FROM:
+        return made
+    return {"synonym": made["synonym"], **made}
+
+
+def _in_turns(
+    made: Candidates, seen: set[frozenset[str]], most: int, length: int
+) -> list[PlannedQuery]:
+    """One query of each source in turn until its quota is met; what is left of the places then
+    goes to sources that have more."""
+    chosen: list[PlannedQuery] = []
+    left = {source: iter(texts) for source, texts in made.items()}
+    quotas = {name: ceil(places * most / _QUOTA_OF) for name, places in _QUOTAS.items()}
+    for limit in (quotas, dict.fromkeys(quotas, most)):
+        counts = dict.fromkeys(quotas, 0)
+        open_sources = list(made)
+        while open_sources and len(chosen) < most:
+            for source in list(open_sources):
+                text = None
+                if counts[source] < limit[source] and len(chosen) < most:
+                    text = _next_new(left[source], seen, length)
+                if text is None:
+                    open_sources.remove(source)
+                    continue
+                counts[source] += 1
+                chosen.append(PlannedQuery(text=text, source=source))
+    return chosen
+
+
+def _next_new(texts: Iterator[str], seen: set[frozenset[str]], length: int) -> str | None:
+    """The next candidate, cleaned, whose words no query has; None at the end."""
+    for text in texts:
+        cleaned = _cut(" ".join(text.split()).strip(_OUTER), length)
+        key = query_key(cleaned)
+        if key and key not in seen:
+            seen.add(key)
+            return cleaned
+    return None
+
+
+def _cut(text: str, length: int) -> str:
+    """The text up to a length, at the end of a word; a single longer word is cut inside.
+
+    Example:
+        >>> _cut("a long enough query", 12), _cut("unbreakable", 5)
+        ('a long', 'unbre')
+    """
+    if len(text) <= length:
+        return text
+    whole, space, _ = text[: length + 1].rpartition(" ")
+    return (whole if space else text[:length]).strip(_OUTER)
+
+
+class _Text:
+    """A message as material of queries."""
+
+    def __init__(self, text: str, settings: _Settings) -> None:
+        self.text = text = text[-_CHARS_READ:]
+        self._synonyms = settings.synonyms
+        self._words = words_of(text)
+        self._names = names_in(text, settings.known_entities)
+        content = {word.text for word in self._words if word.content}
+        self._rarity = {word: rarity(word, settings.idf) for word in content}
+
+    def entities(self, focus: _Text) -> Iterator[str]:
+        """Names, each alone and with the rarest words of the focus, rarest first."""
+        rare = focus.rare_words()
+        for name in self._names:
+            yield name.text
+            yield from (f"{name.text} {word}" for word in rare[:1])
+        for name in self._names:
+            yield from (f"{name.text} {word}" for word in rare[1:])
+
+    def rare_words(self) -> list[str]:
+        """Words of three letters and more outside of names, rarest first, then by position."""
+        found = dict.fromkeys(
+            word.text
+            for word in self._words
+            if word.content
+            and word.end - word.start >= _KEYWORD_CHARS_MIN
+            and not _inside(word, self._names)
+        )
+        return sorted(found, key=self._rarity.__getitem__, reverse=True)
+
+    def phrases(self) -> list[str]:
+        """Runs of two to four words of a clause that begin and end with a content word and have at
+        least as many of them as others; longer first, then those with rarer words."""
+        found: list[tuple[int, float, int, str]] = []
+        for clause in _clauses(self.text, self._words):
+            for size in _PHRASE_WORDS:
+                for at in range(len(clause) - size + 1):
+                    run = clause[at : at + size]
+                    held = [word for word in run if word.content]
+                    if run[0].content and run[-1].content and 2 * len(held) >= size:
+                        start, end = run[0].start, run[-1].end
+                        weight = sum(self._rarity[word.text] for word in held)
+                        found.append((-size, -weight, start, self.text[start:end]))
+        return [text for *_, text in sorted(found)]
+
+    def keywords(self) -> list[str]:
+        """The rarest words, each followed by a pair of adjacent ones as long as there are some."""
+        singles = self.rare_words()
+        content = [word.text for word in self._words if word.content]
+        adjacent = dict.fromkeys(pairwise(content))
+        pairs = [
+            f"{first} {second}"
+            for first, second in sorted(
+                adjacent, key=lambda two: max(map(self._rarity.__getitem__, two)), reverse=True
+            )
+        ]
+        found: list[str] = []
+        for at in range(max(len(singles), len(pairs))):
+            found += singles[at : at + 1] + pairs[at : at + 1]
+        return found
+
+    def synonyms(self) -> list[str]:
+        """Phrases and words with one term replaced; the first synonym of every term first."""
+        found: list[tuple[int, int, str]] = []
+        for order, base in enumerate((*self.phrases(), *self.rare_words())):
+            for term in self._synonyms.occurrences(base):
+                before, after = base[: term.start], base[term.end :]
+                found += [
+                    (place, order, f"{before}{other}{after}")
+                    for place, other in enumerate(term.others)
+                ]
+        return [text for *_, text in sorted(found)]
+
+    def questions(self) -> Iterator[str]:
+        """Questions without the words that make them one, the last first."""
+        for match in reversed(list(_SENTENCE.finditer(self.text))):
+            if match[0].endswith("?"):
+                words = [word for word in self._words if match.start() <= word.start < match.end()]
+                first = next((word for word in words if word.content), None)
+                if first is not None:
+                    yield self.text[first.start : match.end()]
+
+
+def _inside(word: Word, names: Sequence[Name]) -> bool:
+    return any(name.start <= word.start and word.end <= name.end for name in names)
+
+
+def _clauses(text: str, words: Sequence[Word]) -> Iterator[list[Word]]:
+    """The words of a text between marks that a phrase does not reach across."""
+    clause: list[Word] = []
+    for word in words:
+        if clause and _BREAK.search(text, clause[-1].end, word.start):
+            yield clause
+            clause = []
+        # bigrams of scripts without spaces overlap: a phrase is made of whole words
+        if not clause or clause[-1].end <= word.start:
+            clause.append(word)
+    if clause:
+        yield clause

@@ -1,0 +1,71 @@
+"""Facts and messages as lines for a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from vestig.language.claim_text import claim_attributes, claim_words
+from vestig.language.text_forms import normal_form
+from vestig.retrieve.types import MEMORY_FACT, Evidence, Fact, Statement
+from vestig.types import Memory
+
+__all__ = ["fact_line", "fact_text", "message_line", "message_text"]
+
+_SNIPPET_CHARS_MAX: Final = 500
+_MESSAGE_CHARS_MAX: Final = 300
+
+
+def fact_text(fact: Fact) -> str:
+    """A fact as a line: what its claim says, or the content of a plain memory, then confidence
+    and evidence as in `fact_line`."""
+    statement = fact.statement
+    if statement is None:
+        return fact_line(fact.memory.content, None, fact.evidence)
+    return fact_line(_stated(statement), statement.confidence, fact.evidence)
+
+
+def fact_line(words: str, confidence: float | None, evidence: Sequence[Evidence]) -> str:
+    """`words (confidence: 0.90, evidence: Author: "snippet" | …)`. A confidence that is not known
+    is left out; of a snippet at most 500 characters are shown.
+
+    Example:
+        >>> seen = Evidence(source_id=None, timestamp=None, author="Ada", snippet="I moved")
+        >>> fact_line("Ada lives in Oslo", 0.9, [seen])
+        'Ada lives in Oslo (confidence: 0.90, evidence: Ada: "I moved")'
+        >>> fact_line("Ada lives in Oslo", None, [])
+        'Ada lives in Oslo (evidence: unknown)'
+    """
+    told = " | ".join(_quoted(one) for one in evidence) or "unknown"
+    sure = "" if confidence is None else f"confidence: {confidence:.2f}, "
+    return f"{normal_form(words)} ({sure}evidence: {told})"
+
+
+def _stated(statement: Statement) -> str:
+    relation = statement.relationship_type
+    if relation is None and statement.fact_type != MEMORY_FACT:
+        relation = statement.fact_type
+    words = claim_words(statement.subject, relation, statement.object)
+    return f"{words} {claim_attributes(statement.attributes)}".strip()
+
+
+def _quoted(evidence: Evidence) -> str:
+    snippet = f'"{normal_form(evidence.snippet)[:_SNIPPET_CHARS_MAX]}"'
+    return f"{evidence.author}: {snippet}" if evidence.author else snippet
+
+
+def message_text(memory: Memory) -> str:
+    """A turn as a line, as in `message_line`; its time is when its statement began to hold."""
+    return message_line(memory.t_valid, memory.author, memory.content)
+
+
+def message_line(time: datetime, author: str | None, content: str) -> str:
+    """`[YYYY-MM-DD] author: content`, cut to 300 characters.
+
+    Example:
+        >>> message_line(datetime(2026, 3, 18, 9), "Ada", "The key is under the mat")
+        '[2026-03-18] Ada: The key is under the mat'
+    """
+    said = f"{author}: {content}" if author else content
+    return f"[{time.date().isoformat()}] {normal_form(said)}"[:_MESSAGE_CHARS_MAX]

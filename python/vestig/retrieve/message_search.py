@@ -1,0 +1,167 @@
+"""Messages for an answer: which texts ask for them, which turns say something, which repeat others.
+
+Pure: the search itself is the caller's, and is asked for more when too much of what it found falls
+away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from vestig.retrieve.types import Message, folded_text
+from vestig.types import Memory
+
+__all__ = [
+    "FOUND_MAX",
+    "PER_QUERY",
+    "Blacklist",
+    "FoundMessage",
+    "best_messages",
+    "message_blacklist",
+    "message_queries",
+]
+
+# Turns that each query brings at first, and at most.
+PER_QUERY: Final = 50
+FOUND_MAX: Final = 500
+
+_SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "trivial_messages.txt"
+_LATEST: Final = 3
+_LATEST_CHARS: Final = 500
+_BYTES_MAX: Final = 1_048_576
+# A letter that is drawn out at the end of a word, as in "okayyy".
+_DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+(?!\w)")
+
+
+class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that the search found, and what the fusion made of its votes."""
+
+    memory: Memory
+    fusion_score: float
+
+
+class Blacklist:
+    """Messages that say too little to be returned. Case, punctuation and drawn-out endings do not
+    matter.
+
+    Args:
+        terms: whole messages.
+        wordless: whether messages without a letter or a digit, such as emoji, are among them.
+
+    Example:
+        >>> listed = Blacklist(["ok", "thank you"], wordless=True)
+        >>> [listed.covers(text) for text in ("OKKK!", "Thank you :)", "👍🏽", "ok by noon", "42")]
+        [True, True, True, False, False]
+    """
+
+    def __init__(self, terms: Collection[str], *, wordless: bool = False) -> None:
+        self._plain = frozenset(_bare(term) for term in terms)
+        self._shortened = frozenset(_DRAWN_OUT.sub(r"\1", term) for term in self._plain)
+        self._wordless = wordless
+
+    def covers(self, text: str) -> bool:
+        """Whether a message is trivial."""
+        bare = _bare(text)
+        if self._wordless and not any(map(str.isalnum, bare)):
+            return True
+        return bare in self._plain or _DRAWN_OUT.sub(r"\1", bare) in self._shortened
+
+
+def _bare(text: str) -> str:
+    """Its words in lower case without punctuation; a text without words as it is."""
+    lower = text.lower().replace("’", "'")
+    words = " ".join("".join(c if c.isalnum() or c in "'+" else " " for c in lower).split())
+    return words if any(map(str.isalnum, words)) else " ".join(lower.split())
+
+
+def message_blacklist(path: str | None) -> tuple[Blacklist, str | None]:
+    """The blacklist of a file, one message a line, `#` before a comment; None = the shipped one.
+    A file that cannot be read stands for an empty list, and the second value warns of it.
+
+    Example:
+        >>> listed, warning = message_blacklist(None)
+        >>> listed.covers("Thanks!"), warning
+        (True, None)
+    """
+    if path is None:
+        return _shipped(), None
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(_BYTES_MAX + 1)
+        if len(raw) > _BYTES_MAX:
+            raise ValueError(f"more than {_BYTES_MAX} bytes")
+        return Blacklist(_terms(raw.decode("utf-8-sig"))), None
+    except (OSError, ValueError) as error:
+        return Blacklist(()), (
+            f"retrieve.message_blacklist cannot be read ({type(error).__name__}): no message is"
+            " left out as trivial"
+        )
+
+
+@cache
+def _shipped() -> Blacklist:
+    return Blacklist(_terms(_SHIPPED.read_text(encoding="utf-8")), wordless=True)
+
+
+def _terms(text: str) -> list[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def message_queries(found_facts: Sequence[str], messages: Sequence[Message]) -> list[str]:
+    """What messages are searched with: the queries that found facts, else the end of the
+    conversation, which is the last 500 characters of its last three messages.
+
+    Example:
+        >>> message_queries([], [Message(content="Hello."), Message(content="Where is the key?")])
+        ['Hello. Where is the key?']
+        >>> message_queries(["key"], [Message(content="Where is the key?")])
+        ['key']
+    """
+    if found_facts:
+        return list(found_facts)
+    said = " ".join(message.content for message in messages[-_LATEST:])
+    return [said[-_LATEST_CHARS:].strip()] if said.strip() else []
+
+
+def best_messages(
+    search: Callable[[int], Sequence[FoundMessage]],
+    limit: int,
+    *,
+    left_out: Collection[str],
+    blacklist: Blacklist,
+) -> list[FoundMessage]:
+    """The best turns, each text of an author once, trivial ones left out: by fused score, then
+    time, then id. Where too few are left the search is asked for more.
+
+    Args:
+        search: most results for each query → what was found, in any order.
+        limit: most turns, >= 1.
+        left_out: ids of memories that are returned as facts, or that the caller has.
+    """
+    per_query = PER_QUERY
+    while True:
+        found = search(per_query)
+        chosen = _distinct(found, left_out, blacklist)
+        if len(chosen) >= limit or per_query >= FOUND_MAX or len(found) < per_query:
+            return chosen[:limit]
+        per_query = min(2 * per_query, FOUND_MAX)
+
+
+def _distinct(
+    found: Sequence[FoundMessage], left_out: Collection[str], blacklist: Blacklist
+) -> list[FoundMessage]:
+    ranked = sorted(found, key=lambda one: (-one.fusion_score, one.memory.t_valid, one.memory.id))
+    chosen: dict[tuple[str | None, str], FoundMessage] = {}
+    for one in ranked:
+        memory = one.memory
+        if memory.id not in left_out and not blacklist.covers(memory.content):
+            author = None if memory.author is None else memory.author.casefold()
+            chosen.setdefault((author, folded_text(memory.content)), one)
+    return list(chosen.values())

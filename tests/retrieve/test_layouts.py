@@ -1,0 +1,98 @@
+"""Facts and messages as lines of a prompt, claims as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import vestig
+from vestig.language.claim_text import claim_attributes, claim_embedded_text
+from vestig.retrieve.layouts import fact_line, fact_text, message_line, message_text
+from vestig.retrieve.types import MEMORY_FACT, Evidence, Fact, Statement, memory_key
+from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import Memory
+
+
+def memory() -> Memory:
+    store = vestig.open(":memory:", clock=FrozenClock(), embedder=HashingEmbedder(16))
+    with store:
+        store.commit("The red key opens\nthe shed", author="Ada")
+        return store.list().memories[0]
+
+
+def seen(snippet: str, author: str | None = None) -> Evidence:
+    return Evidence(source_id=None, timestamp=None, author=author, snippet=snippet)
+
+
+def fact(statement: Statement | None, *evidence: Evidence) -> Fact:
+    stored = memory()
+    return Fact(
+        key=memory_key(stored),
+        memory=stored,
+        statement=statement,
+        evidence=evidence,
+        evidence_count=len(evidence),
+        keywords=(),
+        entities=(),
+        similarity=None,
+    )
+
+
+def claim(**changes: object) -> Statement:
+    fields: dict[str, object] = {
+        "subject": "Ada",
+        "subject_id": None,
+        "fact_type": "EMPLOYMENT",
+        "object": "Acme",
+        "relationship_type": "works at",
+        "attributes": {"since": 2021, "role": "lead", "note": "", "assessment": "sure"},
+        "confidence": 0.9,
+    }
+    return Statement(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def test_a_claim_with_its_evidence() -> None:
+    line = fact_text(fact(claim(), seen("I joined\nAcme", "Ada"), seen("she works there")))
+    assert line == (
+        "Ada works at Acme role=lead, since=2021 (confidence: 0.90, evidence:"
+        ' Ada: "I joined Acme" | "she works there")'
+    )
+
+
+def test_a_confidence_of_zero_is_printed_and_a_missing_one_is_not() -> None:
+    assert "(confidence: 0.00, evidence: unknown)" in fact_text(fact(claim(confidence=0.0)))
+    assert fact_text(fact(claim(confidence=None))).endswith("since=2021 (evidence: unknown)")
+
+
+def test_a_plain_memory_stands_in_front_of_its_evidence() -> None:
+    line = fact_text(fact(None, seen("The red key opens the shed", "Ada")))
+    assert line == 'The red key opens the shed (evidence: Ada: "The red key opens the shed")'
+
+
+def test_a_claim_without_a_relation_names_its_type_unless_it_is_plain() -> None:
+    plain = claim(relationship_type=None, fact_type=MEMORY_FACT, attributes={}, confidence=None)
+    assert fact_text(fact(plain)) == "Ada Acme (evidence: unknown)"
+    assert fact_text(fact(claim(relationship_type=None))).startswith("Ada EMPLOYMENT Acme role")
+    assert fact_text(fact(claim(object=None, attributes={}))).startswith("Ada works at (conf")
+
+
+def test_snippets_and_messages_are_cut() -> None:
+    assert fact_line("x", None, [seen("y" * 600)]) == f'x (evidence: "{"y" * 500}")'
+    line = message_line(datetime(2026, 3, 18, tzinfo=UTC), "Ada", "z" * 400)
+    assert line == f"[2026-03-18] Ada: {'z' * 400}"[:300]
+
+
+def test_a_message_has_its_day_and_author() -> None:
+    assert message_text(memory()) == "[2026-03-18] Ada: The red key opens the shed"
+    assert message_line(datetime(26, 3, 1, tzinfo=UTC), None, "a") == "[0026-03-01] a"
+
+
+def test_attributes_are_sorted_and_only_empty_ones_are_left_out() -> None:
+    values = {"b": 0, "a": False, "e": [], "d": {}, "c": None, "f": " ", "g": [1, "x"], "h": 0.5}
+    assert claim_attributes(values) == 'a=false, b=0, g=[1, "x"], h=0.5'
+
+
+def test_the_embedded_text_of_a_claim_leaves_blanks_out() -> None:
+    assert claim_embedded_text("Ada", "works at", "Acme", {"since": 2021}, ["a", " ", "b"]) == (
+        "Ada works at Acme. since=2021. Evidence: a | b"
+    )
+    assert claim_embedded_text("Ada", None, None, {}) == "Ada"

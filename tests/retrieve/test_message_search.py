@@ -1,0 +1,133 @@
+"""Messages of an answer: which are searched, which are left out, which repeat others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import vestig
+from vestig.retrieve.message_search import (
+    Blacklist,
+    FoundMessage,
+    best_messages,
+    message_blacklist,
+    message_queries,
+)
+from vestig.retrieve.types import Message
+from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import Memory
+
+NONE = Blacklist(())
+
+
+@pytest.fixture(scope="module")
+def turn() -> Memory:
+    with vestig.open(":memory:", clock=FrozenClock(), embedder=HashingEmbedder(16)) as store:
+        store.commit("a first remark of the keeper", author="Ada")
+        return store.list().memories[0]
+
+
+Make = Callable[..., FoundMessage]
+
+
+@pytest.fixture
+def make(turn: Memory) -> Make:
+    def one(
+        number: int, content: str, score: float = 0.5, author: str | None = "Ada"
+    ) -> FoundMessage:
+        when = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=number)
+        changed = msgspec.structs.replace(
+            turn, id=f"mem_{number:02}", content=content, author=author, t_valid=when
+        )
+        return FoundMessage(memory=changed, fusion_score=score)
+
+    return one
+
+
+def ids(found: Sequence[FoundMessage]) -> list[str]:
+    return [one.memory.id for one in found]
+
+
+def test_the_best_come_first_then_the_earlier(make: Make) -> None:
+    found = [make(3, "c", 0.2), make(2, "b", 0.9), make(1, "a", 0.2)]
+    best = best_messages(lambda _: found, 5, left_out=(), blacklist=NONE)
+    assert ids(best) == ["mem_02", "mem_01", "mem_03"]
+
+
+def test_repeats_are_refilled_and_do_not_come_back(make: Make) -> None:
+    repeats = [
+        make(number, "The  SAME remark" if number % 2 else "the same remark", 0.9 - number / 100)
+        for number in range(20)
+    ]
+    others = [make(20 + number, f"remark {number}", 0.1) for number in range(4)]
+    elsewhere = make(30, "the same remark", 0.05, author="Bob")
+    found = [*repeats, *others, elsewhere]
+    best = best_messages(lambda _: found, 5, left_out=(), blacklist=NONE)
+    assert ids(best) == ["mem_00", "mem_20", "mem_21", "mem_22", "mem_23"]
+    six = best_messages(lambda _: found, 9, left_out=(), blacklist=NONE)
+    assert ids(six) == [*ids(best), "mem_30"]
+
+
+def test_more_is_asked_for_when_too_much_falls_away(make: Make) -> None:
+    stored = [make(n, "ok" if n < 90 else f"remark {n}", 0.9 - n / 1000) for n in range(99)]
+    asked: list[int] = []
+
+    def search(per_query: int) -> list[FoundMessage]:
+        asked.append(per_query)
+        return stored[:per_query]
+
+    best = best_messages(search, 3, left_out=("mem_90",), blacklist=Blacklist(["ok"]))
+    assert ids(best) == ["mem_91", "mem_92", "mem_93"]
+    assert asked == [50, 100]
+
+
+def test_what_is_returned_as_a_fact_is_no_message(make: Make) -> None:
+    found = [make(1, "a remark"), make(2, "another")]
+    best = best_messages(lambda _: found, 5, left_out={"mem_01"}, blacklist=NONE)
+    assert ids(best) == ["mem_02"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks!", "okayyy", "👍🏽", "LOL", "...", "Got it.", "you’re welcome"]
+)
+def test_trivial_messages(text: str) -> None:
+    listed, warning = message_blacklist(None)
+    assert warning is None
+    assert listed.covers(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["ok by noon", "42", "thanks for the key of the shed", "Oslo", "東京"]
+)
+def test_messages_that_say_something(text: str) -> None:
+    assert not message_blacklist(None)[0].covers(text)
+
+
+def test_a_file_replaces_the_list(tmp_path: Path) -> None:
+    file = tmp_path / "terms.txt"
+    file.write_text("# own\nsplendid\n🎉\n", encoding="utf-8")
+    listed, warning = message_blacklist(str(file))
+    assert warning is None
+    covered = [listed.covers(text) for text in ("Splendid!", "🎉", "thanks", "👍")]
+    assert covered == [True, True, False, False]
+
+
+def test_a_file_that_cannot_be_read_is_an_empty_list_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "long.txt").write_bytes(b"ok\n" * 400_000)
+    for path in (tmp_path / "gone.txt", tmp_path, tmp_path / "bytes.txt", tmp_path / "long.txt"):
+        listed, warning = message_blacklist(str(path))
+        assert not listed.covers("thanks")
+        assert "retrieve.message_blacklist" in (warning or "")
+
+
+def test_messages_are_searched_with_what_found_facts_else_with_the_end() -> None:
+    messages = [Message(content=text) for text in ("one", "two", "three " * 200, "four?")]
+    assert message_queries(["a", "b"], messages) == ["a", "b"]
+    (query,) = message_queries([], messages)
+    assert query == ("two " + "three " * 200 + " four?")[-500:].strip()
+    assert message_queries([], [Message(content=" ")]) == []
