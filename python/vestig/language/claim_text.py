@@ -10,7 +10,6 @@ __all__ = ["claim_attributes", "claim_embedded_text", "claim_words"]
 
 # An attribute of the product's own, nothing that the claim says.
 _INTERNAL: Final = frozenset(("assessment",))
-_EMPTY: Final = ("", None, [], {}, ())
 
 
 def claim_words(subject: str, relation: str | None, object: str | None) -> str:
@@ -61,9 +60,9 @@ def claim_embedded_text(
 
 
 def _is_empty(value: Any) -> bool:
-    return (isinstance(value, str) and not value.strip()) or any(
-        type(value) is type(empty) and value == empty for empty in _EMPTY
-    )
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, (list, tuple, Mapping)) and not value)
 
 
 def _written(value: Any) -> str:

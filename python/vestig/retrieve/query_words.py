@@ -128,9 +128,9 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[Name]:
         for name in find_names(text)
         if _has_content(name.name)
     ]
-    for name in known:
-        if name.strip():
-            pattern = rf"(?<!\w){re.escape(name.strip())}(?!\w)"
+    for wanted in known:
+        if wanted.strip():
+            pattern = rf"(?<!\w){re.escape(wanted.strip())}(?!\w)"
             found += [Name(m[0], *m.span()) for m in re.finditer(pattern, text, re.IGNORECASE)]
     found.sort(key=lambda name: (name.start - name.end, name.start))
     kept: list[Name] = []
