@@ -33,7 +33,7 @@ def facets(
 
     Example:
         >>> facets("Where does Ada Lovelace hide lanterns?", "and the map?")
-        ['lanterns', 'ada lovelace', 'hide', 'map']
+        ['ada lovelace', 'lanterns', 'hide', 'map']
     """
     found: dict[str, float] = {}
     for text in dict.fromkeys((goal, focus)):
