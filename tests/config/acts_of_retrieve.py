@@ -15,6 +15,7 @@ from vestig.retrieve.confidence import (
 )
 from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.message_search import message_blacklist
+from vestig.retrieve.synonyms import synonyms
 
 __all__ = ["RETRIEVE"]
 
@@ -31,6 +32,7 @@ def queries(world: World) -> Any:
         _MESSAGE,
         max_queries=own.fallback_max_queries,
         max_length=own.fallback_max_query_length,
+        synonym_table=synonyms(own.synonyms),
     )
 
 
@@ -59,6 +61,7 @@ _CONFIDENCE: Final = "retrieve.confidence"
 RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.fallback_max_queries": Act(3, queries),
     "retrieve.fallback_max_query_length": Act(12, queries),
+    "retrieve.synonyms": Act({"broke": ["wrecked"]}, queries),
     "retrieve.message_blacklist": Act("terms.txt", trivial),
     **{
         f"{_CONFIDENCE}.weights.{name}": Act(0.9, score)

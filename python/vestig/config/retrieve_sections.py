@@ -8,7 +8,10 @@ import msgspec
 
 from vestig.config.kinds import Count, Section, Share, Text, doc
 
-__all__ = ["RetrieveConfidenceSettings", "RetrieveSettings"]
+__all__ = ["RetrieveConfidenceSettings", "RetrieveSettings", "SynonymGroups"]
+
+# term → its synonyms
+SynonymGroups = dict[str, tuple[Text, ...]]
 
 QueryLength = Annotated[int, msgspec.Meta(ge=10, le=2_147_483_647)]
 
@@ -51,6 +54,10 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
     fallback_max_query_length: Annotated[
         QueryLength, doc("Longest query that rules make, in code points.")
     ] = 120
+    synonyms: Annotated[
+        SynonymGroups,
+        doc("Synonyms in place of which terms of a message are asked for too, beside the shipped."),
+    ] = msgspec.field(default_factory=dict)
     message_blacklist: Annotated[
         Text | None,
         doc(

@@ -47,7 +47,7 @@ from vestig.config.recall_sections import (
     WalkSettings,
     Weights,
 )
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.signals import ORIGINS, TERMS, SignalSettings
 from vestig.types import EventType
 
@@ -350,6 +350,7 @@ _MAPPING_WORDS: Final[dict[Any, str]] = {
     Profiles: "a mapping of profile names to keys and values",
     EventWeights: "a mapping {type of event: a number ≥ 0 and ≤ 1}",
     Weights: "a mapping {origin: {term: a finite number}}, or the path of a file that holds one",
+    SynonymGroups: "a mapping {term: a list of its synonyms}",
     Prices: "a mapping {model: {input, output, cache_read, cache_write, batch_factor}}",
 }
 # Keys whose value is a mapping that layers merge entry by entry; an entry is spelt like a key.
@@ -514,7 +515,7 @@ def takes_mapping(key: str) -> bool:
     spec = key_specs().get(key)
     if spec is None or key in MAPPINGS or spec.type == Profiles:
         return False
-    return any(arm is PromptTemplate or arm == Prices for arm in _arms(spec.type))
+    return any(arm is PromptTemplate or arm in (Prices, SynonymGroups) for arm in _arms(spec.type))
 
 
 def mapping_of(key: str) -> str | None:

@@ -107,10 +107,11 @@ def coverage_component(
         facts_by_several, facts: returned facts that two queries or more found, and all of them.
 
     Example:
-        >>> coverage_component(
+        >>> found = coverage_component(
         ...     0.5, new_facts=1, unique_facts=5, queries_with_facts=4, queries=4,
         ...     facts_by_several=2, facts=5,
         ... )
+        >>> round(found, 9)
         0.62
     """
     settled = 1 - _share(new_facts, unique_facts) if unique_facts else 0.0
