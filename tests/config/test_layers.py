@@ -279,7 +279,7 @@ def test_the_list_of_trivial_messages_is_relative_to_what_names_it(
     project = (home / "project").resolve()
     assert path("retrieve: {message_blacklist: terms.txt}\n") == str(project / "terms.txt")
     assert path(env={"VESTIG_RETRIEVE__MESSAGE_BLACKLIST": "e"}) == str(home / "project" / "e")
-    assert path() is None
+    assert path("recall: {default_limit: 3}\n") is None
 
 
 def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
