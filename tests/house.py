@@ -58,6 +58,9 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "platformdirs": ("config/",),
     "sqlite3": (),
     "anthropic": ("llms/anthropic.py",),
+    "mcp": ("surfaces/mcp/",),
+    "mcp_types": ("surfaces/mcp/",),
+    "anyio": ("surfaces/",),
 }
 CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {

@@ -40,6 +40,7 @@ COMMANDS = {
     "destroy",
     "demo",
     "eval",
+    "mcp",
     "config show",
     "config explain",
     "config trust",

@@ -34,6 +34,7 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
+from vestig.config.mcp_sections import McpSettings
 from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
 from vestig.config.recall_sections import (
     DecaySettings,
@@ -316,6 +317,7 @@ class Settings(Section, frozen=True, kw_only=True):
     retrieve: RetrieveSettings = RetrieveSettings()
     decay: DecaySettings = DecaySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
+    mcp: McpSettings = McpSettings()
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
