@@ -100,6 +100,9 @@ def test_one_vendor_per_embedder() -> None:
     sources = {p: s for p, s in package_sources().items() if p.startswith("embedders/")}
     assert len(sources) >= 4
     assert house.vendors(sources) == []
+    models = {p: s for p, s in package_sources().items() if p.startswith("llms/")}
+    assert "llms/anthropic.py" in models
+    assert house.vendors(models) == []
 
 
 def test_tracked_files_know_no_machine_and_no_registry() -> None:

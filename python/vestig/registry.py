@@ -50,7 +50,9 @@ SHIPPED_RERANKERS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 LLMS: Final = "vestig.llms"
-SHIPPED_LLMS: Final[Mapping[str, str]] = MappingProxyType({})
+SHIPPED_LLMS: Final[Mapping[str, str]] = MappingProxyType(
+    {"anthropic": "vestig.llms.anthropic:AnthropicModel"}
+)
 _NO_MODEL: Final = "none"
 
 _PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")

@@ -10,7 +10,7 @@ import msgspec
 from world import Act, World
 
 from vestig.config.model_sections import PROMPT_VALUES
-from vestig.errors import ModelCallError, ProviderError
+from vestig.errors import ModelBudgetError, ModelCallError, ProviderError
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.testing import ScriptedModel
 
@@ -76,6 +76,18 @@ def batched(world: World) -> Any:
     return world.open(llm=ScriptedModel({}))._session.models.takes_batches(50)
 
 
+def budget(world: World) -> Any:
+    """How many of three calls a day holds."""
+    store = world.open(llm=ScriptedModel({"classify_stability": "x"}))
+    store.commit("The new office is in Oslo")
+    sent = 0
+    for _ in range(3):
+        with suppress(ModelBudgetError):
+            store._session.models.ask("classify_stability", {"content": "text"}, answer=str)
+            sent += 1
+    return sent
+
+
 ECHO: Final = {"llm.provider": "echo", "store.path": ":memory:"}
 FAST: Final = {"llm.retry_base_s": 0}
 PRICED: Final = {"claude-sonnet-5-5": {"input": 3, "output": 15}}
@@ -86,6 +98,7 @@ MODELLED: Final[dict[str, Act]] = {
     "llm.timeout_s": Act(0.1, patience, {"llm.max_attempts": 1}),
     "llm.max_attempts": Act(5, tries, FAST),
     "llm.api_key_env": Act("OTHER_KEY", asked, ECHO),
+    "llm.max_calls_per_day": Act(2, budget),
     "llm.base_url": Act("http://localhost:1", asked, ECHO),
     "llm.prices": Act(PRICED, money, ECHO),
     "llm.cache_min_tokens": Act(1024, asked, ECHO),

@@ -31,6 +31,8 @@ LAYERS: dict[str, Callable[[str, str], dict[str, Any]]] = {
         "embedding: {model: '${SECRET}'}\n",
         "embedding: {provider: openai, model: m, base_url: '${SECRET}'}\n",
         "reranker: {provider: '${SECRET}'}\n",
+        "llm: {provider: '${SECRET}'}\n",
+        "llm: {provider: anthropic, base_url: '${SECRET}'}\n",
         "reranker: {provider: onnx, model: '${SECRET}'}\n",
     ],
 )
@@ -53,7 +55,7 @@ def test_no_provider_prints_what_came_from_a_variable(
 
 
 @pytest.mark.parametrize("layer", sorted(LAYERS))
-@pytest.mark.parametrize("key", ["embedding.provider", "reranker.provider"])
+@pytest.mark.parametrize("key", ["embedding.provider", "reranker.provider", "llm.provider"])
 @pytest.mark.parametrize(
     "name", ["spy_module:make", "os:system", "vestig.testing:hashing_embedder", "spy_module"]
 )
@@ -74,3 +76,41 @@ def test_an_import_path_is_an_unknown_provider(
     assert f'got "{name}"; the nearest is "' in str(caught.value)
     assert "spy_module" not in sys.modules
     assert not (home / "store").exists()
+
+
+@pytest.mark.parametrize("name", ["nothing", "embedder-as-llm"])
+def test_what_is_no_language_model_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=f'llm.provider: expected "{name}" to '):
+        vestig.open(tmp_path / "store", config={"llm.provider": name})
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prompts: {plan_queries: 'Plan {{${SECRET}}}'}\n",
+        "prompts: {plan_queries: {system: '{{${SECRET}}}', user: x}}\n",
+        "llm: {prices: {'${SECRET}': 5}}\n",
+        "llm: {prices: {m: {input: '${SECRET}', output: 1}}}\n",
+        "llm: {api_key_env: '${SECRET}'}\n",
+    ],
+)
+def test_no_key_of_a_model_prints_what_came_from_a_variable(loaded: Loader, text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(text, env={"SECRET": "hush-Hush-1"})
+    assert "hush" not in str(caught.value)
+
+
+def test_prices_and_templates_are_merged_over_the_layers(loaded: Loader) -> None:
+    config = loaded(
+        project="llm: {prices: {b: {input: 2, output: 20, cache_read: 0.2}, c: {input: 1,"
+        " output: 1}}}\nprompts: {plan_queries: {system: Plan., user: '${WORD}'}}\n",
+        user="llm: {prices: {a: {input: 1, output: 5}, b: {input: 1, output: 10}}}\n",
+        env={"WORD": "Mine.", "VESTIG_LLM__PRICES": "{b: {input: 2, output: 30}}"},
+    )
+    prices = config.settings.llm.prices
+    assert sorted(prices) == ["a", "b", "c"]
+    assert (prices["b"].input, prices["b"].output, prices["b"].cache_read) == (2, 30, 0.2)
+    template: Any = config.settings.prompts.plan_queries
+    assert (template.system, template.user) == ("Plan.", "Mine.")
+    assert "Mine." not in str(config.entry("prompts.plan_queries").shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ import vestig
 from vestig.config import built_in
 from vestig.errors import (
     ConfigError,
+    ModelBudgetError,
     ModelCallError,
     ProviderError,
     ProviderTimeoutError,
@@ -22,7 +24,7 @@ from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.session.metrics import Metrics
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
-from vestig.testing import HashingEmbedder, ScriptedModel
+from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel
 
 CONTENT = {"content": "Ada lives in Oslo."}
 
@@ -202,7 +204,19 @@ def test_without_a_model_a_call_says_what_to_do() -> None:
         ask(models)
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "no JSON", '{"entities": [{"name"', "[[[["])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "no JSON",
+        '{"entities": [{"name"',
+        'Here: {"entities": [{"name": "Bob"}], "more": ',
+        '{"x": NaN, "entities": [{"name": "Bob"}]}',
+        '{"x": 1, "x": 2, "entities": [{"name": "Bob"}]}',
+        "[[[[",
+    ],
+)
 def test_an_unreadable_answer_is_tried_again(text: str) -> None:
     answers: Iterator[str] = iter([text, '{"entities": [{"name": "Ada"}]}'])
     model = ScriptedModel(lambda _: next(answers))
@@ -307,6 +321,7 @@ def test_only_a_language_model_is_taken_for_one(value: Any) -> None:
         'I use {braces} and [lists].\n{"entities": [{"name": "Ada", "confidence": "0.5"}]}',
         '[{"name": "Ada", "confidence": 0.5}]',
         '{"entities": {"name": "Ada", "confidence": 0.5}}',
+        'Footnote [1] says: {"entities": [{"name": "Ada", "confidence": 0.5}]} {"x"',
         '{"more": NaN, "x": 1}\n```\n{"entities": [{"name": ["Ada"], "confidence": 0.5}]}\n```',
     ],
 )
@@ -468,7 +483,7 @@ def test_a_batch_is_found_polled_read_and_paid_for() -> None:
     assert first is not None
     assert models.read(first, Entities) == (Entities([Entity("Ada")]), 0)
     assert second is not None
-    with pytest.raises(ModelCallError, match="no JSON"):
+    with pytest.raises(ModelCallError, match="no whole JSON"):
         models.read(second, Entities)
     [row] = models.costs()
     assert row.calls == 2
@@ -486,3 +501,99 @@ def test_a_model_without_batches_is_never_sent_one() -> None:
     assert not models.takes_batches(5)
     with pytest.raises(ProviderError, match="expected one that takes batches"):
         models.submit([])
+
+
+def test_doctor_and_metrics_show_what_calls_took(tmp_path: Path) -> None:
+    def answer(request: ModelRequest) -> ModelAnswer:
+        used = ModelUsage(input_tokens=1000, output_tokens=100, cache_read_tokens=50)
+        return ModelAnswer(text="secret-answer", model=request.model, usage=used)
+
+    config = {
+        "llm.max_calls_per_day": 9,
+        "llm.model": "m",
+        "llm.prices": {"m": {"input": 3, "output": 15, "cache_read": 0}},
+    }
+    with vestig.open(
+        tmp_path / "store", embedder=HashingEmbedder(8), llm=ScriptedModel(answer), config=config
+    ) as store:
+        store.commit("The office is in Oslo.")
+        ask(store._session.models)
+        [found] = [f for f in store.admin.doctor().findings if f.check == "language_model"]
+        metrics = store.admin.metrics()
+    assert found.level == "ok"
+    assert found.detail == (
+        "scripted, m; 1 of 9 calls of today (UTC) used; m since open: 1 calls, 1000 tokens in, 50"
+        " read from the cache, 0 written to it, 100 out, 0.0045 by llm.prices"
+    )
+    assert metrics['vestig_llm_tokens_total{kind="cache_read",model="m"}'] == 50
+    assert metrics['vestig_llm_money_total{model="m"}'] == pytest.approx(0.0045)
+    assert "secret" not in str(metrics)
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(8)) as store:
+        found_without = [f.check for f in store.admin.doctor().findings]
+    assert "language_model" not in found_without
+
+
+# The budget of a day
+
+
+def test_the_budget_counts_every_try_of_every_process(tmp_path: Path) -> None:
+    """Two open stores stand for two processes: both count in the ledger."""
+    clock = FrozenClock()
+    model = ScriptedModel({"classify_stability": "x"}, failures=[again()])
+    options: dict[str, Any] = {
+        "embedder": HashingEmbedder(8),
+        "llm": model,
+        "clock": clock,
+        "config": {"llm.max_calls_per_day": 3, "llm.retry_base_s": 0},
+    }
+    with (
+        vestig.open(tmp_path / "store", **options) as one,
+        vestig.open(tmp_path / "store", **options) as other,
+    ):
+        one.commit("The office is in Oslo.")
+        assert ask(one._session.models).calls == 2
+        assert ask(other._session.models).calls == 1
+        with pytest.raises(ModelBudgetError, match="max_calls_per_day"):
+            ask(one._session.models)
+        assert len(model.requests) == 3
+        clock.move(days=1)
+        assert ask(other._session.models).calls == 1
+        sent = [(f"job_{n}", model.requests[0]) for n in range(3)]
+        with pytest.raises(ModelBudgetError):
+            other._session.models.submit(sent)
+        assert other._session.models.submit(sent[:2])
+        with pytest.raises(ModelBudgetError):
+            ask(one._session.models)
+
+
+def test_without_a_limit_a_call_writes_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel({"classify_stability": "x"})
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(8), llm=model) as store:
+        assert ask(store._session.models).value == "x"
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_limit_makes_no_store_where_none_is(tmp_path: Path) -> None:
+    model = ScriptedModel({"classify_stability": "x"})
+    config = {"llm.max_calls_per_day": 1}
+    with vestig.open(
+        tmp_path / "store", embedder=HashingEmbedder(8), llm=model, config=config
+    ) as store:
+        assert ask(store._session.models).value == "x"
+        with pytest.raises(ModelBudgetError):
+            ask(store._session.models)
+    assert not (tmp_path / "store").exists()
+
+
+def test_what_cannot_be_counted_is_not_sent(tmp_path: Path) -> None:
+    model = ScriptedModel({"classify_stability": "x"})
+    options: dict[str, Any] = {"embedder": HashingEmbedder(8), "llm": model}
+    with vestig.open(tmp_path / "store", **options) as store:
+        store.commit("The office is in Oslo.")
+    config = {"llm.max_calls_per_day": 5}
+    with (
+        vestig.open(tmp_path / "store", read_only=True, config=config, **options) as store,
+        pytest.raises(ModelBudgetError, match="cannot be counted"),
+    ):
+        ask(store._session.models)
+    assert model.requests == []

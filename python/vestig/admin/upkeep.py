@@ -54,6 +54,13 @@ def metrics(session: Session) -> dict[str, float]:
     counts["edges"] = sum(counts["edges"].values())
     for kind in ("memories", "events", "entities", "edges", "sources"):
         found[f'vestig_storage_count{{type="{kind}"}}'] = counts[kind]
+    for cost in session.models.costs():
+        label = f'model="{cost.model}"'
+        for kind in ("input", "output", "cache_read", "cache_write"):
+            tokens = getattr(cost, f"{kind}_tokens")
+            found[f'vestig_llm_tokens_total{{kind="{kind}",{label}}}'] = tokens
+        if cost.money is not None:
+            found[f"vestig_llm_money_total{{{label}}}"] = cost.money
     return dict(sorted(found.items()))
 
 
@@ -94,15 +101,19 @@ def correct_clock(session: Session, actor: object) -> ClockCorrection:
 
 
 def _language_model(session: Session) -> Finding:
-    """Which model is asked, and what it has taken: today by all processes, and by this one since
-    the store was opened, with the share of prompts that came from the provider's cache."""
-    today = session.ledger.reserved_model_calls(session.now_us() // DAY_US)
-    parts = [f"{session.models.provider}, {today} calls today (UTC)"]
-    for cost in session.models.costs():
+    """Which model is asked; with a limit, how much of today's is used by all processes; and what
+    this one has taken since the store was opened."""
+    models, limit = session.models, session.config.settings.llm.max_calls_per_day
+    parts = [f"{models.provider}, {session.config.settings.llm.model}"]
+    if limit is not None:
+        today = session.ledger.reserved_model_calls(session.now_us() // DAY_US)
+        parts.append(f"{today} of {limit} calls of today (UTC) used")
+    for cost in models.costs():
         money = "no price" if cost.money is None else f"{cost.money:.4f} by llm.prices"
         parts.append(
             f"{cost.model} since open: {cost.calls} calls, {cost.input_tokens} tokens in,"
-            f" {cost.cache_read_tokens} read from the cache, {cost.output_tokens} out, {money}"
+            f" {cost.cache_read_tokens} read from the cache, {cost.cache_write_tokens} written to"
+            f" it, {cost.output_tokens} out, {money}"
         )
     return Finding(check="language_model", level="ok", detail="; ".join(parts))
 

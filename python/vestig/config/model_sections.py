@@ -10,6 +10,7 @@ import msgspec
 
 from vestig.config.kinds import (
     Count,
+    CountOrZero,
     NotNegative,
     Pause,
     Section,
@@ -88,6 +89,14 @@ class LlmSettings(Section, frozen=True, kw_only=True):
         VariableName,
         doc("Name of the environment variable that holds the model's key.", shown=True),
     ] = "ANTHROPIC_API_KEY"
+    max_calls_per_day: Annotated[
+        CountOrZero | None,
+        doc(
+            "Most tries and batch items that all processes of a store send in one day (UTC); null:"
+            " no limit.",
+            shown=True,
+        ),
+    ] = None
     base_url: Annotated[Text | None, doc("Address of the provider; null: the provider's own.")] = (
         None
     )

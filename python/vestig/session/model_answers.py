@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
@@ -15,8 +15,8 @@ __all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
 _T = TypeVar("_T")
 
 _FENCED: Final = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
-# How many places of a text are tried as the beginning of its JSON.
-_BEGINNINGS_MAX: Final = 64
+# A bracket as JSON goes on behind it; prose has others.
+_BEGINNING: Final = re.compile(r"\{\s*[\"}]|\[\s*[\[{\"\]]")
 # What a schema of structured output may not hold; the reader checks it.
 _BOUNDS: Final = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
@@ -111,29 +111,23 @@ def read_answer(text: str, answer: type[_T]) -> ReadAnswer:
 
 def _document(text: str) -> Any:
     """The JSON of a text that may have more in it."""
-    first: UnreadableAnswerError | None = None
-    for candidate in _candidates(text):
+    for candidate in _candidates(text.strip()):
         try:
             found, _ = _DECODER.raw_decode(candidate)
-        except UnreadableAnswerError as error:
-            first = first or error
         except (ValueError, RecursionError):
             continue
-        else:
-            if isinstance(found, (dict, list)):
-                return found
-    raise first or UnreadableAnswerError("the answer holds no JSON object")
+        if isinstance(found, (dict, list)):
+            return found
+    raise UnreadableAnswerError("the answer holds no whole JSON object")
 
 
-def _candidates(text: str) -> Iterable[str]:
-    stripped = text.strip()
-    yield stripped
-    for match in _FENCED.finditer(text):
-        yield match.group(1).strip()
-    for count, match in enumerate(re.finditer(r"[{\[]", stripped)):
-        if count == _BEGINNINGS_MAX:
-            return
-        yield stripped[match.start() :]
+def _candidates(text: str) -> Iterator[str]:
+    """What stands in code fences, or else what begins like JSON: nothing inside of a document is
+    taken for one, so that a cut answer is not read in part."""
+    yield from (match.group(1).strip() for match in _FENCED.finditer(text))
+    begin = _BEGINNING.search(text)
+    if begin is not None:
+        yield text[begin.start() :]
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,8 +14,11 @@ from vestig.config import Config
 from vestig.errors import (
     ConflictError,
     EmbeddingMismatchError,
+    ModelBudgetError,
     NotFoundError,
     ProviderError,
+    StoreFullError,
+    StoreLockedError,
     ValidationError,
 )
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
@@ -36,7 +39,7 @@ from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
-from vestig.times import format_us, to_us
+from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Memory
 
 __all__ = ["Session", "system_clock"]
@@ -92,7 +95,9 @@ class Session:
         # set while the store waits for `rebuild(embeddings=True)`: no text may be embedded
         self.mismatch = mismatch
         self.metrics = Metrics()
-        self.models = ModelCalls(config.settings, language_model, metrics=self.metrics)
+        self.models = ModelCalls(
+            config.settings, language_model, metrics=self.metrics, reserve=self._reserve_calls
+        )
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
@@ -120,6 +125,24 @@ class Session:
         except Exception as error:  # a time zone is code of the caller too
             raise ValidationError(
                 "clock", type(error).__name__, "a datetime whose zone gives an offset"
+            ) from error
+
+    def _reserve_calls(self, count: int) -> bool:
+        """Takes calls of the language model out of today's budget; False = it does not hold them.
+        Without a limit nothing is written.
+
+        Raises:
+            ModelBudgetError: it cannot be written.
+        """
+        limit = self.config.settings.llm.max_calls_per_day
+        if limit is None:
+            return True
+        day = self.now_us() // DAY_US
+        try:
+            return self.ledger.reserve_model_calls(day, count, limit)
+        except (StoreLockedError, StoreFullError) as error:
+            raise ModelBudgetError(
+                f"llm.max_calls_per_day: a call cannot be counted: {error}"
             ) from error
 
     def cache(self, kind: type[_C]) -> _C:
