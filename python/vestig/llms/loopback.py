@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any, Final
@@ -138,12 +140,7 @@ class LoopbackMessages:
         self.retry_after_s = 1
 
     def __enter__(self) -> LoopbackMessages:
-        outer = self
-
-        class Handler(_Handler):
-            owner = outer
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self))
         self._server.daemon_threads = True
         self._server.block_on_close = False
         threading.Thread(
@@ -260,8 +257,11 @@ class LoopbackMessages:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    owner: LoopbackMessages
     protocol_version = "HTTP/1.1"
+
+    def __init__(self, owner: LoopbackMessages, *connection: Any) -> None:
+        self.owner = owner
+        super().__init__(*connection)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
@@ -356,8 +356,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault == "status_429_seconds":
             self._error(429, "rate_limit_error", Retry_After=str(self.owner.retry_after_s))
         elif fault == "status_429_date":
-            until = self.date_time_string(int(time.time()) + self.owner.retry_after_s)
-            self._error(429, "rate_limit_error", Retry_After=until)
+            now = email.utils.parsedate_to_datetime(self.date_time_string())
+            until = now + timedelta(seconds=self.owner.retry_after_s)
+            self._error(429, "rate_limit_error", Retry_After=email.utils.format_datetime(until))
         else:
             self._error(status, _KINDS.get(status, "api_error"))
 
