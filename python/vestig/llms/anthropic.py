@@ -19,6 +19,7 @@ import msgspec
 
 from vestig.config.secrets import read_secret
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
+from vestig.llms.nesting import is_too_deep
 from vestig.ports import (
     ANSWER_BYTES_MAX,
     BatchAnswer,
@@ -398,9 +399,12 @@ def _parameters(request: ModelRequest, cache_min_tokens: int) -> dict[str, Any]:
 
 def _decoded(name: str, body: bytes) -> Any:
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ModelCallError(f"{name}: the answer is not JSON", retryable=True) from None
+        text = body.decode("utf-8")
+        if not is_too_deep(text):
+            return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass  # said below
+    raise ModelCallError(f"{name}: the answer is not JSON", retryable=True)
 
 
 def _answer(name: str, message: Any, model: str) -> ModelAnswer:

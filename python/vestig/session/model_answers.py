@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 
+from vestig.llms.nesting import is_too_deep
+
 __all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
 
 _T = TypeVar("_T")
@@ -111,10 +113,12 @@ def read_answer(text: str, answer: type[_T]) -> ReadAnswer:
 
 def _document(text: str) -> Any:
     """The JSON of a text that may have more in it."""
+    if is_too_deep(text):
+        raise UnreadableAnswerError("the answer is nested too deep")
     for candidate in _candidates(text.strip()):
         try:
             found, _ = _DECODER.raw_decode(candidate)
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
         if isinstance(found, (dict, list)):
             return found
