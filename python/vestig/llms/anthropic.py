@@ -19,7 +19,7 @@ import msgspec
 
 from vestig.config.secrets import read_secret
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
-from vestig.llms.nesting import is_too_deep
+from vestig.llms.json_depth import is_too_deep
 from vestig.ports import (
     ANSWER_BYTES_MAX,
     BatchAnswer,

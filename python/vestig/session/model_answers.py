@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 
-from vestig.llms.nesting import is_too_deep
+from vestig.llms.json_depth import is_too_deep
 
 __all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
 
