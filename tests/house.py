@@ -38,7 +38,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("evaluation",),
     ("",),  # vestig/__init__
-    ("testing",),
+    ("testing", "aio"),
     ("surfaces",),
     ("__main__",),
 )
@@ -56,11 +56,13 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "rich": ("surfaces/",),
     "yaml": ("config/", "surfaces/"),
     "platformdirs": ("config/",),
+    "fastapi": ("surfaces/http/",),
+    "starlette": ("surfaces/http/",),
+    "uvicorn": ("surfaces/http/",),
+    "h11": ("surfaces/http/",),
+    "prometheus_client": ("surfaces/http/",),
     "sqlite3": (),
     "anthropic": ("llms/anthropic.py",),
-    "mcp": ("surfaces/mcp/",),
-    "mcp_types": ("surfaces/mcp/",),
-    "anyio": ("surfaces/",),
 }
 CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {

@@ -213,12 +213,16 @@ class RecallHit:
         """What JSON shows: scores, similarity, reason and repeats beside the fields of the memory,
         without null, without repeats where there are none, and without what only the store needs
         (`show` has it)."""
+        return self.fields_without_reason() | {"reason": self.reason}
+
+    def fields_without_reason(self) -> dict[str, Any]:
+        """As `plain_fields`; the reason is not made."""
         memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
         shown = {name: value for name, value in memory.items() if value is not None}
         for name in ("content_hash", "embedding_model"):
             shown.pop(name, None)
         shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
-        shown |= {"reason": self.reason, "embedding": self.embedding}
+        shown["embedding"] = self.embedding
         repeated = {"repeats": self.repeats, "repeats_more": self.repeats_more}
         return shown | {name: value for name, value in repeated.items() if value}
 

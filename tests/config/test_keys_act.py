@@ -11,7 +11,7 @@ from acts_of_graph import GRAPH
 from acts_of_models import MODELLED
 from acts_of_recall import RECALL
 from acts_of_retrieve import RETRIEVE
-from acts_of_servers import SERVERS
+from acts_of_serving import SERVING
 from acts_of_signals import SIGNALLED
 from acts_of_writing import WRITING
 from world import Act, World
@@ -27,7 +27,7 @@ ACTS: dict[str, Act] = {
     **MODELLED,
     **ENRICHED,
     **RETRIEVE,
-    **SERVERS,
+    **SERVING,
 }
 
 

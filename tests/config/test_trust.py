@@ -35,7 +35,6 @@ REFUSED = tuple(
         "enrichment",
         "hooks",
         "lifecycle",
-        "mcp",
     )
     or key == "retrieve.message_blacklist"
 )

@@ -43,7 +43,7 @@ from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
-from vestig.session.transaction import clock_notice
+from vestig.session.transaction import clock_notice, keep_answer
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
@@ -366,6 +366,7 @@ def _write(session: Session, batch: Batch) -> None:
             degraded.extend(clock_notice(txn.clock_behind_us))
         else:
             written = txn.seq
+        keep_answer(txn, lambda: _only_outcome(batch, written, degraded))
     degraded.extend(session.keeper.after_commit(txn))
     session.metrics.degraded(degraded)
     own = batch.inline_jobs()
@@ -374,6 +375,11 @@ def _write(session: Session, batch: Batch) -> None:
 
         degraded.extend(enrich_inline(session, batch.items[0].request.namespace, own))
     batch.finish(written, degraded)
+
+
+def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> CommitOutcome | None:
+    batch.finish(seq, degraded)
+    return batch.items[0].outcome
 
 
 def is_empty(changes: ChangeSet) -> bool:

@@ -34,7 +34,6 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
-from vestig.config.mcp_sections import McpSettings
 from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
 from vestig.config.recall_sections import (
     DecaySettings,
@@ -49,6 +48,7 @@ from vestig.config.recall_sections import (
     Weights,
 )
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
+from vestig.config.server_sections import ServeSettings
 from vestig.config.signals import ORIGINS, TERMS, SignalSettings
 from vestig.types import EventType
 
@@ -317,7 +317,7 @@ class Settings(Section, frozen=True, kw_only=True):
     retrieve: RetrieveSettings = RetrieveSettings()
     decay: DecaySettings = DecaySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
-    mcp: McpSettings = McpSettings()
+    serve: ServeSettings = ServeSettings()
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):

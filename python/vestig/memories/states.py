@@ -17,7 +17,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
 from vestig.ports import LedgerView
 from vestig.session.session import Session
-from vestig.session.transaction import catch_up, clock_notice
+from vestig.session.transaction import catch_up, clock_notice, keep_answer
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
@@ -295,20 +295,22 @@ def change_state(
             if changes is not None:
                 seq = txn.apply(changes)
                 degraded.extend(clock_notice(txn.clock_behind_us))
-        notes = catch_up(session, degraded) if changes is not None else ()
-        with session.ledger.read() as view:
-            after = view.memories(space, [memory.id])[0]
-        return StateChange(
-            memory_id=memory.id,
-            action=action,
-            changed=changes is not None,
-            status=after.status,
-            pinned=after.pinned,
-            version=after.version,
-            fields=fields,
-            seq=seq,
-            degraded=notes,
-        )
+            after = txn.memories(space, [memory.id])[0]
+            done = StateChange(
+                memory_id=memory.id,
+                action=action,
+                changed=changes is not None,
+                status=after.status,
+                pinned=after.pinned,
+                version=after.version,
+                fields=fields,
+                seq=seq,
+                degraded=tuple(degraded),
+            )
+            keep_answer(txn, lambda: done)
+        if changes is None:
+            return done
+        return msgspec.structs.replace(done, degraded=catch_up(session, degraded))
 
 
 def simple(
@@ -372,11 +374,11 @@ def supersede(
             )
             txn.apply(parts.change_set(space))
             degraded.extend(clock_notice(txn.clock_behind_us))
+            written = txn.supersessions(space, before.id)
+            record = existing_record(before.id, after.id, written)
+            assert record is not None, "a written record is readable"
+            keep_answer(txn, lambda: record)
         catch_up(session, degraded)
-        with session.ledger.read() as view:
-            records = view.supersessions(space, before.id)
-        record = existing_record(before.id, after.id, records)
-        assert record is not None, "a written record is readable"
         return record
 
 

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final
 
+from vestig.ports import WriteTransaction
 from vestig.session.session import Session
 from vestig.times import DAY_US, duration_text
 from vestig.types import Degradation
 
-__all__ = ["RollBack", "ahead_notice", "catch_up", "clock_notice"]
+__all__ = [
+    "RollBack",
+    "ahead_notice",
+    "answers_kept_by",
+    "catch_up",
+    "clock_notice",
+    "keep_answer",
+]
+
+# Writes what a call will return into the call's own transaction.
+AnswerKeeper = Callable[[WriteTransaction, object], None]
+_keeper: ContextVar[AnswerKeeper | None] = ContextVar("vestig_answer_keeper", default=None)
 
 
 class RollBack(Exception):
@@ -51,3 +66,24 @@ def catch_up(session: Session, degraded: list[Degradation]) -> tuple[Degradation
     degraded.extend(session.keeper.after_commit())
     session.metrics.degraded(degraded)
     return tuple(degraded)
+
+
+@contextmanager
+def answers_kept_by(keep: AnswerKeeper) -> Iterator[None]:
+    """Within it the first change of this thread hands `keep` its transaction, before it is
+    durable, and the result as it will be returned: what is written there exists exactly when the
+    change does."""
+    token = _keeper.set(keep)
+    try:
+        yield
+    finally:
+        _keeper.reset(token)
+
+
+def keep_answer(txn: WriteTransaction, result: Callable[[], object]) -> None:
+    """At the end of a change's transaction: the result is kept, where somebody asked for that."""
+    keep = _keeper.get()
+    if keep is not None:
+        # a hook may commit within the same call
+        _keeper.set(None)
+        keep(txn, result())

@@ -33,10 +33,10 @@ def operations() -> tuple[Operation, ...]:
     from vestig.surfaces.operations.edge import EDGE_OPERATIONS
     from vestig.surfaces.operations.entity import ENTITY_BACKFILL, ENTITY_OPERATIONS
     from vestig.surfaces.operations.evaluate import EVAL
-    from vestig.surfaces.operations.mcp import MCP
     from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
     from vestig.surfaces.operations.replay import REPLAY
     from vestig.surfaces.operations.search import SEARCH
+    from vestig.surfaces.operations.serve import SERVE
     from vestig.surfaces.operations.store import STORE_OPERATIONS
 
     return (
@@ -48,7 +48,7 @@ def operations() -> tuple[Operation, ...]:
         *STORE_OPERATIONS,
         ENTITY_BACKFILL,
         EVAL,
-        MCP,
+        SERVE,
     )
 
 

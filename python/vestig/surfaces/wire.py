@@ -10,7 +10,16 @@ from vestig.errors import HygieneError, ValidationError, VestigError
 from vestig.ids import new_id
 from vestig.times import to_plain
 
-__all__ = ["EXIT_CODES", "STATUS", "document", "encode", "exit_code", "problem", "usage_problem"]
+__all__ = [
+    "EXIT_CODES",
+    "STATUS",
+    "document",
+    "encode",
+    "exit_code",
+    "plain_problem",
+    "problem",
+    "usage_problem",
+]
 
 # problem code → (CLI exit, HTTP status, title)
 _CODES: Final[dict[str, tuple[int, int, str]]] = {
@@ -26,6 +35,10 @@ _CODES: Final[dict[str, tuple[int, int, str]]] = {
     "forget-incomplete": (3, 500, "Forgetting incomplete"),
     "provider": (4, 502, "Provider failed"),
     "provider-timeout": (4, 504, "Provider did not answer"),
+    "unauthorized": (1, 401, "Not allowed"),
+    "too-large": (1, 413, "Request too large"),
+    "rate-limited": (1, 429, "Too many requests"),
+    "not-ready": (3, 503, "Not ready"),
     "internal": (1, 500, "Internal error"),
 }
 EXIT_CODES: Final = {code: row[0] for code, row in _CODES.items()}
@@ -83,6 +96,17 @@ def problem(error: BaseException) -> dict[str, Any]:
     if isinstance(error, HygieneError):
         shown["outcome"] = error.outcome.to_dict()
     return shown
+
+
+def plain_problem(code: str, detail: str, *, instance: str | None = None) -> dict[str, Any]:
+    """A problem that no exception of the engine stands for.
+
+    Example:
+        >>> plain_problem("too-large", "expected at most 10 bytes")["status"]
+        413
+    """
+    shown = _problem(code, detail, [])
+    return shown if instance is None else shown | {"instance": instance}
 
 
 def usage_problem(message: str, name: str | None = None) -> dict[str, Any]:

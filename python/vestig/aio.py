@@ -1,0 +1,91 @@
+"""A store in an event loop: every call of the synchronous library as one that can be awaited.
+
+The engine is synchronous and thread-safe. `wrap` gives an object with the same attributes, whose
+methods run in a worker thread; none is written out a second time.
+
+Example:
+    >>> import asyncio
+    >>> from vestig import aio
+    >>> from vestig.testing import HashingEmbedder
+    >>> async def main():
+    ...     async with aio.open(":memory:", embedder=HashingEmbedder()) as store:
+    ...         await store.commit("Deploys run on Fridays at noon")
+    ...         found = await store.recall("when do deploys run?")
+    ...         return found[0].content, await store.graph.entities(limit=3)
+    >>> asyncio.run(main())[0]
+    'Deploys run on Fridays at noon'
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import wraps
+from typing import Any, Final
+
+from vestig.api.store import open_store
+
+__all__ = ["Awaitables", "open", "wrap"]
+
+# Groups of calls, which are wrapped themselves.
+_GROUPS: Final = ("graph", "admin")
+
+
+class Awaitables:
+    """An object whose methods are awaited; made by `wrap`. Its other attributes are those of the
+    object.
+
+    A call that is cancelled is no longer waited for: its thread ends by itself, and what it writes
+    is whole or not there.
+    """
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if name in _GROUPS:
+            return Awaitables(found)
+        return _awaitable(found) if callable(found) else found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._target)
+
+    def __repr__(self) -> str:
+        return f"<vestig.aio {self._target!r}>"
+
+
+def _awaitable(call: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    @wraps(call)
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return run
+
+
+def wrap(store: Any) -> Awaitables:
+    """A store that is open, for an event loop. Closing either closes both.
+
+    Args:
+        store: what `vestig.open` gave.
+
+    Example:
+        >>> import asyncio
+        >>> import vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        ...     asyncio.run(wrap(store).count())
+        0
+    """
+    return Awaitables(store)
+
+
+@asynccontextmanager
+async def open(*args: Any, **kwargs: Any) -> AsyncIterator[Awaitables]:
+    """A store for an event loop, closed at the end; arguments are those of `vestig.open`."""
+    store = await asyncio.to_thread(open_store, *args, **kwargs)
+    try:
+        yield Awaitables(store)
+    finally:
+        await asyncio.to_thread(store.close)

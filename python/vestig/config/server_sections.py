@@ -1,0 +1,75 @@
+"""The section `serve`: how `vestig serve` listens, whom it answers, and how much at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from vestig.config.kinds import Count, CountOrZero, Section, Span, Text, Timeout, VariableName, doc
+
+__all__ = ["RateLimit", "ServeSettings"]
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+
+
+class RateLimit(Section, frozen=True, kw_only=True):
+    requests: Annotated[
+        Count | None,
+        doc(
+            "Retrievals that one client may ask for in one window; null: any number from this"
+            " machine, 10 from others."
+        ),
+    ] = None
+    window_s: Annotated[Span, doc("Seconds of that window.")] = 60.0
+
+
+class ServeSettings(Section, frozen=True, kw_only=True):
+    host: Annotated[
+        Text,
+        doc(
+            "Address to listen on. One that other machines reach needs serve.token_env.",
+            shown=True,
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[Port, doc("Port to listen on; 0: a free one.", shown=True)] = 8765
+    token_env: Annotated[
+        VariableName | None,
+        doc(
+            "Name of the environment variable that holds the token which requests must carry;"
+            " null: none is asked for.",
+            shown=True,
+        ),
+    ] = None
+    rate_limit: RateLimit = RateLimit()
+    max_body_bytes: Annotated[Count, doc("Bytes of a request's body, but of an import's.")] = (
+        1_048_576
+    )
+    max_import_bytes: Annotated[Count, doc("Bytes of the file that one import sends.")] = (
+        1_073_741_824
+    )
+    audit: Annotated[
+        bool, doc("Write each request to the log of requests: route, times, counts, no text.")
+    ] = True
+    audit_payloads: Annotated[
+        bool, doc("Write bodies of requests and answers to that log too: they hold texts.")
+    ] = False
+    cors_origins: Annotated[
+        tuple[Text, ...], doc("Origins whose pages may call the server from a browser.")
+    ] = ()
+    allowed_hosts: Annotated[
+        tuple[Text, ...],
+        doc("Names in a request's Host beside those of this machine's loopback and serve.host."),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[Text, ...], doc("Origins that a request may come from beside the server's own.")
+    ] = ()
+    max_concurrent: Annotated[Count, doc("Requests that run at once.")] = 2
+    max_waiting: Annotated[CountOrZero, doc("Requests that may wait for one of those to end.")] = 2
+    max_wait_ms: Annotated[CountOrZero, doc("Milliseconds that a request waits at most.")] = 20
+    request_timeout_s: Annotated[
+        Timeout, doc("Seconds after which a request is answered as not done in time.")
+    ] = 30.0
+    idempotency_ttl_s: Annotated[
+        Count, doc("Seconds that the answer to a write with an Idempotency-Key is kept.")
+    ] = 86_400

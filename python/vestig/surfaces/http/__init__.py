@@ -1,0 +1,1 @@
+"""The HTTP server: every operation that takes JSON, as a route."""

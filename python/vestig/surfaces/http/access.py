@@ -1,0 +1,125 @@
+"""Who may ask: the address that is listened on, Host, Origin and token of a request."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vestig.config.secrets import read_secret
+from vestig.config.server_sections import ServeSettings
+from vestig.errors import ConfigError
+from vestig.surfaces.http.refusals import Refusal
+
+__all__ = ["Access", "header", "is_loopback", "request_id_of"]
+
+Headers = Sequence[tuple[bytes, bytes]]
+_LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
+_REQUEST_ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
+_PORT: Final = re.compile(r"(?P<name>.*?)(?::(?P<port>\d{0,5}))?")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address.
+
+    Example:
+        >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+        (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def header(headers: Headers, name: bytes) -> str | None:
+    """The first value of a header; None: it is not there."""
+    return next((value.decode("latin-1") for key, value in headers if key == name), None)
+
+
+def request_id_of(headers: Headers) -> str | None:
+    """What the client calls its request; None: nothing that can be repeated in a header."""
+    given = header(headers, b"x-request-id")
+    return given if given is not None and _REQUEST_ID.fullmatch(given) else None
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of one server."""
+
+    token: str | None
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    cors_origins: frozenset[str]
+
+    @classmethod
+    def of(cls, settings: ServeSettings) -> Access:
+        """The rules that the configuration gives.
+
+        Raises:
+            ConfigError: an address that others reach and no token; a variable that is not set.
+        """
+        named = settings.token_env
+        token = None if named is None else read_secret("serve.token_env", named)
+        if token is None and not is_loopback(settings.host):
+            raise ConfigError(
+                f"serve.host: {settings.host} is reached by other machines: expected"
+                " serve.token_env to name the variable of a token, or a loopback address"
+            )
+        own = settings.host
+        bracketed = f"[{own}]" if ":" in own and not own.startswith("[") else own
+        hosts = _LOOPBACK_NAMES | {bracketed.lower(), *map(str.lower, settings.allowed_hosts)}
+        return cls(
+            token=token,
+            hosts=frozenset(hosts),
+            origins=frozenset((*settings.allowed_origins, *settings.cors_origins)),
+            cors_origins=frozenset(settings.cors_origins),
+        )
+
+    def check_place(self, headers: Headers) -> None:
+        """Whether a request names this server and comes from where it may.
+
+        Raises:
+            Refusal: a Host or an Origin of others: a page in a browser that was led here.
+        """
+        hosts = [value.decode("latin-1").lower() for key, value in headers if key == b"host"]
+        host = hosts[0] if len(hosts) == 1 else ""
+        found = _PORT.fullmatch(host)
+        if found is None or found["name"] not in self.hosts:
+            raise Refusal(
+                "unauthorized", "Host: expected a name in serve.allowed_hosts", status=403
+            )
+        origin = header(headers, b"origin")
+        if origin is None or origin in self.origins:
+            return
+        try:
+            own = urlsplit(origin).netloc.lower() == host
+        except ValueError:
+            own = False
+        if not own:
+            raise Refusal(
+                "unauthorized", "Origin: expected an origin in serve.allowed_origins", status=403
+            )
+
+    def check_token(self, headers: Headers) -> None:
+        """Whether a request carries the token, compared in constant time.
+
+        Raises:
+            Refusal: it does not.
+        """
+        if self.token is None:
+            return
+        kind, _, given = (header(headers, b"authorization") or "").partition(" ")
+        same = hmac.compare_digest(given.strip().encode(), self.token.encode())
+        if kind.lower() != "bearer" or not same:
+            raise Refusal(
+                "unauthorized",
+                "Authorization: expected Bearer and the token of this server",
+                headers={"WWW-Authenticate": "Bearer"},
+            )

@@ -1,0 +1,128 @@
+"""The application: routes made from the table of operations, behind the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.telemetry import TelemetryConfig
+
+from vestig.surfaces.http import openapi
+from vestig.surfaces.http.access import Access
+from vestig.surfaces.http.gate import Application, Gate
+from vestig.surfaces.http.imports import Imports
+from vestig.surfaces.http.refusals import Refusal
+from vestig.surfaces.http.routes import PREFIX, Route, routes
+from vestig.surfaces.http.service import Service, problem_response
+
+__all__ = ["application", "make_app"]
+
+_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
+_CODES: Final = {404: "not-found", 405: "validation"}
+
+
+def application(service: Service, access: Access) -> Application:
+    """What a server runs."""
+    return Gate(make_app(service), access)
+
+
+def make_app(service: Service) -> FastAPI:
+    """The routes and their document, without the checks in front."""
+    app = FastAPI(
+        title="Vestig",
+        version=version("vestig"),
+        telemetry=_TELEMETRY,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for route in routes():
+        _add(
+            app,
+            route.path,
+            route.method,
+            _endpoint(service, route),
+            extra=openapi.route_extra(route),
+            successes=openapi.successes(route),
+        )
+    imports = Imports(service)
+    _add(
+        app,
+        f"{PREFIX}/import",
+        "POST",
+        imports.answer,
+        extra=openapi.import_extra(),
+        successes={200: "What was taken in: exact counts."},
+    )
+    _add_looks(app, service)
+    for status in _CODES:
+        app.add_exception_handler(status, _refused)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+def _add(
+    app: FastAPI,
+    path: str,
+    method: str,
+    endpoint: Callable[[Request], Awaitable[Response]],
+    *,
+    extra: dict[str, Any],
+    successes: Any,
+) -> None:
+    app.add_api_route(
+        path,
+        endpoint,
+        methods=[method],
+        operation_id=path.removeprefix(f"{PREFIX}/").partition("/")[0],
+        responses=openapi.responses(successes),
+        status_code=min(successes),
+        response_class=Response,
+        openapi_extra=extra,
+    )
+
+
+def _endpoint(service: Service, route: Route) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return await service.answer(route, request)
+
+    return answer
+
+
+def _add_looks(app: FastAPI, service: Service) -> None:
+    """Health and metrics: they need no place."""
+    healthy = {200: "Healthy, or degraded and in which part."}
+    _add(app, f"{PREFIX}/health", "GET", service.health, extra={}, successes=healthy)
+    app.add_api_route("/health", service.health, methods=["GET"], include_in_schema=False)
+    _add(
+        app,
+        f"{PREFIX}/metrics",
+        "GET",
+        service.metrics,
+        extra={},
+        successes={200: "The counters as text for Prometheus."},
+    )
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """No such route, or another method."""
+    status: int = getattr(error, "status_code", 404)
+    allowed: dict[str, str] = dict(getattr(error, "headers", None) or {})
+    detail = "no such route" if status == 404 else "expected another method; see Allow"
+    refusal = Refusal(_CODES[status], detail, status=status, headers=allowed)
+    return problem_response(refusal, request.scope["state"]["request_id"])
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        made.setdefault("components", {}).setdefault("schemas", {}).update(openapi.components())
+        for name in ("HTTPValidationError", "ValidationError"):
+            made["components"]["schemas"].pop(name, None)
+        metrics = made["paths"][f"{PREFIX}/metrics"]["get"]["responses"]["200"]
+        metrics["content"] = {"text/plain": {"schema": {"type": "string"}}}
+        app.openapi_schema = made
+    return app.openapi_schema

@@ -1,0 +1,173 @@
+"""What a worker thread does for one request: read the body, run the operation, write the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from vestig.api.store import Vestig
+from vestig.errors import ValidationError
+from vestig.session.session import Session
+from vestig.surfaces import wire
+from vestig.surfaces.http.documents import answer_document, committed, outcomes_document
+from vestig.surfaces.http.kept_answers import KeptAnswer, KeptAnswers, WriteKey, checked_key
+from vestig.surfaces.http.refusals import Refusal
+from vestig.surfaces.http.routes import Route
+from vestig.surfaces.json_schema import decoded, read_arguments
+from vestig.surfaces.operation import Arguments
+from vestig.types import ItemError
+
+__all__ = ["Answer", "Calls", "Given"]
+
+ITEMS_MAX: Final = 1_000
+# Done again, it leaves the same; what it returns is known only after its transaction.
+_ANSWERED_LATER: Final = ("forget",)
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request gives an operation: its body as it came, or the arguments of its path and
+    query, and its Idempotency-Key."""
+
+    body: bytes | None = None
+    beside: Mapping[str, Any] = {}
+    key: str | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer. `counts`, `confidence` and `reason` are what the log of requests says of it."""
+
+    status: int
+    body: bytes
+    replayed: bool = False
+    counts: dict[str, int] = {}
+    confidence: float | None = None
+    reason: str | None = None
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was read. `items`: the arguments of several calls, or what is wrong with
+    them; else `arguments` are those of one."""
+
+    arguments: dict[str, Any] = {}
+    items: list[dict[str, Any] | ItemError] | None = None
+    reasons: bool = False
+
+
+class Calls:
+    """Runs the operations of one open store."""
+
+    def __init__(self, store: Vestig, session: Session) -> None:
+        self._store = store
+        self._session = session
+        self._answers = KeptAnswers(session)
+
+    def run(self, route: Route, given: Given) -> Answer:
+        """The answer of a route.
+
+        Raises:
+            Refusal, VestigError: what is answered as a problem.
+        """
+        key = None if given.key is None else checked_key(given.key)
+        asked = _read(route, given)
+        value: Any = None
+
+        def run() -> object:
+            nonlocal value
+            if asked.items is not None:
+                value = self._commit_items(asked.items)
+            else:
+                value = route.arguments.answer(self._store, asked.arguments)
+            return value
+
+        def shown(result: object) -> KeptAnswer:
+            status, document = _shown(route, asked, result)
+            return KeptAnswer(status=status, body=wire.encode(document))
+
+        kept = self._kept(route, asked, given, key, run, shown)
+        return Answer(
+            status=kept.status,
+            body=kept.body,
+            replayed=kept.replayed,
+            counts={"results": len(value)} if hasattr(value, "__len__") else {},
+            confidence=getattr(value, "confidence", None),
+            reason=getattr(value, "stop_reason", None),
+        )
+
+    def _kept(
+        self,
+        route: Route,
+        asked: _Asked,
+        given: Given,
+        key: str | None,
+        run: Callable[[], object],
+        shown: Callable[[object], KeptAnswer],
+    ) -> KeptAnswer:
+        if key is None or not route.operation.writes:
+            return shown(run())
+        namespace = self._session.in_namespace(asked.arguments.get("namespace"))
+        write_key = WriteKey.of(namespace, key, route.path, given.body or b"")
+        within = asked.items is None and route.name not in _ANSWERED_LATER
+        return self._answers.answer(write_key, run, shown, within=within)
+
+    def _commit_items(self, items: list[dict[str, Any] | ItemError]) -> list[Any]:
+        """The outcome or the error of each, in order."""
+        stored = iter(self._store.commit_many([one for one in items if isinstance(one, dict)]))
+        found: list[Any] = []
+        for place, item in enumerate(items):
+            one = item if isinstance(item, ItemError) else next(stored)
+            if isinstance(one, ItemError):
+                one = msgspec.structs.replace(one, index=place)
+            found.append(one)
+        return found
+
+
+def _shown(route: Route, asked: _Asked, result: Any) -> tuple[int, dict[str, Any]]:
+    if asked.items is not None:
+        return 207, outcomes_document(result)
+    if route.items:
+        return committed(result)
+    return 200, answer_document(route.operation.document, result, reasons=asked.reasons)
+
+
+def _read(route: Route, given: Given) -> _Asked:
+    found: Any = dict(given.beside) if given.body is None else _body(given.body)
+    if not isinstance(found, dict):
+        return _Asked(arguments=read_arguments(route.arguments, found))
+    if route.items and "items" in found:
+        return _Asked(items=_items(found, route.arguments))
+    reasons = found.pop("reasons", None) if route.reasons else None
+    if reasons is not None and not isinstance(reasons, bool):
+        raise ValidationError("reasons", type(reasons).__name__, "true or false")
+    return _Asked(arguments=read_arguments(route.arguments, found), reasons=bool(reasons))
+
+
+def _body(data: bytes) -> Any:
+    try:
+        return decoded(data)
+    except ValidationError as error:
+        raise Refusal("validation", str(error), status=400) from None
+
+
+def _items(found: dict[str, Any], arguments: Arguments) -> list[dict[str, Any] | ItemError]:
+    """The arguments of each item; one that cannot be read is an error of its own.
+
+    Raises:
+        ValidationError: something stands beside `items`, or it is no list.
+    """
+    for name, value in found.items():
+        if name != "items":
+            raise ValidationError(name, type(value).__name__, "nothing beside items")
+    items = found["items"]
+    if not isinstance(items, list) or not 1 <= len(items) <= ITEMS_MAX:
+        raise ValidationError(
+            "items", type(items).__name__, f"a list of 1 to {ITEMS_MAX} objects of arguments"
+        )
+    read: list[dict[str, Any] | ItemError] = []
+    for place, item in enumerate(items):
+        try:
+            read.append(read_arguments(arguments, item))
+        except ValidationError as error:
+            read.append(ItemError(index=place, code=error.code, message=str(error)))
+    return read

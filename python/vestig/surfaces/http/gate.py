@@ -1,0 +1,92 @@
+"""The outermost layer: every request gets an id, is checked for where it comes from, and is
+answered, whatever happens behind."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from vestig.ids import new_id
+from vestig.surfaces.http.access import Access, header, request_id_of
+from vestig.surfaces.http.refusals import Gone
+from vestig.surfaces.http.service import problem_response
+
+__all__ = ["Application", "Gate"]
+
+# an application as servers call it
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_OPEN_PATHS: Final = ("/health", "/api/memory/health")
+
+
+class Gate:
+    """Checks Host, Origin and token in front of an application."""
+
+    def __init__(self, app: Application, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = request_id_of(scope["headers"]) or new_id("req")
+        scope.setdefault("state", {})["request_id"] = request_id
+        added = [(b"x-request-id", request_id.encode()), *self._cors(scope)]
+        started = False
+
+        async def tell(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message = {**message, "headers": [*message.get("headers", ()), *added]}
+            await send(message)
+
+        try:
+            self._access.check_place(scope["headers"])
+            if self._is_preflight(scope):
+                await self._answer_preflight(tell)
+                return
+            if scope["path"] not in _OPEN_PATHS:
+                self._access.check_token(scope["headers"])
+            await self._app(scope, receive, tell)
+        except Gone:
+            return
+        except Exception as error:  # whatever happens, the client is answered
+            if started:
+                raise
+            await problem_response(error, request_id)(scope, receive, tell)
+
+    def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        if not self._access.cors_origins:
+            return []
+        origin = header(scope["headers"], b"origin")
+        vary = [(b"vary", b"Origin")]
+        if origin not in self._access.cors_origins:
+            return vary
+        return [
+            *vary,
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-expose-headers", b"X-Request-Id, Retry-After, Idempotency-Replayed"),
+        ]
+
+    def _is_preflight(self, scope: Scope) -> bool:
+        headers = scope["headers"]
+        return (
+            scope["method"] == "OPTIONS"
+            and header(headers, b"access-control-request-method") is not None
+            and header(headers, b"origin") in self._access.cors_origins
+        )
+
+    async def _answer_preflight(self, send: Send) -> None:
+        allowed = b"Authorization, Content-Type, Idempotency-Key, X-Request-Id"
+        headers = [
+            (b"access-control-allow-methods", b"GET, POST"),
+            (b"access-control-allow-headers", allowed),
+            (b"access-control-max-age", b"600"),
+        ]
+        await send({"type": "http.response.start", "status": 204, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,154 @@
+"""Imports over HTTP: the file is taken in pieces, then read; progress may be told as it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+
+from vestig.results import ImportReport
+from vestig.surfaces import wire
+from vestig.surfaces.http.access import header
+from vestig.surfaces.http.calls import Answer
+from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
+from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
+from vestig.surfaces.http.service import (
+    Service,
+    check_length,
+    check_media_type,
+    pieces,
+    problem_response,
+    too_large,
+    too_slow,
+)
+from vestig.surfaces.json_schema import read_object
+
+__all__ = ["IMPORT_TYPES", "Imports"]
+
+IMPORT_TYPES: Final = ("application/x-ndjson", "application/jsonl")
+_GZIP: Final = b"\x1f\x8b"
+_EVENTS: Final = "text/event-stream"
+_QUEUED_MAX: Final = 100
+
+
+class Imports:
+    """The route of imports."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def answer(self, request: Request) -> Response:
+        """The report of an import, or events: progress, then done or error."""
+        request_id: str = request.scope["state"]["request_id"]
+        began = self._service.session.now_us(), time.perf_counter()
+        folder = tempfile.TemporaryDirectory(prefix="vestig-import-")
+        streamed = False
+        try:
+            given = read_object(
+                IMPORT_PARAMETERS,
+                from_query(IMPORT_PARAMETERS, request.query_params.multi_items()),
+                what="an argument of import",
+            )
+            check_media_type(request.scope["headers"], IMPORT_TYPES)
+            path = Path(folder.name) / "lines"
+            await self._take(request, path)
+            if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
+                events = self._events(path, given, request_id, folder)
+                streamed = True
+                return StreamingResponse(events, media_type=_EVENTS)
+            report = await self._service.admitted(
+                lambda: self._run(path, given, None), timeout_s=None
+            )
+            response = Response(_document(report), media_type="application/json")
+        except Gone:
+            raise
+        except Exception as error:  # whatever happens, the client is answered
+            response = problem_response(error, request_id)
+        finally:
+            if not streamed:
+                folder.cleanup()
+        answer = Answer(status=response.status_code, body=b"")
+        self._service.log("import", response, answer, (began[0], time.perf_counter() - began[1]))
+        return response
+
+    async def _take(self, request: Request, path: Path) -> None:
+        """Writes the body to a file. Each piece has to come in time.
+
+        Raises:
+            Refusal: 413 or 408. Gone: the client went away.
+        """
+        bytes_max = self._service.settings.max_import_bytes
+        check_length(request, bytes_max)
+        taken = 0
+        parts = pieces(request)
+        with path.open("wb") as file:
+            while True:
+                try:
+                    async with asyncio.timeout(self._service.settings.request_timeout_s):
+                        part = await anext(parts, None)
+                except TimeoutError:
+                    raise too_slow() from None
+                if part is None:
+                    return
+                if taken == 0 and part.startswith(_GZIP):
+                    # its size would be bounded only after it was unpacked
+                    raise Refusal("validation", "body: expected lines, got gzip", status=415)
+                taken += len(part)
+                if taken > bytes_max:
+                    raise too_large(bytes_max)
+                await asyncio.to_thread(file.write, part)
+
+    def _run(self, path: Path, given: dict[str, Any], progress: Any) -> ImportReport:
+        report: ImportReport = self._service.store.import_(path, progress=progress, **given)
+        return report
+
+    async def _events(
+        self,
+        path: Path,
+        given: dict[str, Any],
+        request_id: str,
+        folder: tempfile.TemporaryDirectory[str],
+    ) -> AsyncIterator[bytes]:
+        """Server-sent events. A client that goes away ends the stream, not the import."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue(_QUEUED_MAX)
+
+        def tell(name: str, data: Any) -> None:
+            # what nobody reads is left out; the end of the stream is not
+            if name == "progress" and queue.qsize() >= _QUEUED_MAX - 1:
+                return
+            queue.put_nowait((name, data))
+
+        def progress(done: int, total: int | None) -> None:
+            loop.call_soon_threadsafe(tell, "progress", {"done": done, "total": total})
+
+        async def work() -> None:
+            try:
+                report = await self._service.admitted(
+                    lambda: self._run(path, given, progress), timeout_s=None
+                )
+                tell("done", wire.document("import", report))
+            except Exception as error:  # whatever happens, the client is told
+                tell("error", problem_of(error, request_id)[1])
+            finally:
+                folder.cleanup()
+
+        task = asyncio.create_task(work())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        while True:
+            name, data = await queue.get()
+            yield b"event: " + name.encode() + b"\ndata: " + wire.encode(data) + b"\n\n"
+            if name != "progress":
+                return
+
+
+def _document(report: ImportReport) -> bytes:
+    return wire.encode(wire.document("import", report))

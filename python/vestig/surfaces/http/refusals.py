@@ -1,0 +1,76 @@
+"""Refusals of a request before any operation runs, and errors as problem objects."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vestig.errors import ConfigError, StoreLockedError, VestigError
+from vestig.surfaces import wire
+
+__all__ = ["Gone", "Refusal", "problem_of"]
+
+
+_LOG: Final = logging.getLogger("vestig.http")
+
+
+class Gone(Exception):
+    """The client closed the connection: nobody waits for an answer."""
+
+
+class Refusal(Exception):
+    """A request that is answered without an operation.
+
+    Args:
+        code: of the problem.
+        detail: what was expected and what came, without anything stored.
+        status: where it is not the code's own.
+        headers: further headers of the answer.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.status = wire.STATUS[code] if status is None else status
+        self.headers = dict(headers or {})
+
+
+def problem_of(error: BaseException, request_id: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """(status, problem object, further headers) of an error. What nobody raised on purpose says
+    only the id of the request.
+
+    Example:
+        >>> from vestig.errors import NotFoundError
+        >>> problem_of(NotFoundError("Memory", "mem_1"), "req_1")[0]
+        404
+    """
+    if isinstance(error, Refusal):
+        shown = wire.plain_problem(error.code, error.detail, instance=request_id)
+        return error.status, shown | {"status": error.status}, error.headers
+    shown = wire.problem(error) | {"instance": request_id}
+    headers = {"Retry-After": "1"} if isinstance(error, StoreLockedError) else {}
+    if isinstance(error, ConfigError) and error.code == ConfigError.code:
+        # keys and profiles that the request itself named; those of the server were read before
+        shown["status"] = wire.STATUS["validation"]
+    if not isinstance(error, VestigError):
+        shown["detail"] = f"an internal error of request {request_id}"
+        _report(error, request_id)
+    return int(shown["status"]), shown, headers
+
+
+def _report(error: BaseException, request_id: str) -> None:
+    """Type and place only: the message of a foreign exception may hold stored text."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    place = "" if step is None else f"{step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
+    _LOG.error("request %s: %s at %s", request_id, type(error).__name__, place)

@@ -1,0 +1,130 @@
+"""The routes: which operation answers which path, and its arguments in a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.parameters import Parameter
+from vestig.surfaces.json_schema import decoded
+from vestig.surfaces.operation import Arguments, Operation
+from vestig.surfaces.table import operations
+
+__all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
+
+PREFIX: Final = "/api/memory"
+_INTEGER: Final = re.compile(r"-?\d{1,18}")
+_TRUTH: Final = {"true": True, "false": False}
+_REASONS: Final = Parameter(name="reasons", kind="flag", help="Say of each result why it is there.")
+# operation → method and path below PREFIX; a part in braces is an argument
+_PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
+    "retrieve": ("POST", "retrieve"),
+    "memory add": ("POST", "commit"),
+    "memory recall": ("POST", "recall"),
+    "search": ("POST", "search"),
+    "memory show": ("GET", "show/{id}"),
+    "memory list": ("GET", "list"),
+    "count": ("GET", "count"),
+    "memory deprecate": ("POST", "deprecate"),
+    "memory supersede": ("POST", "supersede"),
+    "memory forget": ("POST", "forget"),
+}
+_RANKED: Final = ("memory recall", "search")
+_LIMITED: Final = ("retrieve",)
+_IMPORTED: Final = ("format", "scope", "merge", "partial")
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation as a route. `items`: a body may hold several objects of arguments under
+    `items`. `limited`: clients may only ask so often."""
+
+    operation: Operation
+    arguments: Arguments
+    method: Literal["GET", "POST"]
+    path: str
+    reasons: bool = False
+    items: bool = False
+    limited: bool = False
+
+    @property
+    def name(self) -> str:
+        """The last word of its path: what logs and documents call it."""
+        return self.path.removeprefix(f"{PREFIX}/").partition("/")[0]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The arguments with those that only HTTP has."""
+        return (*self.arguments.parameters, *((_REASONS,) if self.reasons else ()))
+
+
+def routes() -> Iterator[Route]:
+    """A route for each operation that has one and exists.
+
+    Example:
+        >>> [route.path for route in routes()][:1]
+        ['/api/memory/commit']
+    """
+    for operation in operations():
+        if operation.name not in _PATHS or operation.arguments is None:
+            continue
+        method, path = _PATHS[operation.name]
+        yield Route(
+            operation=operation,
+            arguments=operation.arguments,
+            method=method,
+            path=f"{PREFIX}/{path}",
+            reasons=operation.name in _RANKED,
+            items=operation.name == "memory add",
+            limited=operation.name in _LIMITED,
+        )
+
+
+def _imported() -> tuple[Parameter, ...]:
+    [operation] = [one for one in operations() if one.name == "import"]
+    return tuple(row for row in operation.params if row.name in _IMPORTED)
+
+
+IMPORT_PARAMETERS: Final = _imported()
+
+
+def from_query(parameters: Sequence[Parameter], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The object that a query string stands for: texts by the kinds of their parameters, `where`
+    as JSON text. Unknown names stay, for the reader to refuse.
+
+    Raises:
+        ValidationError: a name twice; a value that its kind cannot be read from.
+
+    Example:
+        >>> from vestig.parameters import LIST
+        >>> from_query(tuple(LIST.values()), [("limit", "3"), ("where", '{"tags": "infra"}')])
+        {'limit': 3, 'where': {'tags': 'infra'}}
+    """
+    rows = {row.name: row for row in parameters}
+    found: dict[str, Any] = {}
+    for name, text in pairs:
+        if name in found:
+            raise ValidationError(name, "given twice", "one value")
+        if name == "where":
+            try:
+                found[name] = decoded(text.encode())
+            except UnicodeEncodeError:
+                raise ValidationError(name, "text", "text without lone surrogates") from None
+        else:
+            found[name] = _read(rows[name], text) if name in rows else text
+    return found
+
+
+def _read(row: Parameter, text: str) -> Any:
+    if row.kind == "integer":
+        if not _INTEGER.fullmatch(text):
+            raise ValidationError(row.name, "text", "an integer")
+        return int(text)
+    if row.kind in ("flag", "switch"):
+        if text not in _TRUTH:
+            raise ValidationError(row.name, "text", "true or false")
+        return _TRUTH[text]
+    return text

@@ -1,0 +1,268 @@
+"""One request on its way: read, admitted, run in a thread, answered, logged."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from fastapi import Request, Response
+
+from vestig.api.store import Vestig
+from vestig.config.server_sections import ServeSettings
+from vestig.ids import new_id
+from vestig.ports import RequestRecord
+from vestig.session.session import Session
+from vestig.surfaces import wire
+from vestig.surfaces.http.access import header, is_loopback
+from vestig.surfaces.http.admission import Admission, RateLimiter
+from vestig.surfaces.http.calls import Answer, Calls, Given
+from vestig.surfaces.http.exposition import CONTENT_TYPE, metrics_text
+from vestig.surfaces.http.health import health
+from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
+from vestig.surfaces.http.request_log import RequestLog
+from vestig.surfaces.http.routes import Route, from_query
+
+__all__ = ["Service", "problem_response"]
+
+_T = TypeVar("_T")
+_JSON: Final = "application/json"
+_PROBLEM: Final = "application/problem+json"
+_RETRIEVALS: Final = 10
+
+
+def problem_response(error: BaseException, request_id: str) -> Response:
+    """The problem object of an error as an answer."""
+    status, shown, headers = problem_of(error, request_id)
+    return Response(wire.encode(shown), status, headers, media_type=_PROBLEM)
+
+
+class Service:
+    """What the routes of one server share: the open store, places for requests, threads, log."""
+
+    def __init__(self, store: Vestig, session: Session, settings: ServeSettings) -> None:
+        self.store, self.session, self.settings = store, session, settings
+        places = self.settings.max_concurrent
+        self.admission = Admission(
+            places, self.settings.max_waiting, self.settings.max_wait_ms / 1000
+        )
+        limit = self.settings.rate_limit
+        self._limiter = RateLimiter(limit.requests or _RETRIEVALS, limit.window_s)
+        self._calls = Calls(store, session)
+        self._workers = ThreadPoolExecutor(places, thread_name_prefix="vestig-request")
+        # health and metrics answer while every place is taken
+        self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
+        self._log = RequestLog(session) if self.settings.audit else None
+        self.running = 0
+
+    def close(self) -> None:
+        """Ends the threads that nothing runs in, and writes the log."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._lookers.shutdown(wait=False, cancel_futures=True)
+        if self._log is not None:
+            self._log.close()
+
+    # --- the routes --------------------------------------------------------------------------
+
+    async def answer(self, route: Route, request: Request) -> Response:
+        """Answers an operation's route. No exception leaves it but that the client is gone."""
+        request_id: str = request.scope["state"]["request_id"]
+        began_s, began_us = time.perf_counter(), self.session.now_us()
+        given, answer = Given(), Answer(status=500, body=b"")
+        try:
+            self._check_rate(route, request)
+            given = await self._given(route, request)
+            answer = await self.admitted(lambda: self._calls.run(route, given))
+            response = Response(answer.body, answer.status, media_type=_JSON)
+            if answer.replayed:
+                response.headers["Idempotency-Replayed"] = "true"
+        except Gone:
+            raise
+        except Exception as error:  # whatever happens, the client is answered
+            response = problem_response(error, request_id)
+        self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s), given)
+        return response
+
+    def log(
+        self,
+        name: str,
+        response: Response,
+        answer: Answer,
+        times: tuple[int, float],
+        given: Given | None = None,
+    ) -> None:
+        """One entry in the log of requests. `times`: when it began in µs, how long it took in s."""
+        if self._log is None:
+            return
+        payload = None
+        if self.settings.audit_payloads and given is not None:
+            asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
+            payload = wire.encode(
+                {"request": asked, "response": bytes(response.body).decode()}
+            ).decode()
+        self._log.add(
+            RequestRecord(
+                id=new_id("req"),
+                namespace=self.session.namespace,
+                route=name,
+                began_us=times[0],
+                duration_us=round(times[1] * 1_000_000),
+                status=response.status_code,
+                counts=answer.counts,
+                confidence=answer.confidence,
+                reason=answer.reason,
+                payload=payload,
+            )
+        )
+
+    async def health(self, request: Request) -> Response:
+        """Answers without a place, a token or a body."""
+        status, document = await self._look(lambda: health(self.session))
+        if status == 200:
+            return Response(wire.encode(document), media_type=_JSON)
+        shown = wire.plain_problem(
+            "not-ready", "the store cannot be read", instance=request.scope["state"]["request_id"]
+        )
+        return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
+
+    async def metrics(self, request: Request) -> Response:
+        """The counters as text."""
+        try:
+            text = await self._look(lambda: metrics_text(self.store.admin.metrics()))
+        except Exception as error:  # whatever happens, the client is answered
+            return problem_response(error, request.scope["state"]["request_id"])
+        return Response(text, media_type=CONTENT_TYPE)
+
+    # --- steps -------------------------------------------------------------------------------
+
+    async def admitted(self, run: Callable[[], _T], *, timeout_s: float | None = -1) -> _T:
+        """What `run` gives, in a thread, in one of the places for requests. A place is given back
+        when the thread is done, also after the answer was given up.
+
+        Raises:
+            Refusal: no place, or not done in time.
+        """
+        limit = self.settings.request_timeout_s if timeout_s == -1 else timeout_s
+        await self.admission.enter()
+        self.running += 1
+        try:
+            work = asyncio.get_running_loop().run_in_executor(self._workers, run)
+        except BaseException:
+            self._done(None)
+            raise
+        work.add_done_callback(self._done)
+        try:
+            async with asyncio.timeout(limit):
+                return await asyncio.shield(work)
+        except TimeoutError:
+            if work.done():
+                return await work
+            raise Refusal(
+                "not-ready",
+                f"expected an end within {limit:g} s; a write may still be done",
+                headers={"Retry-After": "1"},
+            ) from None
+
+    def _done(self, work: asyncio.Future[Any] | None) -> None:
+        self.running -= 1
+        self.admission.leave()
+        if work is not None and not work.cancelled():
+            work.exception()  # it was answered, or nobody waits for it any more
+
+    async def _look(self, run: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
+
+    def _check_rate(self, route: Route, request: Request) -> None:
+        if not route.limited:
+            return
+        client = "" if request.client is None else request.client.host
+        if self.settings.rate_limit.requests is None and is_loopback(client):
+            return
+        self._limiter.check(client, time.monotonic())
+
+    async def _given(self, route: Route, request: Request) -> Given:
+        headers = request.scope["headers"]
+        key = header(headers, b"idempotency-key")
+        beside = from_query(route.parameters, request.query_params.multi_items())
+        if route.method == "GET":
+            for name, text in request.path_params.items():
+                if name in beside:
+                    raise Refusal("validation", f"{name}: expected only in the path")
+                beside[name] = text
+            return Given(beside=beside, key=key)
+        for name in beside:
+            raise Refusal("validation", f"{name}: expected in the body, not in the query")
+        check_media_type(headers, (_JSON,))
+        if self.admission.is_full:
+            raise Admission.refusal()
+        return Given(body=await self.body(request, self.settings.max_body_bytes), key=key)
+
+    async def body(self, request: Request, bytes_max: int) -> bytes:
+        """The body of a request.
+
+        Raises:
+            Refusal: 413, longer than `bytes_max`; 408, it does not come in time.
+            Gone: the client went away.
+        """
+        check_length(request, bytes_max)
+        parts = bytearray()
+        try:
+            async with asyncio.timeout(self.settings.request_timeout_s):
+                async for part in pieces(request):
+                    parts += part
+                    if len(parts) > bytes_max:
+                        raise too_large(bytes_max)
+        except TimeoutError:
+            raise too_slow() from None
+        return bytes(parts)
+
+
+async def pieces(request: Request) -> AsyncIterator[bytes]:
+    """The body of a request as it comes.
+
+    Raises:
+        Gone: the client went away.
+    """
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        yield message.get("body", b"")
+        if not message.get("more_body", False):
+            return
+
+
+def check_length(request: Request, bytes_max: int) -> None:
+    """Refuses a body whose declared length is too much before a byte of it is read."""
+    declared = header(request.scope["headers"], b"content-length") or ""
+    if declared.isdecimal() and int(declared) > bytes_max:
+        raise too_large(bytes_max)
+
+
+def too_slow() -> Refusal:
+    """What a request is told whose body does not come in time."""
+    return Refusal("not-ready", "the body did not come in time", status=408)
+
+
+def too_large(bytes_max: int) -> Refusal:
+    """What a request with too long a body is told."""
+    return Refusal("too-large", f"body: expected at most {bytes_max} bytes")
+
+
+def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:
+    """Whether a body is of a type, in UTF-8 and not packed.
+
+    Raises:
+        Refusal: 415.
+    """
+    kind, _, rest = (header(headers, b"content-type") or "").partition(";")
+    charset = rest.strip().lower().removeprefix("charset=").strip('"')
+    packed = header(headers, b"content-encoding") not in (None, "identity")
+    if kind.strip().lower() not in allowed or charset not in ("", "utf-8", "utf8") or packed:
+        raise Refusal(
+            "validation",
+            f"Content-Type: expected {' or '.join(allowed)} in UTF-8, without Content-Encoding",
+            status=415,
+        )

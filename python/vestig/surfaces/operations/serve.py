@@ -1,0 +1,63 @@
+"""`serve`: the store over HTTP."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Final
+
+import msgspec
+
+from vestig.errors import ConfigError, ValidationError
+from vestig.parameters import Parameter
+from vestig.surfaces.operation import Call, Operation
+
+__all__ = ["SERVE"]
+
+_PORT_MAX: Final = 65_535
+_PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def _serve(call: Call) -> Any:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"vestig serve needs {' and '.join(missing)}: run `pip install 'vestig[server]'`"
+        )
+    from vestig.api.store import Vestig
+    from vestig.surfaces.cli.opening import open_session
+    from vestig.surfaces.http.server import serve
+
+    port = call.args.get("port", 0)
+    if not 0 <= port <= _PORT_MAX:
+        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
+    settings = msgspec.structs.replace(call.config.settings.serve, **call.args)
+    say = call.say
+    session = open_session(call.config)
+    with Vestig(session) as store:
+        serve(store, session, settings, (lambda _: None) if say is None else say)
+    return {"host": settings.host}
+
+
+SERVE: Final = Operation(
+    name="serve",
+    help="Serve the store over HTTP, until interrupted. Needs the extra `server`.",
+    params=(
+        Parameter(
+            name="host",
+            flag="--host",
+            help="Address to listen on.",
+            default_text="serve.host, 127.0.0.1",
+        ),
+        Parameter(
+            name="port",
+            kind="integer",
+            flag="--port",
+            help="Port to listen on; 0: a free one, which is printed.",
+            default_text="serve.port, 8765",
+        ),
+    ),
+    run=_serve,
+    document="served",
+    text=lambda _, __: "Stopped.",
+    needs_store=False,
+)

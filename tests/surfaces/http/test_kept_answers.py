@@ -1,0 +1,117 @@
+"""A write with a key is done once, whatever happens to its answer."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from served import Site, serving
+from vestig.session.session import Session
+
+KEY = {"Idempotency-Key": "order-17"}
+TEXT = {"content": "Deploys run on Fridays at noon"}
+
+
+def rows(session: Session) -> list[tuple[Any, ...]]:
+    with session.ledger.read() as view:
+        found = view.connection.execute("SELECT key, status, response FROM idempotency_keys")
+        return [tuple(row) for row in found]
+
+
+def test_the_same_request_gets_the_same_answer_and_is_done_once(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        first = site.post("commit", TEXT, KEY)
+        again = site.post("commit", TEXT, KEY)
+        assert (first.status, again.status) == (201, 201)
+        assert again.body == first.body
+        assert "idempotency-replayed" not in first.headers
+        assert again.headers["idempotency-replayed"] == "true"
+        events = site.store.events(first.document["memory_id"])
+        assert len(events) == 1, "the repeat is no reinforcement"
+    with serving(tmp_path / "store") as site:
+        assert site.post("commit", TEXT, KEY).body == first.body
+
+
+def test_a_key_stands_for_one_request(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        id = site.post("commit", TEXT, KEY).document["memory_id"]
+        other = site.post("commit", {"content": "Deploys run on Mondays at noon"}, KEY)
+        assert (other.status, other.code) == (422, "validation")
+        route = site.post("deprecate", {"id": id}, KEY)
+        assert (route.status, route.code) == (422, "validation")
+        apart = site.post("commit", {**TEXT, "namespace": "other"}, KEY)
+        assert apart.status == 201
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "x" * 129, "é"])
+def test_a_key_is_visible_ascii(site: Site, key: str) -> None:
+    reply = site.post("commit", TEXT, {"Idempotency-Key": key})
+    assert (reply.status, reply.code) == (422, "validation")
+
+
+def test_answers_to_states_are_kept_in_their_transaction(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        old, new = site.commit("The office is in Bergen"), site.commit("The new office is in Oslo")
+        pair = {"old": old, "new": new}
+        first = site.post("supersede", pair, KEY)
+        assert site.post("supersede", pair, KEY).body == first.body
+        named = {"Idempotency-Key": "two"}
+        done = site.post("deprecate", {"id": new}, named)
+        assert (done.status, done.document["status"]) == (200, "DEPRECATED")
+        again = site.post("deprecate", {"id": new}, named)
+        assert (again.status, again.body) == (200, done.body)
+        assert site.post("deprecate", {"id": new}).status == 409
+
+
+def test_errors_are_not_kept(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        site.commit("A first fact of this store")
+        assert site.post("commit", {"content": "ok"}, KEY).status == 422
+        assert site.post("commit", TEXT, KEY).status == 201
+
+
+def test_an_answer_exists_exactly_when_its_change_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the key cannot be written, nothing is: not even the memory."""
+    from vestig.errors import StoreFullError
+    from vestig.store.ledger.writes import SqliteTransaction
+
+    def full(*_: Any, **__: Any) -> None:
+        raise StoreFullError("full")
+
+    with serving(tmp_path / "store") as site:
+        site.commit("A first fact of this store")
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteTransaction, "keep_answer", full)
+            assert site.post("commit", TEXT, KEY).status == 507
+        assert site.store.count() == 1
+        assert site.post("commit", TEXT, KEY).status == 201
+        assert [row[:2] for row in rows(site.service.session)] == [("order-17", 201)]
+
+
+def test_a_request_in_progress_is_a_conflict(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", max_concurrent=4) as site:
+        inside, go = threading.Event(), threading.Event()
+        commit = site.store.commit
+
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            inside.set()
+            go.wait(10)
+            return commit(*args, **kwargs)
+
+        site.store.commit = slow  # type: ignore[method-assign]
+        found: list[int] = []
+        thread = threading.Thread(
+            target=lambda: found.append(site.post("commit", TEXT, KEY).status)
+        )
+        thread.start()
+        assert inside.wait(10)
+        reply = site.post("commit", TEXT, KEY)
+        assert (reply.status, reply.code) == (409, "conflict")
+        go.set()
+        thread.join(timeout=10)
+        assert found == [201]

@@ -1,0 +1,278 @@
+"""Routes: what they answer, and the problems that they answer with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from served import Site, raw, serving
+from vestig.errors import ProviderError, StoreFullError, StoreLockedError
+
+ROUTES = ("commit", "recall", "search", "deprecate", "supersede", "forget")
+
+
+def test_a_new_text_is_created_and_a_known_one_is_found(site: Site) -> None:
+    first = site.post("commit", {"content": "Deploys run on Fridays at noon", "author": "Omar"})
+    assert first.status == 201
+    assert first.document["schema"] == "vestig/outcome/1"
+    again = site.post("commit", {"content": "Deploys run on Fridays at noon", "author": "Omar"})
+    assert again.status == 200
+    assert again.document["memory_id"] == first.document["memory_id"]
+
+
+def test_a_dry_run_creates_nothing(site: Site) -> None:
+    reply = site.post("commit", {"content": "The lift stands still in the night", "dry_run": True})
+    assert (reply.status, reply.document["outcome"]) == (200, "INSERTED_NEW")
+    assert site.store.recall("lift in the night", where={"min_similarity": 0.9}).results == ()
+
+
+def test_a_refused_text_is_a_problem_with_its_outcome(site: Site) -> None:
+    reply = site.post("commit", {"content": "ok"})
+    assert (reply.status, reply.code) == (422, "hygiene-rejected")
+    assert reply.document["outcome"]["outcome"] == "REJECTED_HYGIENE"
+
+
+def test_several_texts_end_each_for_itself(site: Site) -> None:
+    items = [
+        {"content": "The night shift begins at ten", "tags": ["shift"]},
+        {"content": "ok"},
+        {"content": "The early shift begins at six", "surprise": 1},
+        {"content": "The late shift begins at two"},
+        "no object",
+    ]
+    reply = site.post("commit", {"items": items})
+    assert reply.status == 207
+    outcomes = reply.document["outcomes"]
+    assert [None if one is None else one["outcome"] for one in outcomes] == [
+        "INSERTED_NEW",
+        "REJECTED_HYGIENE",
+        None,
+        "INSERTED_NEW",
+        None,
+    ]
+    assert [(one["index"], one["code"]) for one in reply.document["errors"]] == [
+        (2, "validation"),
+        (4, "validation"),
+    ]
+    assert "surprise" in reply.document["errors"][0]["message"]
+
+
+def test_items_stand_alone(site: Site) -> None:
+    reply = site.post("commit", {"items": [{"content": "a b c"}], "content": "x"})
+    assert (reply.status, reply.code) == (422, "validation")
+    assert site.post("commit", {"items": []}).status == 422
+    assert site.post("commit", {"items": {}}).status == 422
+
+
+def test_recall_is_compact_and_says_why_when_asked(site: Site) -> None:
+    site.commit("The spare key lies under the blue pot", author="Ada")
+    # scores depend on the moment at which a query is asked
+    asked = {"query": "where is the spare key?", "limit": 2, "query_time": "2027-01-01"}
+    compact = site.post("recall", asked).document
+    assert compact["schema"] == "vestig/recall/1"
+    assert "formula" not in compact
+    for hit in compact["results"]:
+        assert "reason" not in hit
+        assert hit["score"] == hit["final"]
+    full = site.post("recall", {**asked, "reasons": True}).document
+    assert all(hit["reason"]["explanation"] for hit in full["results"])
+    assert [hit["id"] for hit in full["results"]] == [hit["id"] for hit in compact["results"]]
+    direct = site.store.recall(**asked)
+    assert [(hit["id"], hit["score"]) for hit in compact["results"]] == [
+        (hit.id, hit.score) for hit in direct
+    ]
+
+
+def test_search_has_final_and_score_and_says_why_when_asked(site: Site) -> None:
+    site.commit("The pump in the cellar failed on Monday")
+    asked = {"query": "which pump failed", "where": {"kinds": "MEMORY"}}
+    compact = site.post("search", asked).document
+    assert compact["results"]
+    assert all(hit["final"] == hit["score"] and "reason" not in hit for hit in compact["results"])
+    full = site.post("search", {**asked, "reasons": True}).document
+    assert full["results"][0]["reason"]["retrieval_method"] == "direct_match"
+
+
+def test_reasons_are_true_or_false(site: Site) -> None:
+    assert site.post("recall", {"query": "a key", "reasons": 1}).status == 422
+    assert site.get("list?reasons=true").status == 422
+
+
+def test_reading_routes(site: Site) -> None:
+    id = site.commit("The meeting room has twelve chairs", tags=["room"], author="Lea")
+    shown = site.get(f"show/{id}?expand=1")
+    assert (shown.status, shown.document["schema"]) == (200, "vestig/memory/1")
+    assert site.get(f"show/{id[4:14]}").document["id"] == id
+    where = quote(json.dumps({"tags": ["room"]}))
+    listed = site.get(f"list?limit=3&where={where}").document
+    assert [row["id"] for row in listed["memories"]] == [id]
+    assert site.get(f"count?where={where}").document == {"schema": "vestig/count/1", "count": 1}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=1001",
+        "limit=true",
+        "limit=1.0",
+        "limit=",
+        "limit=1&limit=2",
+        "descending=1",
+        "descending=",
+        "order_by=size",
+        "tags=room",
+        "scope=a",
+        "surprise=1",
+        "where=%7B%22tag%22:1%7D",
+        "where=nonsense",
+        "where=[1]",
+        "as_of=yesterday",
+        "namespace=A%20B",
+        "offset=-1",
+    ],
+)
+def test_a_wrong_query_is_refused(site: Site, query: str) -> None:
+    reply = site.get(f"list?{query}")
+    assert (reply.status, reply.code) == (422, "validation")
+
+
+def test_states_of_a_memory(site: Site) -> None:
+    old, new = site.commit("The office is in Bergen now"), site.commit("The new office is in Oslo")
+    done = site.post("supersede", {"old": old, "new": new, "reason": "moved"})
+    assert (done.status, done.document["superseded_id"]) == (200, old)
+    again = site.post("deprecate", {"id": old})
+    assert (again.status, again.code) == (409, "conflict")
+    gone = site.post("deprecate", {"id": "mem_00000000-0000-4000-8000-000000000000"})
+    assert (gone.status, gone.code) == (404, "not-found")
+
+
+def test_forgetting_has_to_be_confirmed(site: Site) -> None:
+    id = site.commit("The safe is behind the third picture", tags=["safe"])
+    for body in ({"ids": id}, {"ids": [id], "confirm": False}, {"where": {"tags": "safe"}}):
+        assert site.post("forget", body).status == 422
+    plan = site.post("forget", {"ids": id, "dry_run": True})
+    assert (plan.status, plan.document["memory_ids"]) == (200, [id])
+    assert site.get(f"show/{id}").status == 200
+    done = site.post("forget", {"where": {"tags": ["safe"]}, "confirm": True})
+    assert (done.status, done.document["memory_ids"]) == (200, [id])
+    assert site.get(f"show/{id}").status == 404
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], {}], ids=repr)
+@pytest.mark.parametrize("field", ["ids", "tags", "scope", "authors", "metadata", "session_ids"])
+def test_a_selector_without_a_value_forgets_nothing(site: Site, field: str, nothing: Any) -> None:
+    site.commit("The garden gate squeaks in the wind", tags=["gate"])
+    before = site.store.count(where={"include_expired": True})
+    for body in (
+        {"where": {field: nothing}},
+        {"where": {field: nothing}, "all": True},
+        {"where": {field: nothing, "include_expired": True}},
+        *([{"ids": nothing}] if field == "ids" else []),
+    ):
+        reply = site.post("forget", {**body, "confirm": True})
+        assert (reply.status, reply.code) == (422, "validation"), body
+    assert site.store.count(where={"include_expired": True}) == before
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_problems_that_every_posted_route_has(site: Site, route: str) -> None:
+    assert (
+        site.post(
+            route,
+            b"{",
+        ).status
+        == 415
+    )
+    json_type = {"Content-Type": "application/json"}
+    unreadable = site.post(route, b'{"limit": 1e999}', json_type)
+    assert (unreadable.status, unreadable.code) == (400, "validation")
+    surprise = site.post(route, {"surprise": 1})
+    assert (surprise.status, surprise.code) == (422, "validation")
+    assert surprise.document["errors"][0]["loc"] == ["surprise"]
+    wrong = site.ask("PUT", route, {})
+    assert (wrong.status, wrong.code, wrong.headers["allow"]) == (405, "validation", "POST")
+    beside = site.post(f"{route}?limit=3", {})
+    assert (beside.status, beside.code) == (422, "validation")
+    big = site.post(route, b" " * (2**20 + 1), json_type)
+    assert (big.status, big.code) == (413, "too-large")
+    packed = site.post(route, b"{}", {**json_type, "Content-Encoding": "gzip"})
+    assert (packed.status, packed.code) == (415, "validation")
+
+
+def test_an_unknown_route_is_not_found(site: Site) -> None:
+    for path in ("nothing", "/", "/api", "recall/", "/docs", "/redoc", "show/", "show/a/b"):
+        reply = site.get(path)
+        assert (reply.status, reply.code) == (404, "not-found"), path
+
+
+def test_the_id_of_a_request_is_given_back(site: Site) -> None:
+    reply = site.get("count", {"X-Request-Id": "trace-17"})
+    assert reply.headers["x-request-id"] == "trace-17"
+    refused = site.get("list?limit=0", {"X-Request-Id": "trace-18"})
+    assert refused.document["instance"] == "trace-18"
+    made = site.get("count", {"X-Request-Id": "two words"}).headers["x-request-id"]
+    assert made.startswith("req_")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (StoreLockedError("locked by 17"), 503, "store-locked"),
+        (StoreFullError("full"), 507, "store-full"),
+        (ProviderError("the embedder failed"), 502, "provider"),
+        (RuntimeError("the spare key lies under the pot"), 500, "internal"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
+)
+def test_errors_of_the_engine_are_problems(
+    site: Site, error: Exception, status: int, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(site.store, "recall", fail, raising=False)
+    reply = site.post("recall", {"query": "where is the key?"})
+    assert (reply.status, reply.code) == (status, code)
+    assert b"under the pot" not in reply.body
+    assert reply.document["instance"] == reply.headers["x-request-id"]
+    if status == 503:
+        assert int(reply.headers["retry-after"]) >= 1
+
+
+def test_a_wrong_configuration_in_a_request_is_the_caller_s_fault(site: Site) -> None:
+    for beside in (
+        {"profile": ""},
+        {"config": {"walk.mode": "up"}},
+        {"config": {"store.path": "x"}},
+    ):
+        reply = site.post("recall", {"query": "where is the key?", **beside})
+        assert (reply.status, reply.code) == (422, "config"), beside
+
+
+def test_what_is_no_request_is_answered_as_a_problem(site: Site) -> None:
+    for data in (
+        b"nonsense\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\r\n\r\n",
+    ):
+        answer = raw(site.port, data)
+        assert answer.startswith(b"HTTP/1.1 400 "), data
+        assert b"application/problem+json" in answer
+
+
+def test_every_field_of_where_chooses_as_in_python(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", max_wait_ms=20_000) as site:
+        for at, (author, tag) in enumerate([("Ada", "a"), ("Omar", "b"), ("Ada", "b")]):
+            site.commit(f"Fact number {at} of the long list of facts", author=author, tags=[tag])
+        for where in ({"authors": "ada"}, {"tags": ["b"]}, {"authors": "Ada", "tags": "b"}, {}):
+            asked: dict[str, Any] = {"query": "the list of facts", "limit": 10, "where": where}
+            found = site.post("recall", asked).document["results"]
+            direct = site.store.recall(**asked)
+            assert [hit["id"] for hit in found] == [hit.id for hit in direct]
+            listed = site.get(f"count?where={quote(json.dumps(where))}").document["count"]
+            assert listed == len(found)

@@ -1,0 +1,93 @@
+"""A store in an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig import aio
+from vestig.errors import ValidationError
+from vestig.testing import HashingEmbedder
+
+
+class SlowEmbedder(HashingEmbedder):
+    """Takes its time, in whatever thread it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.threads: set[int] = set()
+
+    def embed(self, texts: Any) -> list[bytes]:
+        self.threads.add(threading.get_ident())
+        time.sleep(0.2)
+        return super().embed(texts)
+
+
+def test_the_event_loop_goes_on_while_a_call_runs() -> None:
+    embedder = SlowEmbedder()
+
+    async def main() -> int:
+        turns = 0
+        async with aio.open(":memory:", embedder=embedder) as store:
+            call = asyncio.ensure_future(store.commit("Deploys run on Fridays at noon"))
+            while not call.done():
+                await asyncio.sleep(0.005)
+                turns += 1
+            assert (await call).outcome.value == "INSERTED_NEW"
+        return turns
+
+    assert asyncio.run(main()) >= 5
+    assert threading.get_ident() not in embedder.threads
+
+
+def test_a_cancelled_call_is_not_waited_for_and_leaves_the_store_whole() -> None:
+    async def main() -> tuple[float, int]:
+        async with aio.open(":memory:", embedder=SlowEmbedder()) as store:
+            began = time.perf_counter()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await store.commit("Deploys run on Fridays at noon")
+            took = time.perf_counter() - began
+            while await store.count() == 0:
+                await asyncio.sleep(0.01)
+            return took, await store.count()
+
+    took, count = asyncio.run(main())
+    assert took < 0.2
+    assert count == 1
+
+
+def test_every_method_can_be_awaited_and_none_is_written_out() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        wrapped = aio.wrap(store)
+        for target, inner in (
+            (wrapped, store),
+            (wrapped.graph, store.graph),
+            (wrapped.admin, store.admin),
+        ):
+            for name in dir(inner):
+                if (
+                    not name.startswith("_")
+                    and callable(getattr(inner, name))
+                    and name not in ("graph", "admin")
+                ):
+                    assert inspect.iscoroutinefunction(getattr(target, name)), name
+                    assert getattr(target, name).__doc__ == getattr(inner, name).__doc__
+    assert not {"commit", "recall"} & set(vars(aio.Awaitables))
+
+
+def test_errors_and_results_are_those_of_the_library() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        with pytest.raises(ValidationError, match="limit"):
+            asyncio.run(aio.wrap(store).recall("a question", limit=0))
+        with pytest.raises(AttributeError):
+            _ = aio.wrap(store).recal
+        assert asyncio.run(aio.wrap(store).admin.stats()).memories == 0
+    with pytest.raises(vestig.ConflictError):
+        asyncio.run(aio.wrap(store).count())
