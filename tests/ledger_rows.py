@@ -10,9 +10,11 @@ from typing import Any
 from vestig.changes import (
     ChangeSet,
     MemoryPatch,
+    NewClaim,
     NewEdge,
     NewEntity,
     NewEvent,
+    NewEvidence,
     NewJob,
     NewMemory,
     NewOriginalText,
@@ -139,6 +141,22 @@ def mention(memory_id: str, entity_id: str, **fields: Any) -> NewEdge:
     """A MENTIONS edge with its evidence."""
     values: dict[str, Any] = {"confidence": 0.9, "evidence": "Ada Lovelace"}
     return edge(memory_id, entity_id, EdgeType.MENTIONS, **(values | fields))
+
+
+def claim(memory_id: str, evidence_of: str | None = None, **fields: Any) -> NewClaim:
+    """A claim with two pieces of evidence, the first one stated in another memory."""
+    values: dict[str, Any] = {
+        "subject": "Ada",
+        "fact_type": "WORKS_AT",
+        "object": "Acme",
+        "attributes": {"since": 2019},
+        "confidence": 0.25,
+        "evidence": (
+            NewEvidence(source_id=evidence_of, stated_us=NOW, author="Ada", snippet="at Acme"),
+            NewEvidence(source_id=evidence_of, stated_us=NOW, snippet="seen at Acme"),
+        ),
+    }
+    return NewClaim(memory_id=memory_id, **(values | fields))
 
 
 def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:

@@ -36,6 +36,7 @@ __all__ = [
     "parse_time",
     "path_argument",
     "plain_metadata",
+    "plain_object",
     "provenance_fields",
     "reason_argument",
     "relation_label",
@@ -412,22 +413,32 @@ def plain_metadata(value: object) -> dict[str, Any]:
         >>> plain_metadata({"ticket": 7, "labels": ("a", "b")})
         {'ticket': 7, 'labels': ['a', 'b']}
     """
-    if not isinstance(value, Mapping):
-        raise ValidationError("metadata", _type_name(value), "an object (names to JSON values)")
     for name in sorted(_RESERVED_METADATA):
-        if name in value:
+        if isinstance(value, Mapping) and name in value:
             raise ValidationError(
                 f"metadata.{name}",
                 _type_name(value[name]),
                 "no such key in metadata",
                 f"use the argument {name}",
             )
-    plain = _plain(value, "metadata", 0)
+    return plain_object("metadata", value)
+
+
+def plain_object(field: str, value: object) -> dict[str, Any]:
+    """As `plain_metadata`, of another field; no name is reserved.
+
+    Example:
+        >>> plain_object("claim.attributes", {"source": 1})
+        {'source': 1}
+    """
+    if not isinstance(value, Mapping):
+        raise ValidationError(field, _type_name(value), "an object (names to JSON values)")
+    plain = _plain(value, field, 0)
     assert isinstance(plain, dict)
     size = len(msgspec.json.encode(plain))
     if size > _METADATA_BYTES_MAX:
         raise ValidationError(
-            "metadata", f"{size} bytes", f"at most {_METADATA_BYTES_MAX} bytes as JSON"
+            field, f"{size} bytes", f"at most {_METADATA_BYTES_MAX} bytes as JSON"
         )
     return plain
 

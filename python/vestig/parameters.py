@@ -28,8 +28,8 @@ ParameterKind = Literal[
     "pairs",  # NAME=VALUE; may be repeated
     "names",  # texts, or in JSON objects that describe one
     "seed",  # an integer, or "random"
+    "object",  # one JSON object
     # JSON and Python only
-    "object",
     "objects",
     "numbers",
 ]
@@ -214,6 +214,13 @@ COMMIT: Final = by_name(
         kind="texts",
         flag="--question",
         help="Questions that it answers, stored for some triggers.",
+    ),
+    Parameter(
+        name="claim",
+        kind="object",
+        flag="--claim",
+        help="What it states of whom: an object with subject, fact_type, and any of subject_id,"
+        " object, object_id, object_type, relationship_type, attributes, confidence, evidence.",
     ),
     Parameter(
         name="retention_policy",

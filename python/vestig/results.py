@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 from msgspec import UNSET, UnsetType
 
 from vestig.types import (
+    Claim,
     Degradation,
     Event,
     ItemError,
@@ -91,14 +92,15 @@ class LinkedMemory(_Value, frozen=True, kw_only=True):
 
 
 class MemoryDetail(_Value, frozen=True, kw_only=True):
-    """One memory with its evidence (`show`). `ledger_seq` is the state that was read. `mentions`
-    and `related` are there only with `expand=1`."""
+    """One memory with its evidence (`show`). `claim` is None where it carries none. `ledger_seq` is
+    the state that was read. `mentions` and `related` are there only with `expand=1`."""
 
     memory: Memory
     access_velocity: float
     embedding_dimensions: int | None
     embedding_head: tuple[float, ...]
     sources: tuple[Source, ...]
+    claim: Claim | None
     events: tuple[Event, ...]
     supersessions: tuple[SupersessionRecord, ...]
     flags: tuple[str, ...]

@@ -414,15 +414,15 @@ class Claim(_Value, frozen=True, kw_only=True):
     """
 
     subject: str
-    subject_id: str | None
+    subject_id: str | None = None
     fact_type: str
-    object: str | None
-    object_id: str | None
-    object_type: str | None
-    relationship_type: str | None
-    attributes: dict[str, Any]
-    confidence: float | None
-    evidence: tuple[Evidence, ...]
+    object: str | None = None
+    object_id: str | None = None
+    object_type: str | None = None
+    relationship_type: str | None = None
+    attributes: dict[str, Any] = {}
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):

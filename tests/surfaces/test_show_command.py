@@ -37,3 +37,27 @@ def test_s_03_nothing_linked_and_other_depths(vestig: Vestig, ids: list[str]) ->
         assert vestig("memory", "show", ids[0], "--expand", depth).code == 2
     assert "0 or 1" in vestig("memory", "show", ids[0], "--expand", "2").err
     assert vestig("memory", "show", UNKNOWN, "--expand", "1").code == 1
+
+
+def test_a_claim_is_given_as_json_and_shown(vestig: Vestig) -> None:
+    claim = (
+        '{"subject": "Ana", "fact_type": "WORKS_AT", "object": "Acme", "confidence": 0,'
+        ' "evidence": [{"timestamp": "2026-03-18", "author": "Ana", "snippet": "I am at Acme"}]}'
+    )
+    added = vestig("memory", "add", "Ana works at Acme", "--claim", claim, "--json")
+    id = added.document["memory_id"]
+    found = vestig("memory", "show", id, "--json").document["claim"]
+    assert (found["object"], found["confidence"], found["object_id"]) == ("Acme", 0.0, None)
+    assert found["evidence"][0]["snippet"] == "I am at Acme"
+    lines = {
+        line.split()[0]: line.split(maxsplit=1)[-1]
+        for line in vestig("memory", "show", id).out.split("\n")
+        if line
+    }
+    assert '"subject":"Ana"' in lines["claim"].replace(" ", "")
+    assert lines["evidence"] == "2026-03-18 00:00:00 UTC | Ana | I am at Acme"
+    for wrong in ("[1]", "{", "Ana", '{"subject": "Ana"}', '{"subject": 1, "fact_type": "x"}'):
+        assert vestig("memory", "add", "Bea works at Acme", "--claim", wrong).code == 2
+    assert "did you mean fact_type" in (
+        vestig("memory", "add", "x is y", "--claim", '{"fact_typ": "x"}').err
+    )

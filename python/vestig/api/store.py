@@ -165,6 +165,7 @@ class Vestig:
         entities: str | Sequence[str | Mapping[str, Any]] | None = None,
         keywords: str | Sequence[str] | None = None,
         hypothetical_queries: str | Sequence[str] | None = None,
+        claim: Mapping[str, Any] | None = None,
         retention_policy: str | None = None,
         retention_until: Time = None,
         pinned: bool = False,
@@ -202,6 +203,8 @@ class Vestig:
                 confidence and evidence.
             keywords: Keywords beside those found in the text.
             hypothetical_queries: Questions that it answers, stored for some triggers.
+            claim: What it states of whom: an object with subject, fact_type, and any of subject_id,
+                object, object_id, object_type, relationship_type, attributes, confidence, evidence.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
             retention_until: Keep it at least until then.
             pinned: Protect it from decay and from being forgotten.
@@ -220,7 +223,8 @@ class Vestig:
         Raises:
             ValidationError: a wrong argument.
             HygieneError: the text is refused, with `strict=True`.
-            NotFoundError, ConflictError: an id in `supersedes` that cannot be replaced.
+            NotFoundError, ConflictError: an id in `supersedes` that cannot be replaced, or one in
+                `claim` that the namespace does not hold.
             ProviderError: the embedder failed.
             StoreLockedError: another process holds the write lock. Nothing is written in any of
                 these cases.
@@ -257,6 +261,7 @@ class Vestig:
             "entities": entities,
             "keywords": keywords,
             "hypothetical_queries": hypothetical_queries,
+            "claim": claim,
             "retention_policy": retention_policy,
             "retention_until": retention_until,
             "pinned": pinned,

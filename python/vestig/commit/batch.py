@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vestig.changes import ChangeSet, NewMemory
+from vestig.commit.claim_references import stored_claim
 from vestig.commit.fact_guard import GuardText, differs
 from vestig.commit.item import Decision, Item, TextKey
 from vestig.commit.name_resolution import NameResolution, NameVectors
@@ -231,13 +232,15 @@ class Batch:
             try:
                 self._decide(view, place, similar.get(place, SimilarMemories()))
             except VestigError as error:
-                # only `supersedes` can refuse here, before any row of the item is made
+                # only `supersedes` and `claim` can refuse here, before any row of the item is made
                 item.error = error
         return self._rows.change_set(self.items[0].request.namespace)
 
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
+        if item.claim is not None:
+            item.claim = stored_claim(view, item.request.namespace, item.claim)
         same = self._same_text(place, item)
         repeated = self._first_text(place, item, decision) if same is None else None
         if same is not None:
@@ -408,6 +411,10 @@ class Batch:
                 f"{memory.id} holds the same text with other white space or another Unicode form:"
                 " that stays, and the one given here stands in the event"
             )
+        if item.claim is not None:
+            decision.warnings.append(
+                f"{memory.id} holds the fact already: the claim was not stored with it"
+            )
         decision.kind = CommitOutcomeKind.EXACT_DUPE if exact else CommitOutcomeKind.NEAR_DUPE
         decision.memory_id, decision.event_id, decision.score = memory.id, event.id, score
         self._supersede(decision, memory.id, to_us(memory.t_valid))
@@ -440,6 +447,7 @@ class Batch:
             possible_update=update,
             revives=decision.revives,
             repeats=decision.repeats,
+            claim=item.claim,
         )
         decision.memory_id, decision.event_id = memory.id, self._rows.events[-1].id
         if repeated is not None:

@@ -16,7 +16,7 @@ from vestig.language import words
 from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
 from vestig.ports import Pieces, TurnPosition
-from vestig.types import CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
+from vestig.types import Claim, CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
 __all__ = ["Decision", "Item", "TextKey", "extract"]
 
@@ -54,6 +54,8 @@ class Item(msgspec.Struct, kw_only=True):
     # validate; `entities`: the caller's names, with types of the ontology
     request: CommitRequest
     entities: tuple[GivenEntity, ...] = ()
+    # the caller's claim, with the ids of the entities that it names
+    claim: Claim | None = None
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
     # text was said, from which its relative times are measured
     text: str

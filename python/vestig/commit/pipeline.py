@@ -27,6 +27,7 @@ import msgspec
 from vestig.arguments import check_validity
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
+from vestig.commit.claim_references import named_claim
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
@@ -40,7 +41,12 @@ from vestig.commit.text import (
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.language.text_forms import unusable_reason
 from vestig.ports import UniquenessCollision
-from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
+from vestig.session.embedding import (
+    check_identity,
+    embed_memories,
+    embedded_text,
+    remember_identity,
+)
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
@@ -219,7 +225,8 @@ def _item_error(index: int, error: Exception) -> ItemError:
 
 
 def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
-    """The item of one commit, with an outcome when its text is refused; needs no store."""
+    """The item of one commit, with an outcome when its text is refused; needs no store, but to
+    find the entities that a claim names."""
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
@@ -241,6 +248,8 @@ def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions)
         reference_us=reference_us,
         entities=with_known_types(request.entities, types_of(settings.entities)),
     )
+    if request.claim is not None:
+        item.claim = named_claim(session, request.namespace, request.claim)
     if reason is not None:
         item.outcome = _rejected(session, item, reason)
         if not request.dry_run:
@@ -309,7 +318,7 @@ def _embed(session: Session, batch: Batch) -> None:
     # turns that repeat a text share its vector
     sharing: dict[tuple[str, str], list[Item]] = {}
     for item in new:
-        text = with_author(item.text, item.request.author)
+        text = embedded_text(item.text, item.request.author, item.claim)
         sharing.setdefault((text, item.request.origin_type.value), []).append(item)
     texts, origins = [text for text, _ in sharing], [origin for _, origin in sharing]
     questions = [question for item in new for question in item.questions or ()]

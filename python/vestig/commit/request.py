@@ -24,13 +24,14 @@ from vestig.arguments import (
     texts,
     time_us,
 )
+from vestig.commit.claims import given_claim
 from vestig.commit.names import GivenEntity, given_entities
 from vestig.commit.questions import given_questions
 from vestig.config.schema import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ports import CommitHook
-from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger, Word
+from vestig.types import Claim, Kind, OriginType, RetentionPolicy, Role, Stability, Trigger, Word
 
 __all__ = [
     "CommitRequest",
@@ -83,6 +84,7 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     keywords: tuple[str, ...]
     entities: tuple[GivenEntity, ...]
     hypothetical_queries: tuple[object, ...] | None
+    claim: Claim | None
     retention_policy: RetentionPolicy
     retention_until_us: int | None
     pinned: bool
@@ -120,6 +122,7 @@ FIELDS: Final = (
     "entities",
     "keywords",
     "hypothetical_queries",
+    "claim",
     "retention_policy",
     "retention_until",
     "pinned",
@@ -232,6 +235,7 @@ def validate(
         hypothetical_queries=None
         if value("hypothetical_queries") is None
         else given_questions(value("hypothetical_queries")),
+        claim=given_claim(value("claim")),
         retention_policy=required_choice(
             "retention_policy", value("retention_policy"), RetentionPolicy
         ),

@@ -11,6 +11,7 @@ import msgspec
 from vestig.changes import (
     ChangeSet,
     MemoryPatch,
+    NewClaim,
     NewEdge,
     NewEntity,
     NewEvent,
@@ -24,6 +25,7 @@ from vestig.changes import (
     NewVector,
     StoredWindow,
 )
+from vestig.commit.claims import new_claim
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention
 from vestig.ids import new_id
@@ -31,6 +33,7 @@ from vestig.language.edge_evidence import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
+    Claim,
     EdgeType,
     EventType,
     Memory,
@@ -75,6 +78,7 @@ class Rows(msgspec.Struct, kw_only=True):
     entities: list[NewEntity] = msgspec.field(default_factory=list)
     questions: list[NewQuestion] = msgspec.field(default_factory=list)
     questions_tried: list[str] = msgspec.field(default_factory=list)
+    claims: list[NewClaim] = msgspec.field(default_factory=list)
     # (agent, session_id) → the agentic source of this transaction
     agents: dict[tuple[str, str | None, str | None], str] = msgspec.field(default_factory=dict)
 
@@ -95,6 +99,7 @@ class Rows(msgspec.Struct, kw_only=True):
             entities=tuple(self.entities),
             questions=tuple(self.questions),
             questions_tried=tuple(self.questions_tried),
+            claims=tuple(self.claims),
         )
 
 
@@ -166,10 +171,11 @@ def add_memory(
     possible_update: PossibleUpdate | None = None,
     revives: str | None = None,
     repeats: str | None = None,
+    claim: Claim | None = None,
 ) -> NewMemory:
     """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
     `revives`: the expired memory that had the same text; `repeats`: the memory of another position
-    that says the same."""
+    that says the same; `claim`: with full ids."""
     request = item.request
     metadata: dict[str, Any] = {"source": request.source}
     if request.tags_given:
@@ -216,6 +222,7 @@ def add_memory(
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
     rows.events.append(_event(item, memory.id, kind, payload))
     _add_questions(rows, memory.id, item)
+    rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)
     rows.edges.extend(related_edge(memory.id, id, score) for id, score in related)
     return memory

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["claim_attributes", "claim_embedded_text", "claim_words"]
+from vestig.types import Claim
+
+__all__ = ["claim_attributes", "claim_embedded_text", "claim_text", "claim_words"]
 
 # An attribute of the product's own, nothing that the claim says.
 _INTERNAL: Final = frozenset(("assessment",))
@@ -57,6 +59,23 @@ def claim_embedded_text(
         f"Evidence: {told}" if told else "",
     )
     return ". ".join(part for part in parts if part)
+
+
+def claim_text(claim: Claim) -> str:
+    """What the memory of a claim is embedded as. The relation is the type of the relationship, else
+    of the fact.
+
+    Example:
+        >>> claim_text(Claim(subject="Ada", fact_type="WORKS_AT", object="Acme"))
+        'Ada WORKS_AT Acme'
+    """
+    return claim_embedded_text(
+        claim.subject,
+        claim.fact_type if claim.relationship_type is None else claim.relationship_type,
+        claim.object,
+        claim.attributes,
+        [one.snippet for one in claim.evidence],
+    )
 
 
 def _is_empty(value: Any) -> bool:

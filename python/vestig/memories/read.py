@@ -100,6 +100,7 @@ def show(
                 embedding_dimensions=None if vector is None else len(values),
                 embedding_head=tuple(values[:_HEAD_VALUES]),
                 sources=tuple(_sources(view, space, memory.id, at)),
+                claim=view.claims(space, [memory.id]).get(memory.id),
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us))),

@@ -435,6 +435,10 @@ class LedgerView(Protocol):
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
         ...
 
+    def holds(self, namespace: str, id: str) -> bool:
+        """Whether the namespace holds the memory, entity or source with this full id."""
+        ...
+
     def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
         """memory id → its claim with all evidence, in the order in which it was given; only those
         that carry one."""

@@ -11,15 +11,17 @@ from vestig.config import Settings
 from vestig.config.signals import ORIGINS, TOKEN_TERMS
 from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
+from vestig.language.claim_text import claim_text
 from vestig.ports import EmbeddingIdentity, LedgerView, Pieces, gives_tokens
 from vestig.session.session import Session
 from vestig.store.ledger.same_model import same_model
-from vestig.types import Memory
+from vestig.types import Claim, Memory
 
 __all__ = [
     "PROBES",
     "check_identity",
     "embed_memories",
+    "embedded_text",
     "embedded_texts",
     "probed_identity",
     "query_vectors",
@@ -47,12 +49,18 @@ def with_author(text: str, author: str | None) -> str:
     return text if author is None else f"{author}: {text}"
 
 
+def embedded_text(text: str, author: str | None, claim: Claim | None) -> str:
+    """What a memory with this normal form is embedded as: its claim, where it carries one."""
+    return with_author(text, author) if claim is None else claim_text(claim)
+
+
 def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
     """The texts of stored memories of one namespace as they are embedded."""
     if not memories:
         return []
-    normal = view.normal_texts(memories[0].namespace, [memory.id for memory in memories])
-    return [with_author(normal[memory.id], memory.author) for memory in memories]
+    space, ids = memories[0].namespace, [memory.id for memory in memories]
+    normal, claims = view.normal_texts(space, ids), view.claims(space, ids)
+    return [embedded_text(normal[one.id], one.author, claims.get(one.id)) for one in memories]
 
 
 def wants_tokens(settings: Settings, origin: str) -> bool:

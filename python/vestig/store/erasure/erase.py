@@ -62,6 +62,14 @@ _TOKENS: Final = tuple(
     f"SELECT {column} FROM token_vectors WHERE memory = ?" for column in ("ids", "codes", "scales")
 )
 
+# Texts outside the chain.
+_PLAIN_TEXTS: Final = (
+    ("tags", "tag"),
+    ("jobs", "last_error"),
+    ("idempotency_keys", "response"),
+    ("requests", "payload"),
+)
+
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
 
@@ -371,7 +379,7 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
                 at = INDEX[table]
                 yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
                 yield _bytes(title_key(row[at["title"]]))
-    for table, column in (("tags", "tag"), ("jobs", "last_error")):
+    for table, column in _PLAIN_TEXTS:
         for (value,) in each(conn, f"SELECT {column} FROM {table}"):
             yield _bytes(value)
 

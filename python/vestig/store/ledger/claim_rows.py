@@ -14,26 +14,29 @@ from vestig.store.ledger import chain
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import EDGE_CODES, INSERT
-from vestig.store.sqlite.lookups import known_ids, next_row, select_in
+from vestig.store.sqlite.lookups import known_ids, next_row, rows_of, select_in
 from vestig.times import from_us
 from vestig.types import Claim, Evidence
 
-__all__ = ["SNIPPET_CHARS_MAX", "claims_of", "named_nodes", "statements_of", "write_claims"]
+__all__ = [
+    "claims_at",
+    "claims_of",
+    "named_nodes",
+    "statements_of",
+    "write_claims",
+]
 
-SNIPPET_CHARS_MAX: Final = 500
+_SNIPPET_CHARS_MAX: Final = 500
 _CLAIMS: Final = (
-    "SELECT m.id, c.subject, s.id, c.fact_type, c.object, o.id, c.object_type,"
-    " c.relationship_type, c.attributes, c.confidence FROM memories m"
-    ' JOIN claims c ON c.memory = m."row"'
+    "SELECT c.memory, c.subject, s.id, c.fact_type, c.object, o.id, c.object_type,"
+    " c.relationship_type, c.attributes, c.confidence FROM claims c"
     ' LEFT JOIN entities s ON s."row" = c.subject_entity'
-    ' LEFT JOIN entities o ON o."row" = c.object_entity'
-    " WHERE +m.namespace = ? AND m.id IN (?*)"
+    ' LEFT JOIN entities o ON o."row" = c.object_entity WHERE c.memory IN (?*)'
 )
 _EVIDENCE: Final = (
-    "SELECT m.id, s.id, t.id, e.stated_us, e.author, e.snippet FROM memories m"
-    ' JOIN claim_evidence e ON e.memory = m."row" LEFT JOIN sources s ON s."row" = e.source'
-    ' LEFT JOIN memories t ON t."row" = e.stated_in'
-    " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY e.memory, e.position"
+    "SELECT e.memory, s.id, t.id, e.stated_us, e.author, e.snippet FROM claim_evidence e"
+    ' LEFT JOIN sources s ON s."row" = e.source LEFT JOIN memories t ON t."row" = e.stated_in'
+    " WHERE e.memory IN (?*) ORDER BY e.memory, e.position"
 )
 # The source of an event is that whose edge to the memory the same transaction wrote. One that an
 # agent shares with its other commits tells nothing of this statement.
@@ -102,17 +105,20 @@ def _row(nodes: NodeRows, id: str | None) -> int | None:
 
 def claims_of(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
     """As `LedgerView.claims`."""
-    keys = known_ids(memory_ids, "mem")
-    found = list(select_in(conn, _CLAIMS, tuple(keys), (namespace,)))
-    if not found:
-        return {}
-    evidence: dict[bytes, list[Evidence]] = {}
-    carrying = [row[0] for row in found]
-    for id, source, stated_in, stated, author, snippet in select_in(
-        conn, _EVIDENCE, carrying, (namespace,)
+    rows = rows_of(conn, "memories", namespace, known_ids(memory_ids, "mem"))
+    found = claims_at(conn, list(rows.values()))
+    return {id: found[row] for id, row in rows.items() if row in found}
+
+
+def claims_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, Claim]:
+    """Row of a memory → its claim, for those of these that carry one."""
+    found = list(select_in(conn, _CLAIMS, rows))
+    evidence: dict[int, list[Evidence]] = {}
+    for row, source, stated_in, stated, author, snippet in select_in(
+        conn, _EVIDENCE, [row[0] for row in found]
     ):
         of = id_text("source", source) if source is not None else None
-        evidence.setdefault(id, []).append(
+        evidence.setdefault(row, []).append(
             Evidence(
                 source_id=id_text("mem", stated_in) if stated_in is not None else of,
                 timestamp=None if stated is None else from_us(stated),
@@ -120,12 +126,12 @@ def claims_of(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) 
                 snippet=snippet,
             )
         )
-    return {keys[row[0]]: _claim(row, tuple(evidence.get(row[0], ()))) for row in found}
+    return {row[0]: _claim(row, tuple(evidence.get(row[0], ()))) for row in found}
 
 
 def _claim(row: Sequence[Any], evidence: tuple[Evidence, ...]) -> Claim:
     (
-        _id, subject, subject_id, fact_type, object, object_id, object_type, relationship_type,
+        _row, subject, subject_id, fact_type, object, object_id, object_type, relationship_type,
         attributes, confidence,
     ) = row  # fmt: skip
     return Claim(
@@ -159,7 +165,7 @@ def statements_of(
                 source_id=of if artifact_ref is None else artifact_ref,
                 timestamp=from_us(occurred),
                 author=author,
-                snippet=normal_form(text)[:SNIPPET_CHARS_MAX],
+                snippet=normal_form(text)[:_SNIPPET_CHARS_MAX],
             )
         )
     return found

@@ -25,7 +25,15 @@ from vestig.store.ledger.schema import INDEX
 from vestig.store.ledger.token_rows import stored_pieces
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["FRAGMENT_BYTES", "Erasure", "MarkedPattern", "store_patterns", "unproved"]
+__all__ = [
+    "FRAGMENT_BYTES",
+    "Erasure",
+    "MarkedPattern",
+    "fragments_of",
+    "store_patterns",
+    "texts_of",
+    "unproved",
+]
 
 # Fragments of a text begin every _STRIDE_BYTES, so any part of it of at least
 # FRAGMENT_BYTES + _STRIDE_BYTES - 1 bytes holds a whole one.
@@ -121,7 +129,7 @@ def _patterns(
             digest = row[INDEX[table]["sha256"]]
             yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
         elif table == "events":
-            for text in _texts_of(from_json(row[INDEX[table]["payload"]])):
+            for text in texts_of(from_json(row[INDEX[table]["payload"]])):
                 yield from _text_patterns(text)
         elif table == "edges":
             evidence = row[INDEX[table]["evidence"]]
@@ -131,6 +139,8 @@ def _patterns(
             yield from _text_patterns(row[INDEX[table]["text"]])
         elif table == "entities":
             yield from _entity_names(row)
+        elif table in ("claims", "claim_evidence"):
+            yield from _uncounted_patterns(_claim_texts(table, row))
         elif table == "token_vectors":
             yield from _token_patterns(stored_pieces(row))
         if "embedding" in INDEX[table]:
@@ -139,7 +149,15 @@ def _patterns(
         yield from _vector_patterns(raw)
 
 
-def _texts_of(payload: dict[str, Any]) -> Iterator[str]:
+def fragments_of(texts: Iterable[str]) -> set[bytes]:
+    """Fragments that cover these texts, as they are in a column and in JSON. A text that is
+    shorter than a fragment is one itself; the shortest have none."""
+    return {
+        part for text in texts for pattern in _text_patterns(text) for part in pattern.fragments
+    }
+
+
+def texts_of(payload: dict[str, Any]) -> Iterator[str]:
     """Texts of a memory in an event: a variant, and the layouts before and after an update."""
     layouts = [payload.get(side) for side in ("old", "new")]
     texts = [one.get("content") for one in layouts if isinstance(one, dict)]
@@ -150,7 +168,38 @@ def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:
     """Long names only: a short one is a word, which may stand anywhere."""
     at = INDEX["entities"]
     names = [alias.name for alias in aliases_of(entity[at["aliases"]])]
-    for text in (entity[at["canonical_name"]], entity[at["description"]], *names):
+    yield from _uncounted_patterns(
+        (entity[at["canonical_name"]], entity[at["description"]], *names)
+    )
+
+
+def _claim_texts(table: str, row: Sequence[Any]) -> Iterator[str]:
+    """Texts of a claim or of its evidence. A snippet is part of the memory that it was taken
+    from."""
+    at = INDEX[table]
+    if table == "claim_evidence":
+        yield row[at["snippet"]]
+        return
+    yield from (row[at[name]] for name in ("subject", "object") if row[at[name]] is not None)
+    yield from _strings_in(from_json(row[at["attributes"]]))
+
+
+def _strings_in(value: object) -> Iterator[str]:
+    """All texts in a value of JSON types, names of fields too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield name
+            yield from _strings_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings_in(one)
+
+
+def _uncounted_patterns(texts: Iterable[str]) -> Iterator[_Pattern]:
+    """Of texts that are not a memory's own; the shortest stand elsewhere by chance."""
+    for text in texts:
         if len(text.encode()) >= _NAME_BYTES_MIN:
             yield from (pattern._replace(counted=False) for pattern in _text_patterns(text))
 

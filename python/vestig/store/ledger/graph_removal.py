@@ -36,14 +36,17 @@ _KEY_COLUMN: Final = {
     "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
     "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
     "questions": "row", "token_vectors": "memory", "original_texts": "memory",
+    "claims": "memory", "claim_evidence": "row",
 }  # fmt: skip
 _MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
 _RELATION: Final = EDGE_CODES["RELATION"]
-# Supported is an entity that was made by hand, that a memory or chunk mentions, or that an entity
-# made by hand has a relation with or was merged into.
+# Supported is an entity that was made by hand, that a memory or chunk mentions, that a claim names,
+# or that an entity made by hand has a relation with or was merged into.
 _UNSUPPORTED: Final = (
     "e.origin <> 'manual'"
     f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type IN {_MENTIONS})'
+    ' AND NOT EXISTS (SELECT 1 FROM claims WHERE subject_entity = e."row")'
+    ' AND NOT EXISTS (SELECT 1 FROM claims WHERE object_entity = e."row")'
     " AND NOT EXISTS (SELECT 1 FROM entities o WHERE o.origin = 'manual'"
     ' AND o.merged_into = e."row")'
     ' AND NOT EXISTS (SELECT 1 FROM edges r JOIN entities o ON o."row" = r.to_row'
@@ -174,11 +177,32 @@ def unsupported_entities(
     return sorted({row for (row,) in found})
 
 
+def _unname(removal: Removal, numbers: Sequence[int], seq: int) -> None:
+    """New versions of the claims that name these entities, without them."""
+    at, removed = INDEX["claims"], set(numbers)
+    ends = ("subject_entity", "object_entity")
+    named = {
+        old[at["memory"]]: old for end in ends for old in removal.select("claims", end, numbers)
+    }
+    for memory, old in sorted(named.items()):
+        new = list(old)
+        for end in ends:
+            if old[at[end]] in removed:
+                new[at[end]] = None
+        new[at["seq"]] = seq
+        removal.conn.execute(
+            "UPDATE claims SET seq = ?, subject_entity = ?, object_entity = ? WHERE memory = ?",
+            (seq, *(new[at[end]] for end in ends), memory),
+        )
+        removal.link.replaced("claims", old, new)
+
+
 def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneFields) -> None:
     """Removes these entities with their vectors and edges; entities that were merged into
-    them stay, merged into none."""
+    them stay, merged into none, and claims that name them keep the names alone."""
     if not numbers:
         return
+    _unname(removal, numbers, fields.seq)
     removal.remove_rows("entity_vectors", removal.select("entity_vectors", "entity", numbers))
     remove_edges_at(removal, "ent", numbers)
     removed = set(numbers)

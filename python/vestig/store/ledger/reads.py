@@ -598,6 +598,10 @@ class SqliteView:
         with store_faults(self._where):
             return memory_parts.questions(self._conn, namespace, memory_ids)
 
+    def holds(self, namespace: str, id: str) -> bool:
+        """Whether the namespace holds the memory, entity or source with this full id."""
+        return self._row(id.partition("_")[0], namespace, id) is not None
+
     def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
         """memory id → its claim with all evidence; only those that carry one."""
         with store_faults(self._where):

@@ -15,6 +15,12 @@ import apsw
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
 from vestig.store.ledger import chain, erase_patterns
+from vestig.store.ledger.claim_removal import (
+    erase_answers,
+    remove_claims,
+    remove_evidence,
+    remove_evidence_of_sources,
+)
 from vestig.store.ledger.graph_removal import (
     Removal,
     TombstoneFields,
@@ -102,12 +108,16 @@ def remove(
     for table, columns in _CHAINED:
         found = [row for column in columns for row in removal.select(table, column, numbers)]
         removal.remove_rows(table, found)
+    texts = _texts(removal, numbers)
+    remove_evidence(removal, fields.namespace, numbers, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
-    _remove_unsupported_sources(removal, _ends(edges, _FROM_SOURCE, "from_row"))
-    unsupported = unsupported_entities(
-        conn, fields.namespace, sorted(_ends(edges, _TO_ENTITY, "to_row"))
-    )
+    sources = unsupported_sources(conn, sorted(_ends(edges, _FROM_SOURCE, "from_row")))
+    remove_evidence_of_sources(removal, sources)
+    removal.remove_rows("sources", removal.select("sources", "row", sources))
+    named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
+    unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
+    erase_answers(removal, fields.namespace, rows, texts)
     remove_entities(removal, unsupported, fields)
     for table in _PLAIN:
         for number in numbers:
@@ -121,15 +131,20 @@ def remove(
     return Removed(rows=dict(removal.counts), summaries=tuple(sorted(summaries)))
 
 
+def _texts(removal: Removal, numbers: Sequence[int]) -> set[str]:
+    """All texts of these memories, after their events and original texts were removed."""
+    texts = {row[_M["content"]] for row in removal.select("memories", "row", numbers)}
+    for table, row in removal.removed_rows:
+        if table == "original_texts":
+            texts.add(row[INDEX[table]["content"]])
+        elif table == "events":
+            texts.update(erase_patterns.texts_of(from_json(row[_E["payload"]])))
+    return texts
+
+
 def _ends(edges: Iterable[Sequence[Any]], codes: Sequence[int], column: str) -> set[int]:
     """Ends of edges of these types."""
     return {edge[_X[column]] for edge in edges if edge[_X["edge_type"]] in codes}
-
-
-def _remove_unsupported_sources(removal: Removal, sources: Iterable[int]) -> None:
-    """Removes those of these sources that have no product."""
-    unsupported = unsupported_sources(removal.conn, sorted(sources))
-    removal.remove_rows("sources", removal.select("sources", "row", unsupported))
 
 
 def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[int]:
@@ -140,6 +155,11 @@ def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[i
 def _has_product(conn: apsw.Connection, source: int) -> bool:
     sql = "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? LIMIT 1"
     return any(fetch(conn, sql, (source, code)) for code in _FROM_SOURCE)
+
+
+def _is_evidence(conn: apsw.Connection, source: int) -> bool:
+    """Whether a claim was stated there."""
+    return bool(fetch(conn, "SELECT 1 FROM claim_evidence WHERE source = ? LIMIT 1", (source,)))
 
 
 def _take_back_repetitions(
@@ -234,7 +254,8 @@ def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) ->
     removal = Removal(conn, link)
     remove_dangling_edges(removal)
     rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
-    _remove_unsupported_sources(removal, (row for (row,) in rows))
+    unsupported = unsupported_sources(conn, [row for (row,) in rows if not _is_evidence(conn, row)])
+    removal.remove_rows("sources", removal.select("sources", "row", unsupported))
     remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
     _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("sources", "entities", "edges")}

@@ -17,8 +17,10 @@ import apsw
 import msgspec
 
 from vestig.errors import ProviderError
+from vestig.language.claim_text import claim_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
+from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
@@ -167,8 +169,11 @@ def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]]
             if len(todo) < batch:
                 sql = f"SELECT {kind.key}, {columns} FROM {kind.without()}"
                 sql += ' ORDER BY t."row" LIMIT ?'
-                for key, *row in fetch(conn, sql, (batch - len(todo),)):
-                    todo.append((key, _text(kind, row, where)))
+                rows = fetch(conn, sql, (batch - len(todo),))
+                claims = claims_at(conn, [row[1] for row in rows if row[1] is not None])
+                for key, *row in rows:
+                    text = _text(kind, row, where)
+                    todo.append((key, claim_text(claims[key]) if key in claims else text))
     return todo, total
 
 

@@ -13,8 +13,10 @@ import apsw
 
 from vestig.errors import ProviderError
 from vestig.ids import id_text
+from vestig.language.claim_text import claim_text
 from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
+from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import columns_sql
 from vestig.store.ledger.token_rows import write_tokens
@@ -77,9 +79,16 @@ def fill_tokens(
     while True:
         with ledger.read() as view, store_faults(where):
             todo = fetch(view.connection, sql, (*origins, last, batch))
+            claims = claims_at(view.connection, [row[0] for row in todo])
         if not todo:
             return done
-        made = embed([_text(row, where) for row in todo])
+        texts = [_text(row, where) for row in todo]
+        made = embed(
+            [
+                claim_text(claims[row[0]]) if row[0] in claims else text
+                for row, text in zip(todo, texts, strict=True)
+            ]
+        )
         if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
             raise ProviderError(
                 f"expected token vectors of {len(todo)} texts, got something else; nothing of this"

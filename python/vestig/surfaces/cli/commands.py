@@ -129,7 +129,9 @@ def _type(param: Parameter) -> Any:
     return click.STRING
 
 
-_METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME"}
+_METAVARS: Final = {
+    "words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME", "object": "JSON",
+}  # fmt: skip
 
 
 _FROM_STDIN: Final = "- reads it from standard input."
@@ -185,6 +187,19 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def _object(param: Parameter, text: str) -> dict[str, Any]:
+    import msgspec
+
+    from vestig.errors import ValidationError
+
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise ValidationError(
+            param.name, f"{len(text)} characters", f"one JSON object after {param.flag}", str(error)
+        ) from None
+
+
 def _words(param: Parameter, texts: Sequence[str]) -> list[str]:
     from vestig.errors import ValidationError
 
@@ -215,6 +230,8 @@ def _given(
             value = list(value)
         elif param.kind == "pairs":
             value = _pairs(value)
+        elif param.kind == "object":
+            value = _object(param, value)
         elif param.stdin and value == "-":
             value = terminal.read_all()
         args[param.name] = value

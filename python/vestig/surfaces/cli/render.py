@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         StoreStats,
     )
     from vestig.store.upkeep.destroy import StoreFiles
-    from vestig.types import CommitOutcome, Event, SupersessionRecord, _Value
+    from vestig.types import Claim, CommitOutcome, Event, SupersessionRecord, _Value
 
 __all__ = [
     "backup",
@@ -167,6 +167,8 @@ def detail(value: MemoryDetail, _: Args) -> str:
         parts = (source.source_type, source.agent, source.session_id, source.path)
         shown = " · ".join(part for part in parts if part)
         rows.append(("from", f"{source.id} ({shown})"))
+    if value.claim is not None:
+        rows += _claim(value.claim)
     for record in value.supersessions:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
@@ -175,6 +177,21 @@ def detail(value: MemoryDetail, _: Args) -> str:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
     return _table(rows) + f"\n\n{memory.content}"
+
+
+def _claim(claim: Claim) -> list[tuple[str, str]]:
+    """What the claim says, and where each piece of its evidence is from."""
+    stated = {
+        name: getattr(claim, name)
+        for name in claim.__struct_fields__
+        if name != "evidence" and getattr(claim, name) not in (None, {})
+    }
+    rows = [("claim", _plain(stated))]
+    for one in claim.evidence:
+        when = None if one.timestamp is None else _time(one.timestamp)
+        parts = (when, one.author, one.source_id, one.snippet)
+        rows.append(("evidence", " | ".join(part for part in parts if part)))
+    return rows
 
 
 def _linked(name: str, shown: list[str]) -> list[tuple[str, str]]:

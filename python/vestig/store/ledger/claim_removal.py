@@ -1,0 +1,87 @@
+"""Removes claims and evidence with the memories and sources that they come from, and what stored
+answers and logged requests say of those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from vestig.store.ledger import erase_patterns
+from vestig.store.ledger.graph_removal import Removal
+from vestig.store.ledger.schema import INDEX, columns_sql
+from vestig.store.sqlite.lookups import fetch, select_in
+
+__all__ = ["erase_answers", "remove_claims", "remove_evidence", "remove_evidence_of_sources"]
+
+_C: Final = INDEX["claims"]
+_E: Final = INDEX["claim_evidence"]
+# Snippets that are shorter stand in other texts by chance.
+_SNIPPET_BYTES_MIN: Final = erase_patterns.FRAGMENT_BYTES
+_QUOTED: Final = (
+    f"SELECT {columns_sql('claim_evidence', 'e')} FROM claim_evidence e"
+    ' JOIN memories m ON m."row" = e.memory WHERE m.namespace = ?'
+    f" AND length(CAST(e.snippet AS BLOB)) >= {_SNIPPET_BYTES_MIN} AND instr(?, e.snippet)"
+)
+# Tables outside the chain with what was asked and answered, and the columns that say it.
+_ANSWERS: Final = (
+    ("idempotency_keys", "key", "response", "request_hash = NULL, response = NULL"),
+    ("requests", '"row"', "payload", "payload = NULL"),
+)
+
+
+def remove_evidence(
+    removal: Removal, namespace: str, memories: Sequence[int], texts: Iterable[str]
+) -> None:
+    """Removes the evidence of these memories' claims, and all that was taken from these memories:
+    it names one of them, or its snippet stands in their texts (in normal form)."""
+    if not fetch(removal.conn, "SELECT 1 FROM claim_evidence LIMIT 1"):
+        return
+    found = [
+        row
+        for column in ("memory", "stated_in")
+        for row in removal.select("claim_evidence", column, memories)
+    ]
+    for text in texts:
+        found += fetch(removal.conn, _QUOTED, (namespace, text))
+    removal.remove_rows("claim_evidence", found)
+
+
+def remove_evidence_of_sources(removal: Removal, sources: Sequence[int]) -> None:
+    """Removes the evidence that was taken from these sources."""
+    removal.remove_rows("claim_evidence", removal.select("claim_evidence", "source", sources))
+
+
+def remove_claims(removal: Removal, memories: Sequence[int]) -> set[int]:
+    """Removes the claims of these memories, and those that lost all of their evidence; rows of the
+    entities that they named. The evidence was removed before."""
+    lost = {row[_E["memory"]] for table, row in removal.removed_rows if table == "claim_evidence"}
+    sql = "SELECT DISTINCT memory FROM claim_evidence WHERE memory IN (?*)"
+    left = {memory for (memory,) in select_in(removal.conn, sql, sorted(lost))}
+    gone = sorted({*memories, *(lost - left)})
+    removed = removal.remove_rows("claims", removal.select("claims", "memory", gone))
+    named = {row[_C[end]] for row in removed for end in ("subject_entity", "object_entity")}
+    return named - {None}
+
+
+def erase_answers(
+    removal: Removal, namespace: str, ids: Iterable[str], texts: Iterable[str]
+) -> None:
+    """Erases stored answers and logged payloads that name one of these memories or quote a piece of
+    these texts. The key of an answer stays taken, so that its request is not done again."""
+    wanted: set[bytes] | None = None
+    for table, key, column, erased in _ANSWERS:
+        rows: list[tuple[Any, ...]] = fetch(
+            removal.conn,
+            f"SELECT {key}, {column} FROM {table} WHERE namespace = ? AND {column} IS NOT NULL",
+            (namespace,),
+        )
+        if rows and wanted is None:
+            wanted = {id.encode() for id in ids} | erase_patterns.fragments_of(texts)
+        for found, text in rows:
+            data = text.encode()
+            if wanted is not None and any(piece in data for piece in wanted):
+                removal.conn.execute(
+                    f"UPDATE {table} SET {erased} WHERE namespace = ? AND {key} = ?",
+                    (namespace, found),
+                )
+                removal.counts[table] += 1
