@@ -125,8 +125,28 @@ def test_rare_words_go_first() -> None:
     assert texts(question)[1] == "shed"
     common = {"shed": 1.0, "near": 1.0, "oak": 4.0}
     assert texts(question, idf=common)[1] == "oak"
-    # a word that no memory has is the rarest
-    assert texts(question, idf={"oak": 4.0})[1] == "shed"
+    # a word that no memory has comes last
+    singles = [text for text in texts(question, idf={"oak": 4.0}) if " " not in text]
+    assert singles == ["oak", "shed"]
+
+
+def test_words_that_frame_a_question_make_no_queries() -> None:
+    found = texts("What kind of trips and/or tours did you mention regarding Norway recently?")
+    words = {word for text in found for word in text.lower().split()}
+    assert {"trips", "tours", "norway"} <= words
+    singles = {text for text in found if " " not in text}
+    assert not singles & {"and/or", "kind", "regarding", "recently", "mention"}
+
+
+def test_earlier_messages_take_turns_in_a_second_round() -> None:
+    recent = [
+        "The ferry to Bergen leaves at noon every single working day of summer.",
+        "My cousin repairs wooden sailing boats.",
+    ]
+    question = "Where is the key?"
+    second = texts(question, recent, tried=dict.fromkeys(texts(question), 1), iteration=2)
+    assert any("day" in text or "ferry" in text for text in second[:6])
+    assert any("sailing" in text for text in second[:6])
 
 
 def test_a_third_round_reads_what_was_found() -> None:

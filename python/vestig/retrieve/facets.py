@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Final
 
 from vestig.language.words import terms
@@ -46,7 +47,7 @@ def facets(
             and not any(name.start <= word.start and word.end <= name.end for name in names)
         ]
         for _, facet in sorted(placed):
-            found.setdefault(" ".join(facet.lower().split()), rarity(facet, idf))
+            found.setdefault(" ".join(facet.lower().split()), rarity(facet, idf, unknown=inf))
     return sorted(found, key=found.__getitem__, reverse=True)[:FACETS_MAX]
 
 

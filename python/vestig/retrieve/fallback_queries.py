@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, zip_longest
 from math import ceil
 from typing import Final
 
@@ -85,8 +85,8 @@ def fallback_queries(
         known_entities: names in the store; they are found in messages in any case.
         facts: texts of what was found so far; their names and rare words count from the third
             round.
-        idf: index term → idf over the store; a term that is missing is in no memory. Without it
-            longer words count as rarer.
+        idf: index term → idf over the store; a term that is missing is in no memory and comes
+            last. Without it longer words count as rarer.
         context_changed: a message or a name arrived since the last round: queries that found
             nothing may be made again.
         max_queries: at least 1; 20 is the most that counts.
@@ -137,17 +137,28 @@ def _candidates(
     made: Candidates = {
         "entity": list(chain(own.entities(own), *(one.entities(own) for one in (*others, *found)))),
         # what was just said before the focus comes before what is left of the focus
-        "phrase": list(chain(*(one.phrases() for one in (*read, own)))),
-        "keyword": list(
-            chain(*(one.keywords() for one in (*read, own)), *(one.rare_words() for one in found))
-        ),
-        "synonym": list(chain(*(one.synonyms() for one in (own, *read)))),
+        "phrase": _alternating([one.phrases() for one in (*read, own)]),
+        "keyword": [
+            *_alternating([one.keywords() for one in (*read, own)]),
+            *_alternating([one.rare_words() for one in found]),
+        ],
+        "synonym": _alternating([one.synonyms() for one in (own, *read)]),
         "question": list(chain(*(one.questions() for one in (own, *read)))),
         "goal": [] if goal is None or query_key(goal) == query_key(focus) else [goal],
     }
     if iteration < _RECENT_FROM:
         return made
     return {"synonym": made["synonym"], **made}
+
+
+def _alternating(lists: Sequence[Sequence[str]]) -> list[str]:
+    """One text of each list in turn.
+
+    Example:
+        >>> _alternating([["a", "b", "c"], ["x"]])
+        ['a', 'x', 'b', 'c']
+    """
+    return [text for row in zip_longest(*lists) for text in row if text is not None]
 
 
 def _in_turns(
@@ -207,7 +218,8 @@ class _Text:
         self._words = words_of(text)
         self._names = names_in(text, settings.known_entities)
         content = {word.text for word in self._words if word.content}
-        self._rarity = {word: rarity(word, settings.idf) for word in content}
+        # words cannot find what no memory has: such a word is asked for last
+        self._rarity = {word: rarity(word, settings.idf, unknown=0.0) for word in content}
 
     def entities(self, focus: _Text) -> Iterator[str]:
         """Names, each alone and with the rarest words of the focus, rarest first."""

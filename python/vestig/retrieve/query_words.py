@@ -14,7 +14,7 @@ from vestig.language.words import terms, tokens
 
 __all__ = ["Name", "Word", "names_in", "query_key", "rarity", "singular", "words_of"]
 
-# Verbs of speaking and asking, in every form, and words that only open a request.
+# Verbs of speaking and asking, in every form, and words that only frame a request.
 _CONVERSATION: Final = frozenset(
     word_list(
         "mention mentions mentioned mentioning say says said saying tell tells told telling"
@@ -23,10 +23,12 @@ _CONVERSATION: Final = frozenset(
         " talk talks talked talking speak speaks spoke spoken discuss discusses discussed"
         " discussing describe describes described explain explains explained summarize summarise"
         " know knows knew known think thinks thought let please hi hello hey thanks thank okay ok"
-        " yes yeah much many often sure got get gets getting give gives gave given"
+        " yes yeah much many often sure got get gets getting give gives gave given kind kinds type"
+        " types sort sorts recently currently now regarding concerning"
     )
 )
 _CHARS_MIN: Final = 2
+_PART: Final = re.compile(r"[^\W_]+")
 _VOWELS: Final = frozenset("aeiou")
 # Endings after which a plural has `es`.
 _HISSING: Final = ("ss", "x", "ch", "sh")
@@ -59,13 +61,15 @@ def words_of(text: str) -> list[Word]:
         ['deploy', 'jira-9988']
     """
     return [
-        Word(word, start, end, identifier or _carries_topic(word, end - start))
+        Word(word, start, end, _carries_topic(word, end - start, identifier))
         for word, start, end, identifier in tokens(text)
     ]
 
 
-def _carries_topic(word: str, length: int) -> bool:
-    if word in STOPWORDS or word in _CONVERSATION:
+def _carries_topic(word: str, length: int, identifier: bool) -> bool:
+    # "and/or" has the form of an identifier and is none
+    parts = _PART.findall(word) if identifier else (word,)
+    if all(part in STOPWORDS or part in _CONVERSATION for part in parts):
         return False
     # a run of one Han, Hiragana, Katakana or Thai character is a word of its own
     return length >= _CHARS_MIN or not word.isascii()
@@ -98,20 +102,20 @@ def query_key(text: str) -> frozenset[str]:
     return frozenset(singular(word.text) for word in words_of(text) if word.content)
 
 
-def rarity(text: str, idf: Mapping[str, float] | None) -> float:
-    """How rare the rarest word of a text is: its idf, infinite where no memory has it; without
-    idf, its length.
+def rarity(text: str, idf: Mapping[str, float] | None, *, unknown: float) -> float:
+    """How rare the rarest word of a text is: its idf; without idf, its length.
 
     Args:
         idf: by index term, as `vestig.language.words.terms` gives them.
+        unknown: what a word counts for that no memory has.
 
     Example:
-        >>> rarity("lantern", {"lantern": 2.5}), rarity("lantern", {}), rarity("lantern", None)
-        (2.5, inf, 7.0)
+        >>> [rarity("lantern", idf, unknown=9.0) for idf in ({"lantern": 2.5}, {}, None)]
+        [2.5, 9.0, 7.0]
     """
     if idf is None:
         return float(max((word.end - word.start for word in words_of(text)), default=0))
-    return max((idf.get(term, float("inf")) for term in terms(text)), default=0.0)
+    return max((idf.get(term, unknown) for term in terms(text)), default=0.0)
 
 
 def names_in(text: str, known: Iterable[str] = ()) -> list[Name]:
