@@ -57,12 +57,15 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "yaml": ("config/", "surfaces/"),
     "platformdirs": ("config/",),
     "fastapi": ("surfaces/http/",),
-    "starlette": ("surfaces/http/",),
-    "uvicorn": ("surfaces/http/",),
+    "starlette": ("surfaces/http/", "surfaces/mcp/"),
+    "uvicorn": ("surfaces/http/", "surfaces/mcp/"),
     "h11": ("surfaces/http/",),
     "prometheus_client": ("surfaces/http/",),
     "sqlite3": (),
     "anthropic": ("llms/anthropic.py",),
+    "mcp": ("surfaces/mcp/",),
+    "mcp_types": ("surfaces/mcp/",),
+    "anyio": ("surfaces/",),
 }
 CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from acts_of_enrichment import ENRICHED
 from acts_of_graph import GRAPH
+from acts_of_mcp import MCP
 from acts_of_models import MODELLED
 from acts_of_recall import RECALL
 from acts_of_retrieve import RETRIEVE
@@ -28,6 +29,7 @@ ACTS: dict[str, Act] = {
     **ENRICHED,
     **RETRIEVE,
     **SERVING,
+    **MCP,
 }
 
 

@@ -35,6 +35,7 @@ REFUSED = tuple(
         "enrichment",
         "hooks",
         "lifecycle",
+        "mcp",
     )
     or key == "retrieve.message_blacklist"
 )

@@ -41,6 +41,7 @@ COMMANDS = {
     "demo",
     "eval",
     "serve",
+    "mcp",
     "config show",
     "config explain",
     "config trust",

@@ -34,6 +34,7 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
+from vestig.config.mcp_sections import McpSettings
 from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
 from vestig.config.recall_sections import (
     DecaySettings,
@@ -318,6 +319,7 @@ class Settings(Section, frozen=True, kw_only=True):
     decay: DecaySettings = DecaySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     serve: ServeSettings = ServeSettings()
+    mcp: McpSettings = McpSettings()
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from vestig.parameters import Parameter
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
     from vestig.config import Config
+    from vestig.session.session import Session
     from vestig.store.ledger.absent_store import WithoutStore
 
 __all__ = ["Arguments", "Call", "Operation"]
@@ -24,6 +25,7 @@ class Call(msgspec.Struct, kw_only=True):
     # None only for operations that need none of them
     config: Config = None  # type: ignore[assignment]
     store: Vestig = None  # type: ignore[assignment]
+    session: Session = None  # type: ignore[assignment]
     progress: Callable[[int, int | None], None] | None = None
     # the streams that `-` stands for in an export and an import
     output: Callable[[], IO[str]] | None = None

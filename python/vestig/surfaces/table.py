@@ -33,6 +33,7 @@ def operations() -> tuple[Operation, ...]:
     from vestig.surfaces.operations.edge import EDGE_OPERATIONS
     from vestig.surfaces.operations.entity import ENTITY_BACKFILL, ENTITY_OPERATIONS
     from vestig.surfaces.operations.evaluate import EVAL
+    from vestig.surfaces.operations.mcp import MCP
     from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
     from vestig.surfaces.operations.replay import REPLAY
     from vestig.surfaces.operations.search import SEARCH
@@ -49,6 +50,7 @@ def operations() -> tuple[Operation, ...]:
         ENTITY_BACKFILL,
         EVAL,
         SERVE,
+        MCP,
     )
 
 

@@ -282,6 +282,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
         must_exist=operation.without_store == "refuse",
         **operation.open_options(call.args),
     )
+    call.session = session
     with Vestig(session) as call.store:
         value = operation.run(call)
         missing = session.ledger.missing

@@ -1,0 +1,36 @@
+"""Keys of the server for agents: `mcp`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from vestig.config.kinds import Section, doc
+
+__all__ = ["McpSettings"]
+
+ToolName = Literal["remember", "recall", "search", "show", "supersede", "forget", "fetch", "stats"]
+_ALL_TOOLS: Final[tuple[ToolName, ...]] = (
+    "remember",
+    "recall",
+    "search",
+    "show",
+    "supersede",
+    "forget",
+    "fetch",
+    "stats",
+)
+
+
+class McpSettings(Section, frozen=True, kw_only=True):
+    tools: Annotated[
+        tuple[ToolName, ...],
+        msgspec.Meta(min_length=1),
+        doc("Tools that agents are offered; without forget, say, none can erase."),
+    ] = _ALL_TOOLS
+    result_tokens: Annotated[
+        int,
+        msgspec.Meta(ge=200, le=1_000_000),
+        doc("Most tokens of a recall result, its text and its numbers together."),
+    ] = 700

@@ -1,0 +1,58 @@
+"""`vestig mcp` from its start to the end of its process.
+
+The process ends here and not by returning: a thread may still wait for input that never comes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from vestig.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vestig.surfaces.operation import Call
+
+__all__ = ["prepare", "run"]
+
+# the process that started this one, before anything takes time
+_PARENT: Final = os.getppid()
+_PACKAGE: Final = "mcp"
+_EXTRA: Final = "vestig[mcp]"
+
+
+def prepare() -> None:
+    """What has to be so before the store is opened: the extra is there, and a signal to end ends
+    the process with exit 0 already.
+
+    Raises:
+        ConfigError: the extra is not installed.
+    """
+    if find_spec(_PACKAGE) is None:
+        raise ConfigError(
+            f"vestig mcp needs the package {_PACKAGE}, which is not installed;"
+            f' run: pip install "{_EXTRA}"'
+        )
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+
+
+def run(call: Call) -> NoReturn:
+    """Serves until the client goes, and ends the process."""
+    import anyio
+
+    from vestig.surfaces.mcp.answers import OpenStore
+    from vestig.surfaces.mcp.server import Calls, make_server
+    from vestig.surfaces.mcp.stdio import serve_stdio
+
+    settings = call.config.settings.mcp
+    calls = Calls()
+    at = OpenStore(store=call.store, session=call.session)
+    server = make_server(at, settings.tools, calls)
+    code = anyio.run(serve_stdio, server, _PARENT)
+    if not calls.running:
+        call.store.close()
+    sys.stderr.flush()
+    os._exit(code)

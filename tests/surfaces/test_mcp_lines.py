@@ -1,0 +1,234 @@
+"""Every line that a client may send is answered, and none does what was not asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_process import McpProcess, text_of, written_config
+
+HEAD = b'{"jsonrpc": "2.0", "id": "x", "method": '
+FACT = "The spare key of the office lies under the blue pot."
+# name → line → (id, code) of the error that answers
+LINES: dict[str, tuple[bytes, Any, int]] = {
+    "nothing": (b"", None, -32700),
+    "blanks": (b"   ", None, -32700),
+    "words": (b"hello", None, -32700),
+    "cut": (b'{"jsonrpc": "2.0", "id": 1, "method"', None, -32700),
+    "cut in a text": (b'{"jsonrpc": "2.0", "id": 1, "method": "pi', None, -32700),
+    "two objects": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"} {}', None, -32700),
+    "single quotes": (b"{'jsonrpc': '2.0', 'id': 1, 'method': 'ping'}", None, -32700),
+    "a comma too many": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping",}', None, -32700),
+    "a mark of byte order": (b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 1}', None, -32700),
+    "no UTF-8": (HEAD + b'"ping", "params": {"a": "\xff"}}', "x", -32700),
+    "no UTF-8 at all": (b"\xff\xfe\x00", None, -32700),
+    "NUL": (b"\x00", None, -32700),
+    "a raw control character": (HEAD + b'"pi\x01ng"}', None, -32700),
+    "a lone surrogate": (HEAD + b'"ping", "params": {"a": "\\ud800"}}', "x", -32700),
+    "a lone surrogate as name": (HEAD + b'"ping", "params": {"\\udfff": 1}}', "x", -32700),
+    "a lone surrogate as id": (
+        b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}',
+        None,
+        -32700,
+    ),
+    "a lone surrogate as method": (HEAD + b'"\\ud800"}', "x", -32700),
+    "NaN": (HEAD + b'"ping", "params": {"a": NaN}}', "x", -32700),
+    "infinity": (HEAD + b'"ping", "params": {"a": -Infinity}}', "x", -32700),
+    "a number beyond floats": (HEAD + b'"ping", "params": {"a": 1e999}}', "x", -32700),
+    "an integer of 5000 digits": (
+        HEAD + b'"ping", "params": {"a": ' + b"9" * 5000 + b"}}",
+        "x",
+        -32700,
+    ),
+    "nested too deeply": (HEAD + b'"ping", "params": ' + b'{"a":' * 50_000, None, -32700),
+    "a huge line": (HEAD + b'"ping", "params": {"a": "' + b"a" * 5_000_000 + b'"}}', None, -32600),
+    "a huge line without end of text": (b"[" * 6_000_000, None, -32600),
+    "null": (b"null", None, -32600),
+    "true": (b"true", None, -32600),
+    "a number": (b"7", None, -32600),
+    "a text": (b'"ping"', None, -32600),
+    "an empty list": (b"[]", None, -32600),
+    "a batch": (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', None, -32600),
+    "an empty object": (b"{}", None, -32600),
+    "no version": (b'{"id": 4, "method": "ping"}', 4, -32600),
+    "another version": (b'{"jsonrpc": "1.0", "id": 4, "method": "ping"}', 4, -32600),
+    "a number as version": (b'{"jsonrpc": 2.0, "id": 4, "method": "ping"}', 4, -32600),
+    "no method": (b'{"jsonrpc": "2.0", "id": 4}', 4, -32600),
+    "no method, with params": (b'{"jsonrpc": "2.0", "id": 4, "params": {}}', 4, -32600),
+    "null as method": (b'{"jsonrpc": "2.0", "id": 4, "method": null}', 4, -32600),
+    "a number as method": (b'{"jsonrpc": "2.0", "id": 4, "method": 5}', 4, -32600),
+    "a list as method": (b'{"jsonrpc": "2.0", "id": 4, "method": ["ping"]}', 4, -32600),
+    "null as id": (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', None, -32600),
+    "true as id": (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', None, -32600),
+    "a fraction as id": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, -32600),
+    "an object as id": (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', None, -32600),
+    "a list as id": (b'{"jsonrpc": "2.0", "id": [1], "method": "ping"}', None, -32600),
+    "a list as params": (HEAD + b'"ping", "params": []}', "x", -32602),
+    "a full list as params": (HEAD + b'"tools/call", "params": ["forget"]}', "x", -32602),
+    "a text as params": (HEAD + b'"ping", "params": "a"}', "x", -32602),
+    "a number as params": (HEAD + b'"ping", "params": 3}', "x", -32602),
+    "false as params": (HEAD + b'"ping", "params": false}', "x", -32602),
+    "a list as params of a notification": (
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized", "params": []}',
+        None,
+        -32602,
+    ),
+    "a result that is a list": (b'{"jsonrpc": "2.0", "id": 3, "result": []}', 3, -32600),
+    "an error without code": (b'{"jsonrpc": "2.0", "id": 3, "error": {}}', 3, -32600),
+    "result and error": (
+        b'{"jsonrpc": "2.0", "id": 3, "result": {}, "error": {"code": 1, "message": ""}}',
+        3,
+        -32600,
+    ),
+    "an unknown method": (HEAD + b'"tools/forget"}', "x", -32601),
+    "an empty method": (HEAD + b'""}', "x", -32601),
+    "a method of 100,000 characters": (HEAD + b'"' + b"m" * 100_000 + b'"}', "x", -32601),
+    "a method of another server": (
+        HEAD + b'"resources/subscribe", "params": {"uri": "a:b"}}',
+        "x",
+        -32601,
+    ),
+    "a call without params": (HEAD + b'"tools/call"}', "x", -32602),
+    "a call without a name": (HEAD + b'"tools/call", "params": {"arguments": {}}}', "x", -32602),
+    "a number as name": (HEAD + b'"tools/call", "params": {"name": 5}}', "x", -32602),
+    "an unknown tool": (HEAD + b'"tools/call", "params": {"name": "forgets"}}', "x", -32602),
+    "a list as arguments": (
+        HEAD + b'"tools/call", "params": {"name": "forget", "arguments": []}}',
+        "x",
+        -32602,
+    ),
+    "a text as arguments": (
+        HEAD + b'"tools/call", "params": {"name": "forget", "arguments": "all"}}',
+        "x",
+        -32602,
+    ),
+    "a resource elsewhere": (
+        HEAD + b'"resources/read", "params": {"uri": "file:///etc/passwd"}}',
+        "x",
+        -32602,
+    ),
+    "a resource of another namespace": (
+        HEAD + b'"resources/read", "params": {"uri": "vestig://other/memory/mem_01234567"}}',
+        "x",
+        -32602,
+    ),
+    "a resource that is not there": (
+        HEAD + b'"resources/read", "params": {"uri": "vestig://default/memory/mem_01234567"}}',
+        "x",
+        -32602,
+    ),
+    "a resource with a path": (
+        HEAD + b'"resources/read", "params": {"uri": "vestig://default/memory/../../ledger"}}',
+        "x",
+        -32602,
+    ),
+    "an unknown prompt": (HEAD + b'"prompts/get", "params": {"name": "no"}}', "x", -32602),
+    "a prompt without its argument": (
+        HEAD + b'"prompts/get", "params": {"name": "answer_from_memory"}}',
+        "x",
+        -32602,
+    ),
+    "a prompt with another argument": (
+        HEAD + b'"prompts/get", "params": {"name": "answer_from_memory", "arguments": {"q": "a"}}}',
+        "x",
+        -32602,
+    ),
+}
+# arguments of `forget` that select nothing, or are not confirmed; ID is a memory's
+FORGETS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "confirmed alone": {"confirm": True},
+    "null as id": {"id": None, "confirm": True},
+    "an empty id": {"id": "", "confirm": True},
+    "a blank id": {"id": "  ", "confirm": True},
+    "a list as id": {"id": ["ID"], "confirm": True},
+    "an empty list as id": {"id": [], "confirm": True},
+    "an object as id": {"id": {}, "confirm": True},
+    "all": {"all": True, "confirm": True},
+    "an empty where": {"where": {}, "confirm": True},
+    "where null": {"where": None, "confirm": True},
+    "a where that selects": {"where": {"scope": None, "tags": []}, "confirm": True},
+    "an id and a where": {"id": "ID", "where": {}, "confirm": True},
+    "a where of all": {"where": {"since": "2000-01-01"}, "all": True, "confirm": True},
+    "ids": {"ids": ["ID"], "confirm": True},
+    "the beginning of every id": {"id": "mem_", "confirm": True},
+    "a wildcard": {"id": "*", "confirm": True},
+    "a short beginning": {"id": "mem_0", "confirm": True},
+    "not confirmed": {"id": "ID"},
+    "confirmed with false": {"id": "ID", "confirm": False},
+    "confirmed with null": {"id": "ID", "confirm": None},
+    "confirmed with 1": {"id": "ID", "confirm": 1},
+    "confirmed with a text": {"id": "ID", "confirm": "true"},
+    "force": {"id": "ID", "confirm": True, "force": True},
+    "another id": {"id": "mem_00000000-0000-4000-8000-000000000000", "confirm": True},
+    "an entity": {"id": "ent_00000000-0000-4000-8000-000000000000", "confirm": True},
+    "a name in other letters": {"ID": "ID", "confirm": True},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProcess]:
+    with McpProcess(written_config(tmp_path_factory.mktemp("lines"))) as process:
+        process.initialize()
+        yield process
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_that_is_no_request_is_answered_with_its_error(
+    server: McpProcess, name: str
+) -> None:
+    line, id, code = LINES[name]
+    answer = server.answer(line)
+    assert (answer["id"], answer["error"]["code"]) == (id, code), answer
+    assert "Traceback" not in json.dumps(answer)
+    assert server.request("ping")["result"] == {}, "the next line is answered"
+
+
+@pytest.mark.parametrize("name", FORGETS)
+def test_forget_takes_nothing_that_was_not_selected_and_confirmed(
+    server: McpProcess, name: str
+) -> None:
+    id = server.call("remember", text=FACT)["structuredContent"]["id"]
+    given = json.loads(json.dumps(FORGETS[name]).replace('"ID"', json.dumps(id)))
+    result = server.call("forget", **given)
+    assert result["isError"] is True
+    assert text_of(result)
+    assert server.call("show", id=id)["isError"] is False
+    assert server.call("stats")["structuredContent"]["memories"] == 1
+
+
+def test_lines_that_need_no_answer_get_none(server: McpProcess) -> None:
+    for line in (
+        b'{"jsonrpc": "2.0", "method": "notifications/unknown"}',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}',
+        b'{"jsonrpc": "2.0", "id": 99, "result": {}}',
+        b'{"jsonrpc": "2.0", "id": 99, "error": {"code": 1, "message": "no"}}',
+    ):
+        server.write(line)
+    assert server.request("ping")["result"] == {}
+
+
+def test_a_line_may_end_as_on_windows_and_hold_the_same_name_twice(server: McpProcess) -> None:
+    assert server.answer(b'{"jsonrpc": "2.0", "id": "w", "method": "ping"}\r')["result"] == {}
+    twice = b'{"jsonrpc": "2.0", "id": "a", "id": "b", "method": "ping"}'
+    assert server.answer(twice) == {"jsonrpc": "2.0", "id": "b", "result": {}}
+
+
+def test_requests_that_come_at_once_are_all_answered(server: McpProcess) -> None:
+    ids = {server.send("tools/call", {"name": "stats"}) for _ in range(60)}
+    assert {server.read()["id"] for _ in ids} == ids
+
+
+def test_there_are_enough_hostile_lines() -> None:
+    assert len(LINES) + len(FORGETS) >= 90
+
+
+def test_bad_lines_before_the_first_request_are_answered(tmp_path: Path) -> None:
+    with McpProcess(written_config(tmp_path)) as process:
+        for _ in range(12):
+            assert process.answer(b"[]")["error"]["code"] == -32600
+        assert process.initialize()["serverInfo"]["name"] == "vestig"
