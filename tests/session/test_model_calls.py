@@ -179,6 +179,17 @@ def test_no_try_begins_without_time_for_it() -> None:
     assert waits.seconds == [], "the delay would not end in time"
 
 
+def test_what_is_not_sent_costs_nothing() -> None:
+    model = ScriptedModel({}, failures=[ConfigError("llm.provider: no package")])
+    models = calls(model)
+    meter = models.meter()
+    with pytest.raises(ConfigError):
+        ask(models, costs=meter)
+    with pytest.raises(ProviderTimeoutError):
+        ask(models, costs=meter, ends_at=time.monotonic() - 1)
+    assert meter.report() == models.costs() == ()
+
+
 def test_the_time_that_is_left_goes_into_the_request() -> None:
     model = ScriptedModel({"classify_stability": "x"})
     ask(calls(model), ends_at=time.monotonic() + 5)
@@ -334,6 +345,7 @@ def test_what_stands_around_the_answer_is_left_out(text: str) -> None:
     [
         ('"a"', "a"), ("[]", ""), ('["a"]', "a"), ('["a", "b", 3]', "a, b, 3"),
         ("5", "5"), ("true", "true"), ('{"a": 1}', '{"a": 1}'), ('"\\ud800"', "?"),
+        ('"a\\u0000b\\u001bc\\td"', "abc\td"),
     ],
 )  # fmt: skip
 def test_other_values_become_text(given: str, expected: str) -> None:

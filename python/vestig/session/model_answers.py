@@ -17,6 +17,7 @@ __all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
 _T = TypeVar("_T")
 
 _FENCED: Final = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+_CONTROLS: Final = {n: None for n in (*range(32), 127) if chr(n) not in "\t\n\r"}
 # A bracket as JSON goes on behind it; prose has others.
 _BEGINNING: Final = re.compile(r"\{\s*[\"}]|\[\s*[\[{\"\]]")
 # What a schema of structured output may not hold; the reader checks it.
@@ -99,7 +100,7 @@ def read_answer(text: str, answer: type[_T]) -> ReadAnswer:
     if not text.strip():
         raise UnreadableAnswerError("the answer is empty")
     if answer is str:
-        return ReadAnswer(text.strip(), 0)
+        return ReadAnswer(_as_text(text.strip()), 0)
     document = _document(text)
     reader = _Reader()
     info = msgspec.inspect.type_info(answer)
@@ -235,8 +236,8 @@ def _as_text(given: Any) -> str:
         text = ""
     else:
         text = json.dumps(given, ensure_ascii=False)
-    # a lone surrogate, which JSON can spell, is no text
-    return text.encode("utf-8", "replace").decode("utf-8")
+    # lone surrogates, which JSON can spell, and control characters are no text
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROLS)
 
 
 def _scalar(given: Any, info: msgspec.inspect.Type) -> Any:

@@ -320,7 +320,7 @@ class ModelCalls:
         """One try of `ask`: the value, and the items that were left out."""
         model = self._model
         assert model is not None, "ask looks first"
-        usage = ModelUsage()
+        usage, sent = ModelUsage(), True
         with self._measured(request.purpose):
             try:
                 given = self._bounded(lambda: model.complete(request), request.timeout_s)
@@ -332,8 +332,11 @@ class ModelCalls:
                 if isinstance(given.usage, ModelUsage):
                     usage = given.usage
                 return _read(self._name(request.model), given, answer)
+            except ConfigError:
+                sent = False
+                raise
             finally:
-                for meter in meters:
+                for meter in meters if sent else ():
                     meter.add(request.model, usage)
 
     def _repeated(
@@ -347,11 +350,12 @@ class ModelCalls:
         """Tries until one succeeds: the value, the items left out, and the number of tries."""
         tries = 0
         while True:
+            limited = _limited(request, ends_at)
             if not self._reserve(1):
                 raise self._spent()
             tries += 1
             try:
-                value, dropped = self._try(_limited(request, ends_at), answer, meters)
+                value, dropped = self._try(limited, answer, meters)
             except ModelCallError as error:
                 failure: ProviderError = ModelCallError(
                     f"{error} (tries: {tries})",
