@@ -552,4 +552,9 @@ OPEN: Final = by_name(
         help="Open a store whose vectors are of another model, for"
         " `store.admin.rebuild(embeddings=True)`; until then nothing is embedded.",
     ),
+    Parameter(
+        name="worker",
+        kind="flag",
+        help="Work the queue of enrichment jobs in a background thread until the store is closed.",
+    ),
 )

@@ -10,8 +10,13 @@ from typing import IO, TYPE_CHECKING, Any
 from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.graph import Graph
-from vestig.arguments import choice_of_names, function_argument, provenance_fields
-from vestig.errors import ValidationError
+from vestig.arguments import (
+    choice_of_names,
+    flag_argument,
+    function_argument,
+    provenance_fields,
+)
+from vestig.errors import StoreLockedError, ValidationError
 from vestig.filters import Filter, FilterFields, Time, Words, checked_filter, moments
 from vestig.parameters import UPDATE
 from vestig.results import ExportReport
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from vestig.answers import RecallResult, Receipt, ReplayReport
     from vestig.arguments import Provenance
     from vestig.commit.update import UpdateResult
+    from vestig.commit.worker import Worker
     from vestig.graph.search_result import SearchResult
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
@@ -52,6 +58,7 @@ def open_store(
     llm: LanguageModel | None = None,
     accept_ledger: bool = False,
     change_embedder: bool = False,
+    worker: bool = False,
 ) -> Vestig:
     """Opens a store. On a path without one the first write makes it; until then reads answer as
     from an empty store and make nothing.
@@ -73,13 +80,15 @@ def open_store(
             which are made again from it; what is missing stays missing.
         change_embedder: Open a store whose vectors are of another model, for
             `store.admin.rebuild(embeddings=True)`; until then nothing is embedded.
+        worker: Work the queue of enrichment jobs in a background thread until the store is closed.
 
     Raises:
         ConfigError: a wrong configuration.
         EmbeddingMismatchError: the store's vectors are of another model.
         NotFoundError: there is no store, and `read_only`.
         StoreDamagedError: the ledger is damaged, lost, or of a newer version.
-        StoreLockedError: another process holds the write lock while the store is made.
+        StoreLockedError: another process holds the write lock while the store is made; or a
+            worker of a store that is read-only.
 
     Example:
         >>> import vestig
@@ -103,7 +112,17 @@ def open_store(
         accept_ledger=accept_ledger,
         change_embedder=change_embedder,
     )
-    return Vestig(open_session(path, request))
+    works = flag_argument("worker", worker)
+    store = Vestig(open_session(path, request))
+    if works and store._session.read_only:
+        store.close()
+        raise StoreLockedError(
+            "worker: expected a store that can be written, this one is open read-only; open it"
+            " for writing, or without a worker"
+        )
+    if works:
+        store._start_worker()
+    return store
 
 
 @names_faults_of_methods
@@ -115,6 +134,7 @@ class Vestig:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._worker: Worker | None = None
         self.graph = Graph(session)
         self.admin = Admin(session)
 
@@ -136,8 +156,17 @@ class Vestig:
         if not session.closed:
             session.closed = True
             session.models.close()
+            if self._worker is not None:
+                self._worker.close()
             session.keeper.close()
             session.ledger.close()
+
+    def _start_worker(self) -> None:
+        """Works the queue of jobs in the background until `close`."""
+        from vestig.commit.worker import Worker
+
+        self._worker = Worker(self._session)
+        self._worker.start()
 
     # --- writing ---------------------------------------------------------------------------
 

@@ -119,6 +119,10 @@ def collect(run: QueueRun) -> None:
     again."""
     session = run.session
     for batch, jobs in session.ledger.submitted_batches(run.namespace).items():
+        if not session.models.has_batches:
+            # another provider has them, and this one cannot ask for them
+            _release(run, jobs)
+            continue
         try:
             known = _known_batch(run, batch, jobs) if batch.startswith(_MARKER) else batch
             if known is None:

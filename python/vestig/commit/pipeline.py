@@ -378,6 +378,8 @@ def _write(session: Session, batch: Batch) -> None:
         keep_answer(txn, lambda: _only_outcome(batch, written, degraded))
     degraded.extend(session.keeper.after_commit(txn))
     session.metrics.degraded(degraded)
+    if changes.jobs:
+        session.jobs_queued.set()
     own = batch.inline_jobs()
     if own:
         from vestig.commit.enrich import enrich_inline

@@ -102,6 +102,8 @@ def _change_fields(
         return found, fields
 
     state = change_state(session, id, "update", decision, namespace)
+    if "trigger" in state.fields:
+        session.jobs_queued.set()
     return UpdateResult(
         memory_id=state.memory_id,
         changed=state.changed,

@@ -209,11 +209,15 @@ class ModelCalls:
             "entity_type_list": ", ".join(types.names),
         }
 
+    @property
+    def has_batches(self) -> bool:
+        """Whether the model takes batches at all."""
+        return isinstance(self._model, BatchLanguageModel)
+
     def takes_batches(self, jobs: int) -> bool:
         """Whether this many jobs are sent as a batch: `llm.batch`, `llm.batch_min`, and a model
         that can."""
-        enough = self._llm.batch == "auto" and jobs >= self._llm.batch_min
-        return enough and isinstance(self._model, BatchLanguageModel)
+        return self._llm.batch == "auto" and jobs >= self._llm.batch_min and self.has_batches
 
     def submit(self, requests: Sequence[tuple[str, ModelRequest]]) -> str:
         """Sends a batch of (own id, request) and gives its id; each counts as one call.

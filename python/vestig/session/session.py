@@ -101,6 +101,8 @@ class Session:
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
+        # set where a call queues jobs: a worker of this store wakes up
+        self.jobs_queued = threading.Event()
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
