@@ -42,6 +42,17 @@ def sealed(lines: list[Line], **trailer: Any) -> list[bytes]:
     return [*body, _line(fields | trailer)]
 
 
+def before_claims(lines: list[Line]) -> list[Line]:
+    """The lines without what format 6 brought."""
+    newer = ("claim", "evidence", "model_calls", "idempotency_key", "request")
+    older = [dict(line) for line in lines if line["record"] not in newer]
+    jobs = [line for line in older if line["record"] == "job"]
+    for job in jobs:
+        if job.pop("batch_id", None) is not None:
+            older.remove(job)
+    return older
+
+
 def as_version(lines: list[Line], version: int) -> list[bytes]:
     """The lines as an older version wrote them."""
     older = []

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import structs
 
 import ledger_rows as made
-from vestig.changes import AccessTouch, ChangeSet, EntityPatch
-from vestig.ports import EmbeddingIdentity
+from vestig.changes import AccessTouch, ChangeSet, EntityPatch, NewClaim, NewEvidence
+from vestig.ids import new_id
+from vestig.ports import EmbeddingIdentity, RequestRecord, StoredAnswer
 from vestig.results import Finding
 from vestig.store.checks.doctor import checks
 from vestig.store.ledger.ledger import SqliteLedger
@@ -62,6 +63,55 @@ def fill(
         touch = AccessTouch(memory_ids=(ids[3],), entity_ids=(ada.id,), accessed_us=made.NOW + 5)
         ledger.touch(namespace, touch)
     return ids
+
+
+def fill_requests(ledger: SqliteLedger, ids: list[str], namespace: str = "default") -> None:
+    """Claims with evidence of a memory, of a source and of neither; jobs of every kind, one of them
+    in a batch; reserved calls, answers and logged requests."""
+    with ledger.read() as view:
+        ada = view.entities_by_key(namespace, ["PERSON:ada"])["PERSON:ada"]
+        (source, *_) = view.sources(namespace, ids[0])
+    evidence = (
+        NewEvidence(source_id=ids[2], stated_us=made.NOW, author="Ada", snippet="at the café"),
+        NewEvidence(source_id=source.id),
+        NewEvidence(snippet="seen there"),
+    )
+    full = made.claim(
+        ids[4],
+        subject_id=ada.id,
+        object_id=ada.id,
+        object_type="PERSON",
+        relationship_type="works at",
+        evidence=evidence,
+    )
+    bare = NewClaim(memory_id=ids[6], subject="Bo", fact_type="KNOWS")
+    kinds = ("entities", "hypothetical", "stability", "embed")
+    jobs = tuple(made.job(ids[8], kind) for kind in kinds)
+    with ledger.write(made.NOW + 150) as txn:
+        txn.apply(ChangeSet(namespace=namespace, claims=(full, bare), jobs=jobs))
+        answer = StoredAnswer("key-1", bytes(range(32)), 201, f'{{"id": "{ids[0]}"}}', made.NOW)
+        txn.keep_answer(namespace, answer, since_us=0)
+    with ledger.write(made.NOW + 151) as txn:
+        erased = StoredAnswer("key-2", None, 200, None, made.NOW + 1)
+        txn.keep_answer(namespace, erased, since_us=0)
+    ledger.due_jobs(namespace, made.NOW + 200, kinds[:2], 10, [job.id for job in jobs])
+    ledger.submit_jobs([jobs[0].id], "batch-1", made.NOW + 201)
+    ledger.reserve_model_calls(20_533, 5, None)
+    ledger.reserve_model_calls(20_534, 2, None)
+    request = RequestRecord(
+        id=new_id("req"),
+        namespace=namespace,
+        route="/api/memory/recall",
+        began_us=made.NOW,
+        duration_us=1_234,
+        status=200,
+        counts={"results": 3},
+        confidence=0.5,
+        reason="max_facts",
+        payload=f"asked for {ids[0]}",
+    )
+    plain = {"confidence": None, "reason": None, "payload": None, "counts": {}}
+    ledger.log_requests([request, structs.replace(request, id=new_id("req"), **plain)])
 
 
 def with_graph(changes: ChangeSet, namespace: str, number: int) -> ChangeSet:

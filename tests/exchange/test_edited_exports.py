@@ -16,8 +16,8 @@ import pytest
 
 import ledger_rows as made
 import vestig
-from exports import Line, as_version, of, parsed, records, sealed
-from filled_store import IDENTITY, exported, fill
+from exports import Line, as_version, before_claims, of, parsed, records, sealed
+from filled_store import IDENTITY, exported, fill, fill_requests
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.opening import open_ledger
 from vestig.testing import ScriptedEmbedder
@@ -25,7 +25,8 @@ from vestig.testing import ScriptedEmbedder
 Change = Callable[[list[Line]], object]
 KINDS = (
     "header", "source", "memory", "vector", "event", "edge", "entity", "entity_vector", "question",
-    "supersession", "job", "token_vectors", "tombstone", "clock_epoch", "end",
+    "supersession", "job", "token_vectors", "tombstone", "clock_epoch", "claim", "evidence",
+    "model_calls", "idempotency_key", "request", "end",
 )  # fmt: skip
 NO_MEMORY = "mem_00000000-0000-4000-8000-000000000000"
 
@@ -43,6 +44,7 @@ def whole() -> bytes:
     """An export with a record of every kind."""
     ledger = open_ledger(None)
     ids = fill(ledger)
+    fill_requests(ledger, ids)
     poem = made.memory("def add(a, b): return a + b")
     original = made.original(poem.id, "def add(a, b):\n    return a + b")
     with ledger.write(made.NOW + 200) as txn:
@@ -175,7 +177,7 @@ def test_a_trailer_of_another_file_or_two_or_none_last(
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_older_formats_are_read_with_a_warning(version: int) -> None:
     kinds = {"clock_epoch"} | ({"tombstone"} if version < 4 else set())
-    older = [line for line in lines() if line["record"] not in kinds]
+    older = [line for line in before_claims(lines()) if line["record"] not in kinds]
     for line in older:
         line.pop("normal", None) if line["record"] == "memory" else None
     for line in older:
@@ -186,7 +188,37 @@ def test_older_formats_are_read_with_a_warning(version: int) -> None:
         assert f"export of format {version}" in report.warnings[0]
         assert report.imported == report.lines - 1
         newer = [line for line in records(digest(store)) if line["record"] != "header"]
-        assert newer == [line for line in older if line["record"] not in ("header", "end")]
+        assert before_claims(newer) == [
+            line for line in older if line["record"] not in ("header", "end")
+        ]
+
+
+def test_format_5_is_read_without_a_warning() -> None:
+    older = before_claims(lines())
+    of(older, "header")["format_version"] = 5
+    with opened() as store:
+        report = take(store, sealed(older))
+        assert (report.warnings, report.imported) == ((), report.lines - 2)
+        newer = records(digest(store))
+        assert of(newer, "header")["format_version"] == 6
+        assert before_claims(newer)[1:] == [line for line in older[1:] if line["record"] != "end"]
+
+
+@pytest.mark.parametrize("kind", ["claim", "evidence", "model_calls", "idempotency_key", "request"])
+def test_records_of_format_6_are_refused_in_format_5(
+    kind: str, empty: vestig.Vestig, full: vestig.Vestig
+) -> None:
+    older = before_claims(lines())
+    of(older, "header")["format_version"] = 5
+    older.insert(-1, of(lines(), kind))
+    refused(empty, full, sealed(older), r"line \d+, (record|seq)")
+
+
+def test_format_5_has_no_batches(empty: vestig.Vestig, full: vestig.Vestig) -> None:
+    older = before_claims(lines())
+    of(older, "header")["format_version"] = 5
+    of(older, "job")["batch_id"] = None
+    refused(empty, full, sealed(older), r"line \d+, batch_id")
 
 
 # --- records, by hand ----------------------------------------------------------------------------
@@ -409,7 +441,48 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "written before it was there": (_set("memory", seq=5, wseq=4), "wseq"),
     "time": (_set("event", occurred_at="soon"), "occurred_at"),
     "year 0": (_set("memory", t_valid="0000-01-01T00:00:00Z"), "t_valid"),
-    "newer format": (_set("header", format_version=6), "schema"),
+    "newer format": (_set("header", format_version=7), "schema"),
+    "format before claims": (_set("header", format_version=5), "line"),
+    "claim twice": (_twice("claim"), "id"),
+    "evidence twice": (_twice("evidence"), "id"),
+    "calls twice": (_twice("model_calls"), "id"),
+    "key twice": (_twice("idempotency_key"), "id"),
+    "request twice": (_twice("request"), "id"),
+    "claim of nothing": (_set("claim", memory=NO_MEMORY), "id"),
+    "evidence without a claim": (_drop("claim"), "memory"),
+    "evidence of nothing": (_set("evidence", source_id=NO_MEMORY), "id"),
+    "evidence of an entity": (
+        lambda r: of(r, "evidence").update(source_id=of(r, "entity")["id"]), "source_id",
+    ),
+    "evidence without anything": (_set("evidence", source_id=None, snippet=""), "snippet"),
+    "subject that is not there": (
+        _set("claim", subject_id=NO_MEMORY.replace("mem", "ent")), "id",
+    ),
+    "blank subject": (_set("claim", subject=" "), "subject"),
+    "claim without a type": (_set("claim", fact_type=""), "fact_type"),
+    "object with a NUL": (_set("claim", object="a\0b"), "object"),
+    "sure beyond 1": (_set("claim", confidence=1.1), "line"),
+    "deep attributes": (_set("claim", attributes=_deep(33)), "attributes"),
+    "much in attributes": (_set("claim", attributes={"x": "x" * 65_536}), "attributes"),
+    "long snippet": (_set("evidence", snippet="x" * 501), "snippet"),
+    "snippet with line breaks": (_set("evidence", snippet="a\nb"), "snippet"),
+    "author of evidence": (_set("evidence", author="a\0b"), "author"),
+    "running job": (_set("job", state="running"), "state"),
+    "batch of a pending job": (_set("job", batch_id="batch-2"), "batch_id"),
+    "submitted to no batch": (_set("job", state="submitted"), "batch_id"),
+    "job of no kind": (lambda r: of(r, "job").update(kind=" "), "kind"),
+    "calls below 0": (_set("model_calls", reserved=-1), "line"),
+    "no day": (_set("model_calls", day="2026-02-30"), "line"),
+    "key with a space": (_set("idempotency_key", key="a b"), "line"),
+    "long key": (_set("idempotency_key", key="x" * 129), "line"),
+    "short hash": (_set("idempotency_key", request_hash="00"), "line"),
+    "answer without its hash": (_set("idempotency_key", request_hash=None), "response"),
+    "status of no answer": (_set("idempotency_key", status=99), "line"),
+    "key elsewhere": (_other_space("idempotency_key"), "namespace"),
+    "request elsewhere": (_other_space("request"), "namespace"),
+    "count below 0": (_set("request", counts={"results": -1}), "counts"),
+    "sure of a request": (_set("request", confidence=-0.1), "line"),
+    "request that took less than nothing": (_set("request", duration=-1), "line"),
     "older format": (_set("header", format_version=4), "line"),
     "no filter": (_set("header", where=[]), "line"),
     "position": (_set("question", position=-2), "line"),
@@ -473,6 +546,13 @@ KEPT: dict[str, Change] = {
     "no job": _drop("job"),
     "no tombstone": _drop("tombstone"),
     "no epoch": _drop("clock_epoch"),
+    "no evidence": lambda r: [r.remove(x) for x in list(r) if x["record"] == "evidence"],
+    "evidence at other places": _set("evidence", position=7),
+    "an attribute of every kind": _set("claim", attributes={"a": None, "b": [1.5], "c": {"d": ""}}),
+    "no calls": _drop("model_calls"),
+    "no answer": _drop("idempotency_key"),
+    "no request": _drop("request"),
+    "a key of marks": _set("idempotency_key", key="!~" * 64),
 }
 
 
@@ -514,7 +594,8 @@ def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_every_changed_record_of_an_older_format_is_refused_or_restored_whole(version: int) -> None:
     """Without a trailer nobody can tell that a record is missing; what is there is whole."""
-    base = [line for line in lines() if line["record"] not in ("clock_epoch", "tombstone", "end")]
+    newer = ("clock_epoch", "tombstone", "end")
+    base = [line for line in before_claims(lines()) if line["record"] not in newer]
     for line in base:
         if line["record"] == "memory":
             line["content"] = line.pop("normal", line["content"])
@@ -548,7 +629,9 @@ def test_every_changed_record_of_an_older_format_is_refused_or_restored_whole(ve
 
 
 def test_a_memory_of_an_older_format_without_its_vector_gets_one_later() -> None:
-    older = [line for line in lines() if line["record"] not in ("clock_epoch", "job")]
+    older = [
+        line for line in before_claims(lines()) if line["record"] not in ("clock_epoch", "job")
+    ]
     for line in older:
         if line["record"] == "memory":
             line["content"] = line.pop("normal", line["content"])
@@ -654,6 +737,11 @@ LEFT: dict[str, tuple[Change, int]] = {
     "entity vector": (_set("entity_vector", embedding=""), 0),
     "supersession": (_set("supersession", created_at="never"), 0),
     "epoch": (_set("clock_epoch", before="never"), 0),
+    "claim": (_set("claim", confidence=2), 1),
+    "evidence": (_set("evidence", stated_at="never"), 1),
+    "calls": (_set("model_calls", reserved=-1), 0),
+    "answer": (_set("idempotency_key", created_at="never"), 0),
+    "request": (_set("request", began_at="never"), 0),
     "tombstone": (_set("tombstone", counts={"evnts": 1}), 0),
     "both of a memory twice": (_ids_of("memory"), 2),
 }
@@ -673,7 +761,7 @@ def test_partial_leaves_out_what_is_not_whole_and_names_it(case: str) -> None:
             assert "café" not in error.message
         kinds = {line["record"] for line in changed} - {"end"}
         assert kinds - {line["record"] for line in records(digest(store))} <= {
-            "supersession", "clock_epoch", "tombstone", "source",
+            "supersession", "clock_epoch", "tombstone", "source", "claim", "evidence",
         }  # fmt: skip
 
 

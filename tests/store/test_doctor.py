@@ -298,6 +298,12 @@ def _jobs(ledger: SqliteLedger, folder: Path) -> None:
             ledger.finish_job(job.id, made.NOW * 2, changes=None, error="the model is away")
 
 
+def _batch(ledger: SqliteLedger, folder: Path) -> None:
+    _queue(ledger, folder)
+    taken = ledger.due_jobs("default", made.NOW * 2, ["embed"], 10)
+    ledger.submit_jobs([job.id for job in taken], "batch-1", made.NOW * 2)
+
+
 def _lease(ledger: SqliteLedger, folder: Path) -> None:
     _queue(ledger, folder)
     ledger.due_jobs("default", made.NOW + 200, ["embed"], 10)
@@ -323,6 +329,7 @@ def _mode(name: str) -> Callable[[SqliteLedger, Path], None]:
 FINDINGS: dict[str, tuple[Callable[[SqliteLedger, Path], None], str, str]] = {
     "pending": (_queue, "jobs", "1 pending"),
     "jobs": (_jobs, "jobs", "the model is away"),
+    "batch": (_batch, "jobs", "1 submitted in 1 batches"),
     "leases": (_lease, "leases", "1 jobs"),
     "clock": (_future, "clock", "the clock shows"),
     "leftover": (_file("ledger.sqlite.new-1234"), "residues", "ledger.sqlite.new-1234"),

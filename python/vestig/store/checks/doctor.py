@@ -243,6 +243,9 @@ def _segments(keeper: ProjectionKeeper) -> str:
 def _jobs(conn: apsw.Connection) -> Finding:
     counts = dict(fetch(conn, "SELECT state, COUNT(*) FROM jobs GROUP BY state"))
     shown = ", ".join(f"{counts[state]} {state}" for state in sorted(counts)) or "none"
+    if counts.get("submitted"):
+        sql = "SELECT COUNT(DISTINCT batch_id) FROM jobs WHERE state = 'submitted'"
+        shown += f" in {fetch(conn, sql)[0][0]} batches"
     if not any(counts.get(state) for state in _OPEN_STATES):
         return Finding(check="jobs", level=OK, detail=shown)
     failed = fetch(

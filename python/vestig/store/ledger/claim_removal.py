@@ -24,8 +24,8 @@ _QUOTED: Final = (
 )
 # Tables outside the chain with what was asked and answered, and the columns that say it.
 _ANSWERS: Final = (
-    ("idempotency_keys", "key", "response", "request_hash = NULL, response = NULL"),
-    ("requests", '"row"', "payload", "payload = NULL"),
+    ("idempotency_keys", "response", "request_hash = NULL, response = NULL"),
+    ("requests", "payload", "payload = NULL"),
 )
 
 
@@ -69,10 +69,10 @@ def erase_answers(
     """Erases stored answers and logged payloads that name one of these memories or quote a piece of
     these texts. The key of an answer stays taken, so that its request is not done again."""
     wanted: set[bytes] | None = None
-    for table, key, column, erased in _ANSWERS:
+    for table, column, erased in _ANSWERS:
         rows: list[tuple[Any, ...]] = fetch(
             removal.conn,
-            f"SELECT {key}, {column} FROM {table} WHERE namespace = ? AND {column} IS NOT NULL",
+            f'SELECT "row", {column} FROM {table} WHERE namespace = ? AND {column} IS NOT NULL',
             (namespace,),
         )
         if rows and wanted is None:
@@ -80,8 +80,5 @@ def erase_answers(
         for found, text in rows:
             data = text.encode()
             if wanted is not None and any(piece in data for piece in wanted):
-                removal.conn.execute(
-                    f"UPDATE {table} SET {erased} WHERE namespace = ? AND {key} = ?",
-                    (namespace, found),
-                )
+                removal.conn.execute(f'UPDATE {table} SET {erased} WHERE "row" = ?', (found,))
                 removal.counts[table] += 1

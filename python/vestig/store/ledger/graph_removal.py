@@ -177,8 +177,9 @@ def unsupported_entities(
     return sorted({row for (row,) in found})
 
 
-def _unname(removal: Removal, numbers: Sequence[int], seq: int) -> None:
-    """New versions of the claims that name these entities, without them."""
+def _unname(removal: Removal, numbers: Sequence[int]) -> None:
+    """New versions of the claims that name these entities, without them. Their seq stays: it says
+    when the claim was stored, as that of its evidence does."""
     at, removed = INDEX["claims"], set(numbers)
     ends = ("subject_entity", "object_entity")
     named = {
@@ -189,10 +190,9 @@ def _unname(removal: Removal, numbers: Sequence[int], seq: int) -> None:
         for end in ends:
             if old[at[end]] in removed:
                 new[at[end]] = None
-        new[at["seq"]] = seq
         removal.conn.execute(
-            "UPDATE claims SET seq = ?, subject_entity = ?, object_entity = ? WHERE memory = ?",
-            (seq, *(new[at[end]] for end in ends), memory),
+            "UPDATE claims SET subject_entity = ?, object_entity = ? WHERE memory = ?",
+            (*(new[at[end]] for end in ends), memory),
         )
         removal.link.replaced("claims", old, new)
 
@@ -202,7 +202,7 @@ def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneF
     them stay, merged into none, and claims that name them keep the names alone."""
     if not numbers:
         return
-    _unname(removal, numbers, fields.seq)
+    _unname(removal, numbers)
     removal.remove_rows("entity_vectors", removal.select("entity_vectors", "entity", numbers))
     remove_edges_at(removal, "ent", numbers)
     removed = set(numbers)

@@ -4,6 +4,7 @@ given to requests with a key, and the log of requests."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import apsw
 
@@ -13,7 +14,27 @@ from vestig.ports import RequestRecord, StoredAnswer
 from vestig.store.ledger.rows import to_json
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["answer_of", "keep_answer", "log_requests", "reserve_calls", "reserved_calls"]
+__all__ = [
+    "INSERT_ANSWER",
+    "INSERT_REQUEST",
+    "answer_of",
+    "keep_answer",
+    "log_requests",
+    "reserve_calls",
+    "reserved_calls",
+]
+
+
+# namespace, key, request_hash, status, response, created_us; nothing where the key is taken.
+INSERT_ANSWER: Final = (
+    "INSERT INTO idempotency_keys (namespace, key, request_hash, status, response, created_us)"
+    " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+# id, namespace, route, began_us, duration, status, counts, confidence, reason, payload
+INSERT_REQUEST: Final = (
+    "INSERT INTO requests (id, namespace, route, began_us, duration, status, counts,"
+    " confidence, reason, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def reserve_calls(conn: apsw.Connection, day: int, count: int, limit: int | None) -> bool:
@@ -51,7 +72,7 @@ def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, sin
     """As `WriteTransaction.keep_answer`."""
     conn.execute("DELETE FROM idempotency_keys WHERE created_us < ?", (since_us,))
     conn.execute(
-        "INSERT INTO idempotency_keys VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        INSERT_ANSWER,
         (
             namespace, answer.key, answer.request_hash, answer.status, answer.response,
             answer.created_us,
@@ -67,8 +88,7 @@ def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, sin
 def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> None:
     """Appends to the log of requests."""
     conn.executemany(
-        "INSERT INTO requests (id, namespace, route, began_us, duration_us, status, counts,"
-        " confidence, reason, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        INSERT_REQUEST,
         [
             (
                 id_bytes(one.id), one.namespace, one.route, one.began_us, one.duration_us,

@@ -354,16 +354,17 @@ CREATE TABLE model_calls (
 
 -- request_hash and response are NULL after a forgetting erased them: the key stays taken.
 CREATE TABLE idempotency_keys (
+    "row" INTEGER PRIMARY KEY,
     namespace TEXT NOT NULL, key TEXT NOT NULL, request_hash BLOB, status INTEGER NOT NULL,
-    response TEXT, created_us INTEGER NOT NULL,
-    PRIMARY KEY (namespace, key)
-) STRICT, WITHOUT ROWID;
+    response TEXT, created_us INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX idempotency_keys_key ON idempotency_keys (namespace, key);
 CREATE INDEX idempotency_keys_created ON idempotency_keys (created_us);
 
 CREATE TABLE requests (
     "row" INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE, namespace TEXT NOT NULL, route TEXT NOT NULL,
-    began_us INTEGER NOT NULL, duration_us INTEGER NOT NULL, status INTEGER NOT NULL,
+    began_us INTEGER NOT NULL, duration INTEGER NOT NULL, status INTEGER NOT NULL,
     counts TEXT NOT NULL, confidence REAL, reason TEXT, payload TEXT
 ) STRICT;
 """

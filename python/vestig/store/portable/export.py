@@ -7,6 +7,7 @@ import io
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
 
@@ -24,6 +25,7 @@ from vestig.store.portable.file_check import FileDigest
 from vestig.store.portable.lines import (
     EXPORT_SCHEMA,
     EXPORT_VERSION,
+    FIRST_DAY,
     Oddity,
     encode_line,
     encode_trailer,
@@ -212,7 +214,7 @@ def _namespaces(conn: apsw.Connection, namespace: str | None) -> tuple[str, ...]
     """The namespaces of records with one, sorted."""
     if namespace is not None:
         return (namespace,)
-    tables = (*NODE_TABLES.values(), "tombstones")
+    tables = (*NODE_TABLES.values(), "tombstones", "idempotency_keys", "requests")
     sql = " UNION ".join(f"SELECT namespace FROM {table}" for table in tables)
     return tuple(sorted(name for (name,) in conn.execute(sql)))
 
@@ -245,17 +247,22 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _vectors(conn, "token_vectors", _TOKEN_VECTORS, namespace, 9),
         _tombstones(conn, namespace, 10),
         _clock_epochs(conn, 11),
+        _claims(conn, namespace, 12),
+        _evidence(conn, namespace, 13),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
     yield from _jobs(conn, namespace)
+    yield from _model_calls(conn)
+    yield from _answers(conn, namespace)
+    yield from _requests(conn, namespace)
 
 
 def _nodes_of(
     conn: apsw.Connection, namespace: str | None, memory_ids: Collection[str]
 ) -> frozenset[str]:
     """Ids of these memories, of the sources that produced them, and of the entities that they
-    mention, with what those were merged into."""
+    mention or their claims name, with what those were merged into."""
     chosen = set(memory_ids)
     nodes = set(chosen)
     for _key, _kind, edge in _edges(conn, namespace, 0):
@@ -263,6 +270,9 @@ def _nodes_of(
             nodes.add(edge["from_id"])
         elif edge["edge_type"] == EdgeType.MENTIONS.value and edge["from_id"] in chosen:
             nodes.add(edge["to_id"])
+    for _key, _kind, claim in _claims(conn, namespace, 0):
+        if claim["memory"] in chosen:
+            nodes.update(id for id in (claim["subject_id"], claim["object_id"]) if id is not None)
     merged = {
         fields["id"]: fields["merged_into"]
         for _key, _kind, fields in _rows(conn, "entity", _ENTITIES, namespace, 0)
@@ -288,6 +298,8 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
     "token_vectors": ("memory",),
     "job": ("memory",),
     "clock_epoch": (),
+    "claim": ("memory",),
+    "evidence": ("memory",),
 }
 
 
@@ -301,11 +313,13 @@ def _of_nodes(
             if kind == "supersession" and any(fields[name] in nodes for name in owners or ()):
                 out.cut_references += 1
             continue
-        for name in ("superseded_by", "revives"):
+        for name in ("superseded_by", "revives", "source_id"):
             if fields.get(name) is not None and fields[name] not in nodes:
                 fields[name] = None
                 out.cut_references += 1
-        yield kind, fields
+        # Evidence without a source and without a snippet says nothing.
+        if kind != "evidence" or fields["source_id"] is not None or fields["snippet"]:
+            yield kind, fields
 
 
 class _Select:
@@ -390,10 +404,43 @@ _SUPERSESSIONS: Final = _Select(
 )
 _TOMBSTONES: Final = _Select(_plain("tombstones"), (("id", "mem", "t.id"),), "tombstones t")
 _JOBS: Final = _Select(
-    ("kind", "state", "attempts", "next_attempt_us", "last_error", "created_us", "updated_us"),
+    (
+        "kind",
+        "state",
+        "attempts",
+        "next_attempt_us",
+        "last_error",
+        "batch_id",
+        "created_us",
+        "updated_us",
+    ),
     (("id", "job", "t.id"), ("memory", "mem", "m.id")),
     f"jobs t {_OF_MEMORY}",
 )
+
+
+_CLAIMS: Final = _Select(
+    _plain("claims", "memory", "subject_entity", "object_entity"),
+    (
+        ("memory", "mem", "m.id"),
+        ("subject_id", "ent", '(SELECT id FROM entities WHERE "row" = t.subject_entity)'),
+        ("object_id", "ent", '(SELECT id FROM entities WHERE "row" = t.object_entity)'),
+    ),
+    f"claims t {_OF_MEMORY}",
+)
+_EVIDENCE: Final = _Select(
+    _plain("claim_evidence", "memory", "source", "stated_in"),
+    (
+        ("memory", "mem", "m.id"),
+        ("source_id", "source", '(SELECT id FROM sources WHERE "row" = t.source)'),
+        ("stated_in", "mem", '(SELECT id FROM memories WHERE "row" = t.stated_in)'),
+    ),
+    f"claim_evidence t {_OF_MEMORY}",
+)
+_ANSWER: Final = ("namespace", "key", "request_hash", "status", "response", "created_us")
+_REQUEST: Final = (
+    "namespace", "route", "began_us", "duration", "status", "counts", "confidence", "reason",
+)  # fmt: skip
 
 
 def _in_namespace(select: _Select) -> str:
@@ -519,6 +566,55 @@ def _clock_epochs(conn: apsw.Connection, order: int) -> Iterator[_Ordered]:
     for row in conn.execute(f"SELECT {names} FROM clock_epochs ORDER BY seq"):
         fields = fields_of(columns, row)
         yield (fields["seq"], order, 0), "clock_epoch", fields
+
+
+def _claims(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
+    """By seq and memory."""
+    rows = conn.execute(
+        f"{_CLAIMS.sql} WHERE {_in_namespace(_CLAIMS)} ORDER BY t.seq, t.memory", (namespace,)
+    )
+    for number, row in enumerate(rows):
+        fields = _CLAIMS.fields(row)
+        yield (fields["seq"], order, number), "claim", fields
+
+
+def _evidence(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
+    """By seq, in the order in which it was given."""
+    rows = conn.execute(
+        f'{_EVIDENCE.sql} WHERE {_in_namespace(_EVIDENCE)} ORDER BY t.seq, t."row"',
+        (namespace,),
+    )
+    for number, row in enumerate(rows):
+        fields = _EVIDENCE.fields(row)
+        stated_in = fields.pop("stated_in")
+        if stated_in is not None:
+            fields["source_id"] = stated_in
+        yield (fields["seq"], order, number), "evidence", fields
+
+
+def _model_calls(conn: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Those of the whole store."""
+    for day, reserved in conn.execute("SELECT day, reserved FROM model_calls ORDER BY day"):
+        yield "model_calls", {"day": FIRST_DAY + timedelta(days=day), "reserved": reserved}
+
+
+def _answers(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in conn.execute(
+        f"SELECT {', '.join(_ANSWER)} FROM idempotency_keys"
+        ' WHERE ?1 IS NULL OR namespace = ?1 ORDER BY "row"',
+        (namespace,),
+    ):
+        yield "idempotency_key", fields_of(_ANSWER, row)
+
+
+def _requests(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    for id, payload, *row in conn.execute(
+        f"SELECT id, payload, {', '.join(_REQUEST)} FROM requests"
+        ' WHERE ?1 IS NULL OR namespace = ?1 ORDER BY "row"',
+        (namespace,),
+    ):
+        fields = fields_of(_REQUEST, tuple(row))
+        yield "request", {**fields, "payload": payload, "id": id_text("req", id)}
 
 
 def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -13,6 +13,7 @@ from vestig.arguments import (
     label,
     parse_time,
     plain_metadata,
+    plain_object,
     reason_argument,
     relation_label,
     sequence_number,
@@ -20,15 +21,19 @@ from vestig.arguments import (
 )
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
-from vestig.language.text_forms import unusable_reason
+from vestig.language.text_forms import normal_form, unusable_reason
 from vestig.store.portable.records import (
+    ClaimRecord,
     ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EventRecord,
+    EvidenceRecord,
+    JobRecord,
     MemoryRecord,
     QuestionRecord,
     Record,
+    RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
     TombstoneRecord,
@@ -38,9 +43,11 @@ from vestig.types import EdgeType
 
 __all__ = ["check_fields", "check_text"]
 
+SNIPPET_CHARS_MAX: Final = 500
 _Check = Callable[[str, Any], object]
 _metadata: Final = msgspec.json.Decoder(dict[str, Any])
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...])
+_counts: Final = msgspec.json.Decoder(dict[str, int])
 _keywords: Final = msgspec.json.Decoder(tuple[str, ...])
 
 
@@ -120,6 +127,28 @@ def _check_windows(name: str, raw: msgspec.Raw) -> None:
             raise ValidationError(name, "an end before its start", "windows that end later")
 
 
+def _check_attributes(name: str, raw: msgspec.Raw) -> None:
+    _named(name, lambda value: plain_object(name, value), _metadata.decode(bytes(raw)))
+
+
+def _check_snippet(name: str, text: str) -> None:
+    if len(text) > SNIPPET_CHARS_MAX:
+        raise ValidationError(name, f"{len(text)} characters", f"at most {SNIPPET_CHARS_MAX}")
+    label(name, text)
+    if text != normal_form(text):
+        raise ValidationError(name, "another text", "a text in its normal form")
+
+
+def _check_batch(name: str, value: str | msgspec.UnsetType) -> None:
+    if isinstance(value, str):
+        _check_name(name, value, SCOPE_CHARS_MAX)
+
+
+def _check_counts(name: str, raw: msgspec.Raw) -> None:
+    if any(count < 0 for count in _counts.decode(bytes(raw)).values()):
+        raise ValidationError(name, "a number below 0", "numbers from 0")
+
+
 def _check_edge(record: EdgeRecord) -> None:
     wanted = ""
     if record.edge_type is EdgeType.RELATION:
@@ -146,6 +175,17 @@ _CHECKS: Final[dict[type[Record], dict[str, _Check]]] = {
         "times": _check_windows,
         "metadata": _check_metadata,
     },
+    ClaimRecord: {
+        "subject": _check_name,
+        "fact_type": _check_name,
+        "object": _check_name,
+        "object_type": _check_name,
+        "relationship_type": _check_name,
+        "attributes": _check_attributes,
+    },
+    EvidenceRecord: {"author": label, "snippet": _check_snippet},
+    JobRecord: {"kind": _check_name, "batch_id": _check_batch},
+    RequestLogRecord: {"route": _check_name, "reason": label, "counts": _check_counts},
     EventRecord: {
         "source": _as(source_text),
         "actor": label,

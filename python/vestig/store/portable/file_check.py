@@ -19,6 +19,7 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.portable.lines import (
+    CLAIMS_SINCE,
     TRAILER_SINCE,
     Oddity,
     check_line,
@@ -26,16 +27,21 @@ from vestig.store.portable.lines import (
     read_line,
 )
 from vestig.store.portable.records import (
+    ClaimRecord,
     ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
     EventRecord,
+    EvidenceRecord,
     Header,
+    IdempotencyKeyRecord,
     JobRecord,
     MemoryRecord,
+    ModelCallsRecord,
     QuestionRecord,
     Record,
+    RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
     TokenVectorsRecord,
@@ -56,6 +62,7 @@ _HINT: Final = "the file was cut or changed: export it again, or take what is wh
 _OWNER_FIELDS: Final = {
     "memory": "id", "entity": "id", "source": "id", "vector": "memory", "event": "memory",
     "question": "memory", "token_vectors": "memory", "job": "memory", "entity_vector": "entity",
+    "claim": "memory", "evidence": "memory",
 }  # fmt: skip
 _any_line: Final = msgspec.json.Decoder()
 _CACHE_KIB: Final = 16 * 1024
@@ -318,10 +325,34 @@ class _FileCheck:
             case JobRecord():
                 self._own(record.memory)
                 self._key(record.id, "an id that no other line has")
+                self._check_batch(record)
             case TombstoneRecord():
                 self._key(record.id, "the id of no memory of this file, and of no other tombstone")
             case ClockEpochRecord():
                 self._key(f"clock epoch {record.seq}", "one clock epoch of a seq")
+            case _:
+                self._newer_record(record)
+
+    def _newer_record(self, record: Record) -> None:
+        """A record of a kind that no format before `CLAIMS_SINCE` has."""
+        assert self._header is not None
+        version = self._header.format_version
+        if version < CLAIMS_SINCE:
+            raise ValidationError("record", kind_of(record), f"a record of format {version}")
+        match record:
+            case ClaimRecord():
+                self._named(record.memory, record.subject_id, record.object_id)
+                self._key(f"claim {record.memory}", "one claim for each memory")
+            case EvidenceRecord():
+                self._evidence(record)
+            case ModelCallsRecord():
+                self._key(f"calls {record.day}", "one line for each day")
+            case IdempotencyKeyRecord():
+                self._key(f"answer {record.namespace} {record.key}", "one line for each key")
+            case RequestLogRecord():
+                self._key(record.id, "an id that no other line has")
+            case _:
+                pass
 
     def _check_seq(self, record: Record) -> None:
         assert self._header is not None
@@ -340,6 +371,26 @@ class _FileCheck:
             known = (self._header.namespace,)
         if known is not None and namespace not in known:
             raise ValidationError("namespace", namespace, "a namespace that the header names")
+
+    def _check_batch(self, record: JobRecord) -> None:
+        assert self._header is not None
+        version = self._header.format_version
+        if (record.batch_id is not msgspec.UNSET) != (version >= CLAIMS_SINCE):
+            given = "no such field" if record.batch_id is msgspec.UNSET else "one"
+            raise ValidationError("batch_id", given, f"what format {version} has")
+
+    def _named(self, *ids: str | None) -> None:
+        """Nodes that one record names, the first of which it belongs to, are of one namespace."""
+        if len(set(self._own(*(id for id in ids if id is not None)))) > 1:
+            raise ValidationError("id", ids[0], "nodes of one namespace")
+
+    def _evidence(self, record: EvidenceRecord) -> None:
+        self._named(record.memory, record.source_id)
+        sql = "SELECT 1 FROM keys WHERE key = ?"
+        claimed = fetch(self._conn, sql, (f"claim {record.memory}",))
+        if not claimed and record.memory not in self._left_nodes:
+            raise ValidationError("memory", record.memory, "a memory whose claim is before")
+        self._key(f"evidence {record.memory} {record.position}", "a position once")
 
     def _check_model(self, record: VectorRecord | EntityVectorRecord | QuestionRecord) -> None:
         assert self._header is not None

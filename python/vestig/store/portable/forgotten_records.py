@@ -8,7 +8,8 @@ records is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import apsw
@@ -19,8 +20,10 @@ from vestig.store.ledger.schema import COLUMNS
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement, id_conflict
 from vestig.store.portable.records import (
+    ClaimRecord,
     EdgeRecord,
     EntityRecord,
+    EvidenceRecord,
     MemoryRecord,
     Record,
     SourceRecord,
@@ -35,11 +38,16 @@ from vestig.store.portable.stored_nodes import (
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import EdgeType
 
-__all__ = ["ForgottenRecords", "owners_of"]
+__all__ = ["CLAIM_NAMES", "ForgottenRecords", "owners_of"]
 
 # Fields that name a memory which the record can be without, and nodes which it cannot.
 _REFERENCES: Final = ("superseded_by", "revives")
-_OWNERS: Final = ("id", "memory", "entity", "from_id", "to_id", "superseding", "superseded")
+_OWNERS: Final = (
+    "id", "memory", "entity", "from_id", "to_id", "superseding", "superseded", "source_id",
+)  # fmt: skip
+# Fields of a claim that name entities; it can be without.
+CLAIM_NAMES: Final = ("subject_id", "object_id")
+_MEMORY_ID: Final = re.compile(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUPPORTING_ENTITY: Final = (EdgeType.MENTIONS, EdgeType.LINKED)
 _SUPPORTING_SOURCE: Final = (EdgeType.PRODUCED, EdgeType.HAS_CHUNK)
 _MANUAL: Final = "manual"
@@ -65,6 +73,8 @@ class ForgottenRecords:
         self._memories = {id_text("mem", id) for of_memory, id in found if of_memory}
         self._entities = {id_text("ent", id) for of_memory, id in found if not of_memory}
         self._unsupported: frozenset[str] = frozenset()
+        # memories whose claims have no evidence left
+        self._unfounded: frozenset[str] = frozenset()
         self.skipped: set[str] = set()
         self.elsewhere: dict[str, dict[str, None]] = {}
 
@@ -86,12 +96,15 @@ class ForgottenRecords:
         for record in records:
             support.take(record)
         self._unsupported = support.unsupported(self._entities)
+        self._unfounded = support.unfounded(self._memories | self._unsupported)
 
     def skips(self, record: Record) -> bool:
         """Whether the record is a forgotten memory, a name that nothing supports without one, or
-        belongs to either."""
+        belongs to either; or a claim all of whose evidence does."""
         if isinstance(record, MemoryRecord) and record.id in self._memories:
             self.skipped.add(record.id)
+        if isinstance(record, ClaimRecord) and record.memory in self._unfounded:
+            return True
         owners = owners_of(record)
         return any(id in self._memories or id in self._unsupported for id in owners)
 
@@ -105,6 +118,15 @@ class ForgottenRecords:
         if record.merged_into not in self._unsupported:
             return record
         return msgspec.structs.replace(record, merged_into=None)
+
+    def without_names(self, record: ClaimRecord) -> ClaimRecord:
+        """The claim without the ids of entities that are not restored."""
+        nulled = [name for name in CLAIM_NAMES if getattr(record, name) in self._unsupported]
+        return msgspec.structs.replace(record, **dict.fromkeys(nulled)) if nulled else record
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text has the id of a memory that was forgotten."""
+        return any(id in self._memories for id in _MEMORY_ID.findall(text))
 
     def tombstone(self, record: TombstoneRecord) -> bool:
         """Writes the tombstone of a memory that this store never had. A memory that it has
@@ -150,6 +172,8 @@ class _Support:
         self._manual: set[str] = set()
         self._lost_edge: set[str] = set()
         self._supported: set[str] = set()
+        # memory → what all evidence of its claim was taken from; None = there is some without
+        self._evidence: dict[str, set[str] | None] = {}
 
     def take(self, record: Record) -> None:
         """The next record of the file."""
@@ -174,6 +198,16 @@ class _Support:
                     self._new.add(record.id)
             case EdgeRecord():
                 self._edge(record)
+            case ClaimRecord():
+                named = {id for id in (record.subject_id, record.object_id) if id is not None}
+                kept = record.memory in self._new
+                (self._supported if kept else self._lost_edge).update(named)
+            case EvidenceRecord():
+                sources = self._evidence.setdefault(record.memory, set())
+                if record.source_id is None:
+                    self._evidence[record.memory] = None
+                elif sources is not None:
+                    sources.add(record.source_id)
             case _:
                 pass
 
@@ -194,6 +228,14 @@ class _Support:
             self._supported.add(record.to_id)
         elif record.edge_type in _SUPPORTING_SOURCE and record.to_id in self._new:
             self._supported.add(record.from_id)
+
+    def unfounded(self, gone: Collection[str]) -> frozenset[str]:
+        """Memories with a claim all of whose evidence was taken from what is gone."""
+        return frozenset(
+            memory
+            for memory, sources in self._evidence.items()
+            if sources is not None and all(id in gone for id in sources)
+        )
 
     def unsupported(self, removed_here: set[str]) -> frozenset[str]:
         """New entities and sources without support, among those that lost an edge and the

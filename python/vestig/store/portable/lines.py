@@ -6,6 +6,7 @@ import math
 import sys
 from array import array
 from collections.abc import Callable
+from datetime import date
 from enum import Enum
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -23,16 +24,21 @@ from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
 from vestig.store.portable.field_checks import check_fields, check_text
 from vestig.store.portable.records import (
+    ClaimRecord,
     ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
     EventRecord,
+    EvidenceRecord,
     Header,
+    IdempotencyKeyRecord,
     JobRecord,
     MemoryRecord,
+    ModelCallsRecord,
     QuestionRecord,
     Record,
+    RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
     TokenVectorsRecord,
@@ -41,11 +47,13 @@ from vestig.store.portable.records import (
     VectorRecord,
 )
 from vestig.times import format_us
-from vestig.types import Status
+from vestig.types import JobState, Status
 
 __all__ = [
+    "CLAIMS_SINCE",
     "EXPORT_SCHEMA",
     "EXPORT_VERSION",
+    "FIRST_DAY",
     "TRAILER_SINCE",
     "Oddity",
     "check_line",
@@ -60,10 +68,14 @@ __all__ = [
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
 # Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones,
-# version 4 no trailer; all are read as well.
-EXPORT_VERSION: Final = 5
+# version 4 no trailer, version 5 no claims, batches, model calls, keys and requests; all are read
+# as well.
+EXPORT_VERSION: Final = 6
 TRAILER_SINCE: Final = 5
-_VERSIONS: Final = (1, 2, 3, 4, 5)
+CLAIMS_SINCE: Final = 6
+_VERSIONS: Final = (1, 2, 3, 4, 5, 6)
+# From which days of model calls are counted.
+FIRST_DAY: Final = date(1970, 1, 1)
 _JSON_DEPTH_MAX: Final = 64
 _VECTOR_LENGTH_MAX: Final = 1e6
 _UNIT_TOLERANCE: Final = 1e-3
@@ -87,11 +99,15 @@ _AT_NAMES: Final = {
     "last_accessed_us": "last_accessed_at",
     "expired_us": "expired_at",
     "forgotten_us": "forgotten_at",
+    "stated_us": "stated_at",
+    "began_us": "began_at",
 }
 _FLAGS: Final = frozenset(("pinned", "origin_derived", "type_certain"))
+_HASHES: Final = frozenset(("content_hash", "request_hash"))
 _RAW: Final[dict[str, Callable[[bytes], object]]] = {
     "metadata": msgspec.json.Decoder(dict[str, Any]).decode,
     "payload": msgspec.json.Decoder(dict[str, Any]).decode,
+    "attributes": msgspec.json.Decoder(dict[str, Any]).decode,
     "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
     "times": msgspec.json.Decoder(tuple[StoredWindow, ...]).decode,
     "aliases": msgspec.json.Decoder(tuple[StoredAlias, ...]).decode,
@@ -122,7 +138,7 @@ def fields_of(columns: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, An
                 out = msgspec.Raw(value.encode())
             elif column in _FLAGS:
                 out = value == 1
-            elif column == "content_hash":
+            elif column in _HASHES:
                 out = value.hex()
         fields[field_name(column)] = out
     return fields
@@ -148,7 +164,7 @@ def columns_of(record: Record, columns: tuple[str, ...]) -> list[Any]:
             values.append(_raw_text(name, value))
         elif column in _FLAGS:
             values.append(int(value))
-        elif column == "content_hash":
+        elif column in _HASHES:
             values.append(bytes.fromhex(value))
         else:
             values.append(value.value if isinstance(value, Enum) else value)
@@ -249,6 +265,13 @@ def check_line(record: Header | Trailer | Record) -> None:
             _check_depth("payload", record.payload)
         case SourceRecord():
             _check_depth("metadata", record.metadata)
+        case JobRecord():
+            _check_job(record)
+        case EvidenceRecord():
+            _check_source_id(record)
+        case IdempotencyKeyRecord():
+            if (record.request_hash is None) != (record.response is None):
+                raise ValidationError("response", "one of them", "both with request_hash, or none")
         case TombstoneRecord():
             _check_counts(record)
         case _:
@@ -279,6 +302,22 @@ def _check_memory(record: MemoryRecord) -> None:
         )  # fmt: skip
     if record.superseded_by is not None and record.status is not Status.SUPERSEDED:
         raise ValidationError("status", record.status.value, "superseded, as superseded_by says")
+
+
+def _check_job(record: JobRecord) -> None:
+    submitted = record.state is JobState.SUBMITTED
+    if record.state is JobState.RUNNING:
+        raise ValidationError("state", record.state.value, "pending, submitted, done or failed")
+    if submitted != isinstance(record.batch_id, str):
+        raise ValidationError("batch_id", record.batch_id, "a batch exactly where it is submitted")
+
+
+def _check_source_id(record: EvidenceRecord) -> None:
+    id = record.source_id
+    if id is not None and not is_full_id(id, "source") and not is_full_id(id, "mem"):
+        raise ValidationError("source_id", id, "a whole id source_… or mem_…")
+    if id is None and not record.snippet:
+        raise ValidationError("snippet", "none", "a snippet where there is no source_id")
 
 
 def _check_wseq(record: MemoryRecord | EntityRecord) -> None:
@@ -337,6 +376,11 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     JobRecord: (("id", "job"), ("memory", "mem")),
     TombstoneRecord: (("id", "mem"),),
     ClockEpochRecord: (),
+    ClaimRecord: (("memory", "mem"), ("subject_id", "ent"), ("object_id", "ent")),
+    EvidenceRecord: (("memory", "mem"),),
+    ModelCallsRecord: (),
+    IdempotencyKeyRecord: (),
+    RequestLogRecord: (("id", "req"),),
 }
 
 
@@ -364,6 +408,11 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
     JobRecord: _read_columns("next_attempt_us", "created_us", "updated_us"),
     TombstoneRecord: _read_columns(*COLUMNS["tombstones"]),
     ClockEpochRecord: _read_columns(*COLUMNS["clock_epochs"]),
+    ClaimRecord: _read_columns(*COLUMNS["claims"]),
+    EvidenceRecord: _read_columns(*COLUMNS["claim_evidence"]),
+    ModelCallsRecord: (),
+    IdempotencyKeyRecord: _read_columns("created_us"),
+    RequestLogRecord: _read_columns("began_us", "counts"),
 }
 
 

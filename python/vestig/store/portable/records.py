@@ -8,6 +8,7 @@ chain.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -28,16 +29,21 @@ from vestig.types import (
 )
 
 __all__ = [
+    "ClaimRecord",
     "ClockEpochRecord",
     "EdgeRecord",
     "EntityRecord",
     "EntityVectorRecord",
     "EventRecord",
+    "EvidenceRecord",
     "Header",
+    "IdempotencyKeyRecord",
     "JobRecord",
     "MemoryRecord",
+    "ModelCallsRecord",
     "QuestionRecord",
     "Record",
+    "RequestLogRecord",
     "SourceRecord",
     "SupersessionRecord",
     "TokenVectorsRecord",
@@ -270,7 +276,8 @@ class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
 
 
 class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
-    """An enrichment job. A running one is written as pending: leases do not travel."""
+    """An enrichment job. A running one is written as pending: leases do not travel. `batch_id`,
+    from version 6 on, is that of a submitted one."""
 
     id: str
     memory: str
@@ -279,8 +286,72 @@ class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
     attempts: _Count
     next_attempt_at: _Time | None
     last_error: str | None
+    batch_id: str | msgspec.UnsetType | None = msgspec.UNSET
     created_at: _Time
     updated_at: _Time
+
+
+class ClaimRecord(_Line, frozen=True, kw_only=True, tag="claim"):
+    """What a memory states of a subject; each piece of its evidence is a line of its own."""
+
+    memory: str
+    seq: _Seq
+    subject: str
+    subject_id: str | None
+    fact_type: str
+    object: str | None
+    object_id: str | None
+    object_type: str | None
+    relationship_type: str | None
+    attributes: msgspec.Raw
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+
+
+class EvidenceRecord(_Line, frozen=True, kw_only=True, tag="evidence"):
+    """Where the claim of a memory was stated: `source_id` is a source or a memory."""
+
+    memory: str
+    seq: _Seq
+    position: _Count
+    source_id: str | None
+    stated_at: _Time | None
+    author: str | None
+    snippet: str
+
+
+class ModelCallsRecord(_Line, frozen=True, kw_only=True, tag="model_calls"):
+    """Calls of a language model that were reserved for a day (UTC)."""
+
+    day: date
+    reserved: _Count
+
+
+class IdempotencyKeyRecord(_Line, frozen=True, kw_only=True, tag="idempotency_key"):
+    """The answer to a request with a key. Hash and response are null where a forgetting erased
+    them."""
+
+    namespace: _Namespace
+    key: Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{1,128}\Z")]
+    request_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")] | None
+    status: Annotated[int, msgspec.Meta(ge=100, le=599)]
+    response: str | None
+    created_at: _Time
+
+
+class RequestLogRecord(_Line, frozen=True, kw_only=True, tag="request"):
+    """An entry of the log of requests. `payload` is null where texts are not logged, and where a
+    forgetting erased it."""
+
+    id: str
+    namespace: _Namespace
+    route: str
+    began_at: _Time
+    duration: _Count
+    status: Annotated[int, msgspec.Meta(ge=100, le=599)]
+    counts: msgspec.Raw
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    reason: str | None
+    payload: str | None
 
 
 class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
@@ -317,4 +388,9 @@ Record = (
     | TokenVectorsRecord
     | TombstoneRecord
     | ClockEpochRecord
+    | ClaimRecord
+    | EvidenceRecord
+    | ModelCallsRecord
+    | IdempotencyKeyRecord
+    | RequestLogRecord
 )

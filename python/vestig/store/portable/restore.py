@@ -39,26 +39,37 @@ from vestig.store.portable.file_check import (
     check_export,
     kind_of,
 )
-from vestig.store.portable.forgotten_records import ForgottenRecords, owners_of
+from vestig.store.portable.forgotten_records import CLAIM_NAMES, ForgottenRecords, owners_of
 from vestig.store.portable.lines import TRAILER_SINCE, columns_of, read_line
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
+    ClaimRecord,
     ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
     EventRecord,
+    EvidenceRecord,
     Header,
+    IdempotencyKeyRecord,
     JobRecord,
     MemoryRecord,
+    ModelCallsRecord,
     QuestionRecord,
     Record,
+    RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
     TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
     VectorRecord,
+)
+from vestig.store.portable.restored_claims import RestoredClaims
+from vestig.store.portable.restored_requests import (
+    restore_answer,
+    restore_calls,
+    restore_request,
 )
 from vestig.store.portable.stored_nodes import (
     stored_entity,
@@ -214,6 +225,7 @@ class _Restoration:
         self._identity = identity
         self._placement = Placement(txn, merge=merge, namespace=namespace)
         self._forgotten = ForgottenRecords(self._conn, self._placement)
+        self._claims = RestoredClaims(self._placement)
         # (line number, record, row) of nodes that refer to one of a later line.
         self._deferred_memories: list[tuple[int, MemoryRecord, int]] = []
         self._deferred_entities: list[tuple[int, EntityRecord, int]] = []
@@ -313,6 +325,11 @@ class _Restoration:
             record = self._forgotten.without_merge(record)
             if record.merged_into in left:
                 record = msgspec.structs.replace(record, merged_into=None)
+        elif isinstance(record, ClaimRecord):
+            record = self._forgotten.without_names(record)
+            gone = [name for name in CLAIM_NAMES if getattr(record, name) in left]
+            if gone:
+                record = msgspec.structs.replace(record, **dict.fromkeys(gone))
         elif isinstance(record, MemoryRecord):
             record = self._forgotten.without_references(record)
             if record.revives in left:
@@ -354,6 +371,16 @@ class _Restoration:
                 written = self._forgotten.tombstone(record)
             case ClockEpochRecord():
                 written = self._clock_epoch(record)
+            case ClaimRecord():
+                written = self._claims.claim(record)
+            case EvidenceRecord():
+                written = self._claims.evidence(record)
+            case ModelCallsRecord():
+                written = restore_calls(self._conn, record)
+            case IdempotencyKeyRecord():
+                written = restore_answer(self._conn, self._placement, self._forgotten, record)
+            case RequestLogRecord():
+                written = restore_request(self._conn, self._placement, self._forgotten, record)
         if written:
             self._counts[kind_of(record)] += 1
         else:
@@ -482,9 +509,10 @@ class _Restoration:
             return False
         columns = ("kind", "state", "attempts", "next_attempt_us", "last_error")
         times = ("created_us", "updated_us")
-        names = ", ".join(("id", "memory", *columns, *times))
-        values = (id_bytes(record.id), memory, *columns_of(record, columns + times))
-        self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?)", values)
+        names = ", ".join(("id", "memory", "batch_id", *columns, *times))
+        batch = record.batch_id if isinstance(record.batch_id, str) else None
+        values = (id_bytes(record.id), memory, batch, *columns_of(record, columns + times))
+        self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?,?)", values)
         return True
 
     def _clock_epoch(self, record: ClockEpochRecord) -> bool:
