@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, pairwise, zip_longest
 from math import ceil
 from typing import Final
@@ -43,8 +44,10 @@ _FACTS_FROM: Final = 3
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 # A phrase does not reach across these.
 _BREAK: Final = re.compile(r"[.,;:!?()\[\]{}\"“”«»|\n]")
-# The end of a message holds what it asks for.
-_CHARS_READ: Final = 4_000
+# The end of a message holds what it asks for, the beginning of a fact what it states.
+_FOCUS_CHARS: Final = 2_000
+_RECENT_CHARS: Final = 1_000
+_FACT_CHARS: Final = 500
 _OUTER: Final = " \t\n\r.,;:!?…'\"“”„«»‹›()[]{}<>*_~|/\\-–—`"  # noqa: RUF001
 
 Candidates = dict[QuerySource, list[str]]
@@ -76,15 +79,15 @@ def fallback_queries(
     """Queries for one round of a search, at most 20; [] where neither focus nor goal has a word.
 
     Args:
-        focus: the message that is to be answered.
-        recent: the messages before it, oldest first. Names in them count from the first round,
-            other words of them from the second.
+        focus: the message that is to be answered; its last 2,000 characters are read.
+        recent: the messages before it, oldest first; of each the last 1,000 characters. Names in
+            them count from the first round, other words of them from the second.
         goal: what the conversation wants, where it is not the focus.
         tried: query → number of results. One that found something is not made again.
         iteration: number of the round, from 1.
         known_entities: names in the store; they are found in messages in any case.
-        facts: texts of what was found so far; their names and rare words count from the third
-            round.
+        facts: texts of what was found so far; of each the first 500 characters. Their names and
+            rare words count from the third round.
         idf: index term → idf over the store; a term that is missing is in no memory and comes
             last. Without it longer words count as rarer.
         context_changed: a message or a name arrived since the last round: queries that found
@@ -130,10 +133,12 @@ def _candidates(
 ) -> Candidates:
     """Candidates of each source, in the order in which the sources take turns."""
     latest_first = [text for text in reversed(recent) if text.strip()]
-    own = _Text(focus if focus.strip() else goal or "", settings)
-    others = [_Text(text, settings) for text in latest_first]
+    own = _Text((focus if focus.strip() else goal or "")[-_FOCUS_CHARS:], settings)
+    others = [_Text(text[-_RECENT_CHARS:], settings) for text in latest_first]
     read = others if iteration >= _RECENT_FROM else []
-    found = [_Text(text, settings) for text in facts] if iteration >= _FACTS_FROM else []
+    found = (
+        [_Text(text[:_FACT_CHARS], settings) for text in facts] if iteration >= _FACTS_FROM else []
+    )
     made: Candidates = {
         "entity": list(chain(own.entities(own), *(one.entities(own) for one in (*others, *found)))),
         # what was just said before the focus comes before what is left of the focus
@@ -213,7 +218,7 @@ class _Text:
     """A message as material of queries."""
 
     def __init__(self, text: str, settings: _Settings) -> None:
-        self.text = text = text[-_CHARS_READ:]
+        self.text = text
         self._synonyms = settings.synonyms
         self._words = words_of(text)
         self._names = names_in(text, settings.known_entities)
@@ -232,6 +237,10 @@ class _Text:
 
     def rare_words(self) -> list[str]:
         """Words of three letters and more outside of names, rarest first, then by position."""
+        return self._rare
+
+    @cached_property
+    def _rare(self) -> list[str]:
         found = dict.fromkeys(
             word.text
             for word in self._words
@@ -244,17 +253,22 @@ class _Text:
     def phrases(self) -> list[str]:
         """Runs of two to four words of a clause that begin and end with a content word and have at
         least as many of them as others; longer first, then those with rarer words."""
-        found: list[tuple[int, float, int, str]] = []
+        return [self.text[start:end] for start, end in self._runs]
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, float, int, int]] = []
         for clause in _clauses(self.text, self._words):
+            weights = [self._rarity[word.text] if word.content else 0.0 for word in clause]
             for size in _PHRASE_WORDS:
                 for at in range(len(clause) - size + 1):
+                    if not (clause[at].content and clause[at + size - 1].content):
+                        continue
                     run = clause[at : at + size]
-                    held = [word for word in run if word.content]
-                    if run[0].content and run[-1].content and 2 * len(held) >= size:
-                        start, end = run[0].start, run[-1].end
-                        weight = sum(self._rarity[word.text] for word in held)
-                        found.append((-size, -weight, start, self.text[start:end]))
-        return [text for *_, text in sorted(found)]
+                    if 2 * sum(word.content for word in run) >= size:
+                        weight = sum(weights[at : at + size])
+                        found.append((-size, -weight, run[0].start, run[-1].end))
+        return [(start, end) for *_, start, end in sorted(found)]
 
     def keywords(self) -> list[str]:
         """The rarest words, each followed by a pair of adjacent ones as long as there are some."""
@@ -274,14 +288,17 @@ class _Text:
 
     def synonyms(self) -> list[str]:
         """Phrases and words with one term replaced; the first synonym of every term first."""
+        alone = {word.text: (word.start, word.end) for word in reversed(self._words)}
+        bases = [*self._runs, *(alone[word] for word in self.rare_words())]
         found: list[tuple[int, int, str]] = []
-        for order, base in enumerate((*self.phrases(), *self.rare_words())):
-            for term in self._synonyms.occurrences(base):
-                before, after = base[: term.start], base[term.end :]
-                found += [
-                    (place, order, f"{before}{other}{after}")
-                    for place, other in enumerate(term.others)
-                ]
+        for term in self._synonyms.occurrences(self.text):
+            for order, (start, end) in enumerate(bases):
+                if start <= term.start and term.end <= end:
+                    before, after = self.text[start : term.start], self.text[term.end : end]
+                    found += [
+                        (place, order, f"{before}{other}{after}")
+                        for place, other in enumerate(term.others)
+                    ]
         return [text for *_, text in sorted(found)]
 
     def questions(self) -> Iterator[str]:

@@ -40,7 +40,11 @@ class Synonyms:
             for term in group:
                 rest = dict.fromkeys(one for one in group if one != term)
                 self._others.setdefault(_key(term), {}).update(rest)
-        self._words_most = max((len(key.split()) for key in self._others), default=0)
+        # first word of a term → words of the longest that begins so
+        self._longest: dict[str, int] = {}
+        for key in self._others:
+            first, *rest = key.split()
+            self._longest[first] = max(len(rest) + 1, self._longest.get(first, 0))
 
     def of(self, term: str) -> tuple[str, ...]:
         """The synonyms of a term, in the order of the table; case and plural do not matter."""
@@ -54,15 +58,18 @@ class Synonyms:
             >>> list(table.occurrences("two machine learning jobs"))
             [Occurrence(start=4, end=20, others=('ml',))]
         """
-        words = [match.span() for match in _WORD.finditer(text)]
+        words = [
+            (match.start(), match.end(), singular(match[0].lower()))
+            for match in _WORD.finditer(text)
+        ]
         at = 0
         while at < len(words):
             step = 1
-            for length in range(min(self._words_most, len(words) - at), 0, -1):
-                start, end = words[at][0], words[at + length - 1][1]
-                others = self.of(text[start:end])
+            for length in range(min(self._longest.get(words[at][2], 0), len(words) - at), 0, -1):
+                part = words[at : at + length]
+                others = self._others.get(" ".join(word for _, _, word in part))
                 if others:
-                    yield Occurrence(start, end, others)
+                    yield Occurrence(part[0][0], part[-1][1], tuple(others))
                     step = length
                     break
             at += step
