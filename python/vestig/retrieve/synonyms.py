@@ -43,8 +43,8 @@ class Synonyms:
         # first word of a term → words of the longest that begins so
         self._longest: dict[str, int] = {}
         for key in self._others:
-            first, *rest = key.split()
-            self._longest[first] = max(len(rest) + 1, self._longest.get(first, 0))
+            words = key.split()
+            self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
 
     def of(self, term: str) -> tuple[str, ...]:
         """The synonyms of a term, in the order of the table; case and plural do not matter."""
