@@ -16,7 +16,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "_core"),
     ("types",),
     ("errors",),
-    ("hints", "ids", "changes", "results", "parameters", "time_limit"),
+    ("hints", "ids", "changes", "results", "parameters", "time_limit", "telemetry"),
     ("arguments",),
     ("store", "store.sqlite", "config", "language"),
     ("filters",),

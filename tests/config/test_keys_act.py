@@ -14,6 +14,7 @@ from acts_of_recall import RECALL
 from acts_of_retrieve import RETRIEVE
 from acts_of_serving import SERVING
 from acts_of_signals import SIGNALLED
+from acts_of_telemetry import OBSERVED
 from acts_of_writing import WRITING
 from world import Act, World
 
@@ -22,6 +23,7 @@ from vestig.config.schema import MAPPINGS, entry_specs
 
 ACTS: dict[str, Act] = {
     **WRITING,
+    **OBSERVED,
     **RECALL,
     **GRAPH,
     **SIGNALLED,

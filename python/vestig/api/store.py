@@ -160,6 +160,7 @@ class Vestig:
                 self._worker.close()
             session.keeper.close()
             session.ledger.close()
+            session.observer.close()
 
     def _start_worker(self) -> None:
         """Works the queue of jobs in the background until `close`."""

@@ -50,6 +50,7 @@ from vestig.session.embedding import (
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
+from vestig.telemetry.spans import span
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
@@ -294,8 +295,9 @@ def _commit_accepted(session: Session, items: list[Item]) -> None:
 
 def _commit_group(session: Session, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
-    for item in group:
-        extract(item, session.config.settings, model=session.models.available)
+    with span("extract", items=len(group)):
+        for item in group:
+            extract(item, session.config.settings, model=session.models.available)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)
@@ -362,14 +364,16 @@ def _write(session: Session, batch: Batch) -> None:
     them under it, where none can be, and one state less is read."""
     seq, changes = -1, None
     if batch.dry or len(batch.items) > _DECIDED_UNDER_LOCK_MAX:
-        seq, changes = session.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
+        with span("decide", items=len(batch.items)):
+            seq, changes = session.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
     if batch.dry:
         batch.finish(None, [])
         return
     degraded: list[Degradation] = []
     with session.ledger.write(session.now_us()) as txn:
         if changes is None or txn.seq != seq:
-            changes = session.keeper.run_locked(txn, lambda: batch.decide(txn))
+            with span("decide", items=len(batch.items)):
+                changes = session.keeper.run_locked(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_behind_us))

@@ -162,7 +162,8 @@ def _rewrite(
         if value is None:
             fields.pop(name, None)
     fields |= {"namespace": space, "supersedes": [memory.id], "strict": True}
-    outcome = pipeline.commit(session, content, fields)
+    with session.operation("update", without_store="make"):
+        outcome = pipeline.commit(session, content, fields)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with session.ledger.read() as view:

@@ -51,6 +51,7 @@ from vestig.config.recall_sections import (
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.server_sections import ServeSettings
 from vestig.config.signals import ORIGINS, TERMS, SignalSettings
+from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
 __all__ = [
@@ -317,6 +318,7 @@ class Settings(Section, frozen=True, kw_only=True):
     search: SearchSettings = SearchSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     decay: DecaySettings = DecaySettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()

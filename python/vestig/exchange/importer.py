@@ -20,6 +20,7 @@ from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
 from vestig.store.portable.restore import restore
+from vestig.telemetry.spans import span
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
 
 __all__ = ["import_file"]
@@ -195,9 +196,18 @@ def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
         yield group
 
 
+def _next_group(groups: Iterator[list[ImportItem]]) -> list[ImportItem]:
+    """The next records, read and cut into parts; [] after the last."""
+    with span("chunk") as counts:
+        group = next(groups, [])
+        counts.update(records=len(group), parts=sum(len(item.parts) for item in group))
+        return group
+
+
 def _commit(session: Session, file: ImportFile, progress: Progress | None) -> ImportReport:
     tally = _Tally()
-    for group in _groups(file, tally):
+    groups = _groups(file, tally)
+    while group := _next_group(groups):
         fresh = _unrecorded(session, group, tally)
         options = BatchOptions(transcript=file.format is Format.MESSAGES)
         requests = [arguments for item in fresh for arguments in item.commits()]

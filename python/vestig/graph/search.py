@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
-from vestig.graph.search_result import SearchHit, SearchResult, Span
+from vestig.graph.search_result import SearchHit, SearchResult
 from vestig.ids import id_bytes, memory_id_text
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.equal_texts import distinct, repeats_of, text_keys
@@ -30,6 +29,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.core_math import ln, power
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
+from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]
@@ -44,42 +44,36 @@ class _Search:
         self.floor = settings.search.decay.floor if checked.decay else None
         self.rules = _rules(settings)
         self.warnings: list[str] = []
-        self.spans: list[Span] = []
 
     def run(self) -> SearchResult:
         """Embeds the query, then reads one state of the store."""
-        started = time.perf_counter()
+        trace = current_trace()
+        assert trace is not None, "search is an operation"
+        before = len(trace.spans)
         vector = None
         if self.plan.query is not None:
             check_identity(self.session)
             vector = self.session.embed([self.plan.query])[0]
-            self.span("embed", started, texts=1)
-        first = tuple(self.spans)
-        result = self.session.keeper.run(lambda view, core: self.read(view, core, vector, first))
+        result = self.session.keeper.run(lambda view, core: self.read(view, core, vector))
+        if self.plan.trace:
+            result = msgspec.structs.replace(result, trace=tuple(trace.spans[before:]))
         self.session.metrics.degraded(result.degraded)
         return self.touched(result) if self.plan.touch and result.results else result
 
-    def span(self, name: str, since: float, **counts: int) -> None:
-        """Notes a stage that ends now."""
-        spent = (time.perf_counter() - since) * 1e3
-        self.spans.append(Span(name=name, duration_ms=spent, counts=counts))
-
-    def read(
-        self, view: LedgerView, core: Any, vector: bytes | None, first: Sequence[Span]
-    ) -> SearchResult:
+    def read(self, view: LedgerView, core: Any, vector: bytes | None) -> SearchResult:
         """The nodes of one state of the store, best first."""
         self.view, self.core, self.vector = view, core, vector
-        self.warnings, self.spans = [*self.plan.warnings], [*first]
+        self.warnings = [*self.plan.warnings]
         chosen = resolved(view, core, self.plan.filter, nodes=True)
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()
-        started = time.perf_counter()
-        taken, gone = scores.best_stored(
-            fetch, self.load, self.distinct, self.plan.limit, self.floor
-        )
-        covered = self.memory_ids(taken)
-        self.repeats = self.repeats_of(taken)
-        self.span("rank", started, returned=len(taken), stale=gone)
+        with span("rank") as counts:
+            taken, gone = scores.best_stored(
+                fetch, self.load, self.distinct, self.plan.limit, self.floor
+            )
+            covered = self.memory_ids(taken)
+            self.repeats = self.repeats_of(taken)
+            counts.update(returned=len(taken), stale=gone)
         return SearchResult(
             results=tuple(self.hit(item, covered) for item in taken),
             query=self.plan.query,
@@ -88,7 +82,6 @@ class _Search:
             decayed=self.plan.decay,
             namespace=self.plan.namespace,
             seq=view.seq,
-            trace=tuple(self.spans) if self.plan.trace else UNSET,
             degraded=(
                 *ahead_notice(view.last_recorded_us, self.session.now_us()),
                 *self.session.keeper.take_degraded(),
@@ -141,24 +134,24 @@ class _Search:
     def near(self, count: int) -> list[tuple[str, str, float]]:
         """Vector hits, best first."""
         assert self.vector is not None, "a query was embedded"
-        started = time.perf_counter()
-        rows = self.nodes.near(self.vector, self.plan.memories, self.plan.entities, count)
-        least = self.plan.min_similarity
-        if least is not None:
-            (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are
-            rows = [row for row in rows if row[2] >= least]
-        self.span("score", started, wanted=count, found=len(rows))
-        return rows
+        with span("score", wanted=count) as counts:
+            rows = self.nodes.near(self.vector, self.plan.memories, self.plan.entities, count)
+            least = self.plan.min_similarity
+            if least is not None:
+                (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are
+                rows = [row for row in rows if row[2] >= least]
+            counts["found"] = len(rows)
+            return rows
 
     def reach(self, origins: Sequence[str], others: bool = False) -> list[tuple[str, str, int]]:
         """Nodes around the origins with their shortest depth; `others`: from another origin."""
-        started = time.perf_counter()
-        reached, wide = self.nodes.around(
-            origins, self.plan.depth, self.plan.memories, self.plan.entities, others
-        )
+        with span("walk", origins=len(origins)) as counts:
+            reached, wide = self.nodes.around(
+                origins, self.plan.depth, self.plan.memories, self.plan.entities, others
+            )
+            counts["reached"] = len(reached)
         for id in wide:
             self.warnings.append(f"{id} has more than {DEGREE_MAX} neighbours: not expanded")
-        self.span("walk", started, origins=len(origins), reached=len(reached))
         return reached
 
     def both(self, seeds: Sequence[tuple[str, str]]) -> list[scores.Candidate]:

@@ -8,17 +8,10 @@ from msgspec import UNSET, UnsetType
 
 from vestig.answers import Repeat
 from vestig.results import SequenceResult
+from vestig.telemetry.spans import Span
 from vestig.types import Degradation, Entity, Memory, _Value
 
-__all__ = ["SearchHit", "SearchResult", "Span"]
-
-
-class Span(_Value, frozen=True, kw_only=True):
-    """One stage of a search; `counts` are what it handled."""
-
-    name: str
-    duration_ms: float
-    counts: dict[str, int]
+__all__ = ["SearchHit", "SearchResult"]
 
 
 class SearchHit(_Value, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
 from vestig.store.ledger.removal import Removed
+from vestig.telemetry.spans import span
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
@@ -125,7 +126,10 @@ def prove(session: Session) -> erase.ErasureProof:
         ForgetIncompleteError: bytes remain, or readers of an older state.
     """
     timeout_s = session.config.settings.store.lock_timeout_s
-    return erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
+    with span("erase") as counts:
+        proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
+        counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
+        return proof
 
 
 def gc(session: Session, *, dry_run: object) -> GcReport:

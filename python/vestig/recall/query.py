@@ -30,6 +30,7 @@ from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
+from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
@@ -257,26 +258,28 @@ class BoundQuery:
 
     def _reranked(self, request: ScanRequest, ranking: ScanRanking, count: int) -> ScanRequest:
         started = time.perf_counter()
-        pool = rerank_pool(self._scan, self.view.seq, request, ranking, count)
-        scores = score_pool(
-            self.view,
-            self.request.namespace,
-            self.request.query,
-            pool,
-            self.query.rerank_scores,
-        )
+        with span("rerank", memories=count):
+            pool = rerank_pool(self._scan, self.view.seq, request, ranking, count)
+            scores = score_pool(
+                self.view,
+                self.request.namespace,
+                self.request.query,
+                pool,
+                self.query.rerank_scores,
+            )
         self._add_time("rerank", started)
         return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
 
     def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
         started = time.perf_counter()
-        postings = question_words(
-            self.session,
-            self.view,
-            self.request.namespace,
-            self.eligible(filter),
-            self.request.query,
-        )
+        with span("questions"):
+            postings = question_words(
+                self.session,
+                self.view,
+                self.request.namespace,
+                self.eligible(filter),
+                self.request.query,
+            )
         self._add_time("questions", started)
         return postings
 

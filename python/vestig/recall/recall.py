@@ -33,6 +33,7 @@ from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.telemetry.spans import span
 from vestig.times import from_us
 from vestig.types import Degradation, OriginType
 
@@ -57,9 +58,10 @@ class _Recall:
         vector, pieces = self.embed()
         embed_ms = _milliseconds(started)
         mark = time.perf_counter()
-        names, degraded = names_by_model(self.session, self.config, self.request.query)
-        self.degraded += degraded
-        query = analyse(self.session, self.config, self.request, vector, pieces, names=names)
+        with span("analyse"):
+            names, degraded = names_by_model(self.session, self.config, self.request.query)
+            self.degraded += degraded
+            query = analyse(self.session, self.config, self.request, vector, pieces, names=names)
         analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
         result = self.read_at_one_state(query)
@@ -139,19 +141,22 @@ class _Recall:
         request = self.request
         # a receipt repeats, and changes are compared with, the exact scan
         exact = request.receipt or bool(request.expect)
-        bound = BoundQuery(
-            self.session, view, query, None if exact else scanner(self.session, view)
-        )
+        with span("analyse"):
+            bound = BoundQuery(
+                self.session, view, query, None if exact else scanner(self.session, view)
+            )
         analyse_ms = _milliseconds(mark)
         expected = None
         if request.expect:
             from vestig.recall.why_not import expected_of, why_not
 
             expected = expected_of(bound)
-        scan = bound.scan(
-            limit=query.ranking.rows_for(request.limit),
-            watch=b"" if expected is None else expected.watch,
-        )
+        with span("score") as counts:
+            scan = bound.scan(
+                limit=query.ranking.rows_for(request.limit),
+                watch=b"" if expected is None else expected.watch,
+            )
+            counts.update(eligible=scan.eligible, scored=scan.scored, walked=scan.walked)
         certainty = confidence(scan) if bound.has_confidence else None
         least = request.min_confidence
         abstained = least is not None and certainty is not None and certainty < least
@@ -160,7 +165,9 @@ class _Recall:
         if "rerank" in timings:
             timings["rerank"] += query.rerank_scores.spent_ms
         mark = time.perf_counter()
-        hits, later = _hits(bound, scan)
+        with span("rank") as counts:
+            hits, later = _hits(bound, scan)
+            counts["returned"] = len(hits)
         missing = UNSET if expected is None else why_not(bound, scan, expected, abstained)
         timings["rank"] = _milliseconds(mark)
         mark = time.perf_counter()
@@ -396,7 +403,5 @@ def recall(
     request = _least_confidence(session, config, request_of(session, config, arguments))
     with session.operation("recall"):
         result = _Recall(session, config, request).run()
-        for stage, spent in result.timings_ms.items():
-            session.metrics.observe("recall", stage, spent / 1e3)
         session.metrics.add("vestig_queries_total", source="recall")
         return result

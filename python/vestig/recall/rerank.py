@@ -13,8 +13,8 @@ from vestig.ports import LedgerView, ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
-from vestig.session.metrics import error_type
 from vestig.session.session import Session
+from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 
 __all__ = ["RerankScores", "TextsToScoreError", "rerank_pool", "score_pool"]

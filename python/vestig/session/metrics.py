@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
-from vestig.errors import (
-    ModelBudgetError,
-    ModelCallError,
-    ProviderTimeoutError,
-    StoreDamagedError,
-    StoreFullError,
-    StoreLockedError,
-    ValidationError,
-)
+from vestig.telemetry.logs import log_event
 from vestig.types import Degradation
 
-__all__ = ["Metrics", "error_type"]
+__all__ = ["Metrics"]
 
 DURATION_BOUNDS_S: Final = (
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 )  # fmt: skip
 
 _Labels = tuple[tuple[str, str], ...]
-
-
-def error_type(error: BaseException) -> str:
-    """network, timeout, llm, database, validation or unknown; wrapped causes are looked through."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, (ProviderTimeoutError, TimeoutError)):
-            return "timeout"
-        if isinstance(seen, (ModelCallError, ModelBudgetError)):
-            return "llm"
-        if isinstance(seen, (ConnectionError,)):
-            return "network"
-        if isinstance(seen, (ValidationError, TypeError)):
-            return "validation"
-        if isinstance(seen, (StoreLockedError, StoreFullError, StoreDamagedError)):
-            return "database"
-        seen = seen.__cause__ or seen.__context__
-    return "unknown"
 
 
 class Metrics:
@@ -78,6 +53,7 @@ class Metrics:
         """Adds every degradation of a result to its counter."""
         for entry in entries:
             self.add("vestig_degradations_total", entry.count, code=entry.code)
+            log_event(logging.INFO, "degraded", code=entry.code, count=entry.count)
 
     def snapshot(self) -> dict[str, float]:
         """`name{label="value",…}` → number.

@@ -13,6 +13,7 @@ import msgspec
 from vestig import config as configuration
 from vestig.arguments import flag, path_argument
 from vestig.config import Config
+from vestig.config.files import without_tilde
 from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
@@ -33,6 +34,7 @@ from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
+from vestig.telemetry.trace_file import TraceFile
 
 __all__ = [
     "OpenRequest",
@@ -211,6 +213,25 @@ def _follow(
     ledger.when_there(follow)
 
 
+def _trace_file(config: Config) -> TraceFile | None:
+    """The file of traces; None where none is configured.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    telemetry = config.settings.telemetry
+    key, name = "telemetry.trace_file", telemetry.trace_file
+    if name is None:
+        return None
+    with config.as_written():
+        path = without_tilde(name, key)
+    try:
+        return TraceFile(path, max_bytes=telemetry.trace_max_bytes, keep=telemetry.trace_keep)
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
+
+
 def open_session(path: object, request: OpenRequest) -> Session:
     """Everything one open store needs."""
     check_request(request)
@@ -253,10 +274,12 @@ def open_session(path: object, request: OpenRequest) -> Session:
         if request.accept_ledger:
             keeper.accept_history()
         keeper.check_history()
+        trace_file = _trace_file(loaded)
     except BaseException:
         ledger.close()
         raise
     return Session(
+        trace_file=trace_file,
         mismatch=mismatch,
         config=loaded,
         ledger=ledger,

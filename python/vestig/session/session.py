@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -32,13 +32,16 @@ from vestig.ports import (
     Reranker,
     gives_tokens,
 )
-from vestig.session.metrics import Metrics, error_type
+from vestig.session.metrics import Metrics
 from vestig.session.model_calls import ModelCalls
 from vestig.session.nodes import unambiguous_id
+from vestig.session.observer import Observer
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
+from vestig.telemetry.spans import current_trace, span, traced
+from vestig.telemetry.trace_file import TraceFile
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Memory
 
@@ -81,6 +84,7 @@ class Session:
         mismatch: EmbeddingMismatchError | None = None,
         reranker: Reranker | None = None,
         language_model: LanguageModel | None = None,
+        trace_file: TraceFile | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -95,6 +99,7 @@ class Session:
         # set while the store waits for `rebuild(embeddings=True)`: no text may be embedded
         self.mismatch = mismatch
         self.metrics = Metrics()
+        self.observer = Observer(self.metrics, trace_file, system_clock)
         self.models = ModelCalls(
             config.settings, language_model, metrics=self.metrics, reserve=self._reserve_calls
         )
@@ -175,15 +180,16 @@ class Session:
         a path without a store."""
         self.check_open()
         started = time.perf_counter()
-        try:
-            self.ledger.require(without_store)
-            yield
-        except BaseException as error:
-            self.metrics.add("vestig_operations_total", operation=name, status="error")
-            self.metrics.add("vestig_errors_total", operation=name, error_type=error_type(error))
-            raise
-        self.metrics.add("vestig_operations_total", operation=name, status="ok")
-        self.metrics.observe(name, "total", time.perf_counter() - started)
+        outer = current_trace()
+        # the stages of a call inside of another one are the other's
+        with nullcontext() if outer is not None else traced() as trace:
+            try:
+                self.ledger.require(without_store)
+                yield
+            except BaseException as error:
+                self.observer.finished(name, time.perf_counter() - started, trace, error)
+                raise
+            self.observer.finished(name, time.perf_counter() - started, trace, None)
 
     @contextmanager
     def freeing_space(self) -> Iterator[None]:
@@ -245,7 +251,8 @@ class Session:
         if self.mismatch is not None:
             raise self.mismatch
         try:
-            return embed(texts)
+            with span("embed", texts=len(texts)):
+                return embed(texts)
         except ProviderError:
             self.metrics.add("vestig_errors_total", operation="embed", error_type="network")
             raise

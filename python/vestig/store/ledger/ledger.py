@@ -26,6 +26,7 @@ from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
+from vestig.telemetry.spans import span
 
 __all__ = ["SqliteLedger"]
 
@@ -318,7 +319,7 @@ class SqliteLedger:
 
     @contextmanager
     def _write(self, now_us: int, *, make: bool = True) -> Iterator[SqliteTransaction]:
-        with self.writer(make=make) as conn:
+        with span("write") as counts, self.writer(make=make) as conn:
             with store_faults(self._where):
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)
             yield txn
@@ -329,6 +330,7 @@ class SqliteLedger:
                 return
             if self._pending is not None:
                 raise ConflictError(f"{self._where}: expected a change of something stored")
+            counts["rows"] = txn.rows_written
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)
             # What was committed to a file that is no longer at the path is not acknowledged.

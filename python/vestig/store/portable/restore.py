@@ -78,6 +78,7 @@ from vestig.store.portable.stored_nodes import (
     stored_text,
 )
 from vestig.store.sqlite.lookups import fetch, next_row
+from vestig.telemetry.spans import span
 from vestig.types import Status
 
 __all__ = ["RestoreReport", "restore"]
@@ -185,7 +186,9 @@ def restore(
             record.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
-    check = check_export(lines, partial=partial, normal_forms=normal_forms)
+    with span("check") as counts:
+        check = check_export(lines, partial=partial, normal_forms=normal_forms)
+        counts["lines"] = check.lines
     with ledger.write(NO_CLOCK) as txn:
         work = _Restoration(txn, check, merge=merge, namespace=namespace, identity=identity)
         work.begin(lines)

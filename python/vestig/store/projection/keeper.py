@@ -23,6 +23,7 @@ from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanReques
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
 from vestig.store.sqlite import files, reserve
+from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
@@ -169,13 +170,16 @@ class ProjectionKeeper:
                 if core.applied_seq and view.head_at(core.applied_seq) != core.chain_head:
                     raise _other_history(core.applied_seq)
                 if core.applied_seq == 0:
-                    self._fill(view, None)
+                    with span("catch-up"):
+                        self._fill(view, None)
                     if core.discarded is not None and not self._read_only:
                         self._publish(True)
                 else:
-                    rows = list(view.projection_rows(core.applied_seq))
-                    gone = view.removed_after(core.applied_seq)
-                    core.apply(rows, seq, view.head, gone)
+                    with span("catch-up") as counts:
+                        rows = list(view.projection_rows(core.applied_seq))
+                        gone = view.removed_after(core.applied_seq)
+                        counts.update(rows=len(rows), removed=len(gone))
+                        core.apply(rows, seq, view.head, gone)
             return True
 
     def refresh_if_idle(self) -> None:
@@ -313,12 +317,13 @@ class ProjectionKeeper:
             rows = txn.new_rows()
             if rows is None or txn.applied is None:
                 return False
-            core.apply(rows, *txn.applied, [])
+            with span("catch-up", rows=len(rows)):
+                core.apply(rows, *txn.applied, [])
         return True
 
     def _publish(self, compact: bool) -> None:
         try:
-            with self._lock:
+            with span("publish"), self._lock:
                 self.core.publish(compact)
         except _core.SnapshotMoved:
             return  # another process published; the next read takes that over

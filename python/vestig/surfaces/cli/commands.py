@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -254,13 +256,14 @@ def _callback(operation: Operation) -> Callable[..., int]:
         if operation.needs_config:
             call.config = configuration(given)
         try:
-            value = operation.alone(call)
-            if value is not None:
-                pass
-            elif operation.needs_store:
-                value = _on_store(operation, call, terminal, init=bool(given.get("init")))
-            else:
-                value = operation.run(call)
+            with _logs(operation, call):
+                value = operation.alone(call)
+                if value is not None:
+                    pass
+                elif operation.needs_store:
+                    value = _on_store(operation, call, terminal, init=bool(given.get("init")))
+                else:
+                    value = operation.run(call)
         finally:
             terminal.finish_work()
         if operation.document == "recall" and "format" not in shown:
@@ -269,6 +272,16 @@ def _callback(operation: Operation) -> Callable[..., int]:
         return operation.exit_code(value)
 
     return command
+
+
+def _logs(operation: Operation, call: Call) -> AbstractContextManager[None]:
+    """Log records go to standard error, as configured."""
+    if not operation.needs_config:
+        return nullcontext()
+    from vestig.telemetry.logs import logs_to
+
+    telemetry = call.config.settings.telemetry
+    return logs_to(sys.stderr, level=telemetry.log_level, format=telemetry.log_format)
 
 
 def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: bool) -> Any:
