@@ -14,6 +14,7 @@ import pytest
 
 import vestig
 from command_lines import Answer, run_line
+from scripted import Opener
 from vestig.telemetry.logs import log_event, logs_to
 from vestig.testing import HashingEmbedder
 
@@ -70,6 +71,18 @@ def test_an_attached_handler_gets_structured_records(
     assert fields["duration_ms"] > 0
     failed = show.vestig  # type: ignore[attr-defined]
     assert (failed["code"], failed["error_type"]) == ("not-found", "unknown")
+
+
+def test_a_hook_that_raises_is_a_warning(opener: Opener, caplog: pytest.LogCaptureFixture) -> None:
+    """A commit returns as usual, and names what the hook raised in `degraded` alone."""
+
+    def hook(_: object) -> None:
+        raise KeyError("port 5433")
+
+    opener("s").commit(TEXT, on_commit=hook)
+    (record,) = [one for one in caplog.records if one.name == "vestig"]
+    assert (record.levelno, record.message) == (logging.WARNING, "hook_failed")
+    assert record.vestig == {"error_type": "KeyError"}  # type: ignore[attr-defined]
 
 
 def test_a_command_says_nothing_below_a_warning(line: Callable[..., Answer]) -> None:

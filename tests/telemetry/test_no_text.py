@@ -1,0 +1,247 @@
+"""No text of a caller reaches logs, traces or metrics, at any level."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from command_lines import run_line
+from vestig.surfaces import wire
+from vestig.testing import FailingEmbedder, HashingEmbedder
+
+MARK = "zqmark"
+PACKAGE = Path(vestig.__file__).parent
+# what a call is named in the source where its name is no parameter
+NAMED = re.compile(r'\.operation\("([a-z_]+)"')
+SECRET = f"sk-{MARK}-secret"
+
+
+class Marks:
+    """Texts with a mark, each different."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def word(self, kind: str) -> str:
+        return f"{kind}{MARK}{next(self._numbers)}"
+
+    def fields(self) -> dict[str, Any]:
+        """Every field of a commit that takes text."""
+        named = ("author", "scope", "session_id", "title", "actor", "source")
+        return {
+            **{name: self.word(name) for name in named},
+            "tags": [self.word("tag")],
+            "metadata": {self.word("key"): self.word("value")},
+            "entities": [{"name": self.word("Entity"), "evidence": self.word("evidence")}],
+            "keywords": [self.word("keyword")],
+            "hypothetical_queries": [f"What is {self.word('question')} about?"],
+            "trigger": "problem-solution",
+            "provenance": {
+                "agent": self.word("agent"), "artifact_ref": self.word("reference"),
+            },
+        }  # fmt: skip
+
+    def text(self) -> str:
+        return f"Ada {MARK.title()} met {self.word('Ravi')} in {self.word('Oslo')} on 3 May 2026"
+
+
+class World:
+    """Calls every operation, soundly and wrongly. `problems`: of every call that failed."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        self.folder = folder
+        self.config = config
+        self.marks = Marks()
+        self.problems: list[dict[str, Any]] = []
+        self.metrics: list[dict[str, float]] = []
+        self.store = vestig.open(
+            folder / "store", embedder=HashingEmbedder(64), config=config, namespace=MARK
+        )
+        fields = self.marks.fields
+        self.ids = [
+            str(self.store.commit(self.marks.text(), **fields()).memory_id) for _ in range(3)
+        ]
+
+    def run(self) -> None:
+        """All of it."""
+        self.write()
+        self.read()
+        self.change()
+        self.link()
+        self.move()
+        self.keep_house()
+        self.fail()
+
+    def failing(self, call: Callable[..., Any], *args: Any, **options: Any) -> None:
+        with pytest.raises((vestig.VestigError, TypeError)) as caught:
+            call(*args, **options)
+        self.problems.append(wire.problem(caught.value))
+
+    def write(self) -> None:
+        def hook(_: Any) -> None:
+            raise RuntimeError(self.marks.word("hook"))
+
+        text = self.marks.text
+        self.store.commit(text(), on_commit=hook)
+        self.store.commit_many([{"content": text(), **self.marks.fields()}, {"content": 5}])
+        self.failing(self.store.commit, f"{text()} \0", strict=True)
+        self.failing(self.store.commit, text(), metadata={"key": object()})
+        self.failing(self.store.commit, [text()])
+
+    def read(self) -> None:
+        store, word = self.store, self.marks.word
+        query = f"Who met {word('Ravi')}?"
+        where = {"tags": [word("tag")], "authors": [word("author")]}
+        store.recall(query, where=where)
+        found = store.recall(query, context=True, touch=True, expect=[self.ids[0]])
+        assert len(found) > 0
+        store.replay_receipt(store.recall(query, receipt=True).receipt)
+        self.failing(store.recall, query, config={"recall.limit": "many"})
+        store.search(query, trace=True)
+        store.list(where=where)
+        store.count(where=where)
+        store.show(self.ids[0])
+        store.events(self.ids[0])
+        store.record_access(self.ids[0])
+
+    def change(self) -> None:
+        store, word = self.store, self.marks.word
+        first, second, third = self.ids
+        store.update(first, tags=[word("tag")])
+        store.update(first, content=self.marks.text())
+        store.pin(second, reason=word("reason"))
+        store.unpin(second)
+        store.archive(second)
+        store.restore(second)
+        store.supersede(second, third, reason=word("reason"))
+        store.supersession_chain(second)
+        store.deprecate(third, reason=word("reason"))
+        self.failing(store.pin, third)
+
+    def link(self) -> None:
+        graph, word = self.store.graph, self.marks.word
+        a, b = (one.entity.id for one in graph.entities()[:2])
+        edge = graph.link(a, b, relation=word("knows"), evidence=word("evidence")).edge
+        graph.edge(edge.id)
+        graph.edges(a)
+        graph.unlink(edge.id)
+        graph.entity(a)
+        graph.expand_via_entities([self.ids[0]])
+        graph.expand_via_related([self.ids[0]])
+        graph.rebuild_edges()
+        graph.entity_backfill()
+        graph.merge_entities(a, b)
+        graph.expire_entity(b)
+        graph.purge_entities(dry_run=True)
+
+    def move(self) -> None:
+        lines = self.folder / f"{MARK}.jsonl"
+        lines.write_text(json.dumps({"content": self.marks.text()}) + "\n{" + MARK + "\n")
+        self.store.import_(lines)
+        exported = self.folder / f"{MARK}.export"
+        self.store.export(exported)
+        self.failing(self.store.import_, exported)
+        cut = exported.read_text().splitlines(keepends=True)[:-1]
+        exported.write_text("".join(cut))
+        self.failing(self.store.import_, exported, merge=True)
+
+    def keep_house(self) -> None:
+        admin, word = self.store.admin, self.marks.word
+        admin.enrich()
+        admin.gc()
+        admin.compact()
+        admin.rebuild()
+        admin.doctor()
+        admin.stats()
+        admin.correct_clock(actor=word("actor"))
+        admin.backup(self.folder / f"{MARK}.backup")
+        self.store.forget([self.ids[0]], actor=word("actor"))
+        admin.forget_finish()
+        self.metrics.append(dict(admin.metrics()))
+        self.store.close()
+        self.failing(self.store.count)
+
+    def fail(self) -> None:
+        """With an embedder that cannot be reached, deferred or not."""
+        for name, policy in (("a", "error"), ("b", "defer")):
+            config = {**self.config, "embedding.on_failure": policy}
+            embedder = FailingEmbedder("error", dimensions=64)
+            with vestig.open(self.folder / name, embedder=embedder, config=config) as other:
+                if policy == "error":
+                    self.failing(other.commit, self.marks.text(), **self.marks.fields())
+                else:
+                    other.commit(self.marks.text(), **self.marks.fields())
+                    other.admin.enrich()
+                self.metrics.append(dict(other.admin.metrics()))
+        remote = {
+            "embedding.provider": "openai",
+            "embedding.model": MARK,
+            "embedding.dimension": 8,
+            "embedding.base_url": f"http://127.0.0.1:9/{MARK}",
+            "embedding.api_key_env": "VESTIG_TEST_SECRET",
+        }
+        with vestig.open(self.folder / "c", config={**self.config, **remote}) as other:
+            self.failing(other.commit, self.marks.text())
+            self.metrics.append(dict(other.admin.metrics()))
+
+
+def test_no_mark_is_in_any_record_line_or_metric(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VESTIG_TEST_SECRET", SECRET)
+    caplog.set_level(logging.DEBUG)
+    trace = tmp_path / "trace.jsonl"
+    world = World(tmp_path, {"telemetry.trace_file": str(trace)})
+    world.run()
+    records = [record.getMessage() + repr(vars(record)) for record in caplog.records]
+    lines = trace.read_text().splitlines()
+    assert len(records) > 40
+    assert len(lines) > 40
+    for said in (*records, *lines, *map(json.dumps, world.metrics)):
+        assert MARK not in said.casefold(), said
+        assert tmp_path.name not in said, said
+    seen = {json.loads(line)["operation"] for line in lines}
+    source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    assert set(NAMED.findall(source)) <= seen
+
+
+def test_no_problem_shows_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VESTIG_TEST_SECRET", SECRET)
+    world = World(tmp_path, {})
+    world.run()
+    assert len(world.problems) >= 8
+    for problem in world.problems:
+        text = json.dumps(problem)
+        assert SECRET not in text
+        assert re.search(rf"{MARK}\d", text) is None, text
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_mark_is_in_the_log_of_a_command(
+    form: str,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VESTIG_TELEMETRY__LOG_LEVEL", "DEBUG")
+    monkeypatch.setenv("VESTIG_TELEMETRY__LOG_FORMAT", form)
+    store, marks = tmp_path / "above" / "s", Marks()
+    (tmp_path / "above").mkdir()
+    for words in (
+        ["add", marks.text(), "--author", marks.word("author"), "--tags", marks.word("tag")],
+        ["recall", f"Who met {marks.word('Ravi')}?", "--tags", marks.word("tag")],
+        ["list", "--authors", marks.word("author")],
+        ["stats"],
+    ):
+        answer = run_line(capfd, store, words)
+        assert answer.code == 0
+        assert "operation" in answer.err
+        assert MARK not in answer.err.casefold()
