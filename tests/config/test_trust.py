@@ -35,7 +35,7 @@ REFUSED = tuple(
         "enrichment",
         "hooks",
         "lifecycle",
-        "mcp",
+        "telemetry",
     )
     or key == "retrieve.message_blacklist"
 )
