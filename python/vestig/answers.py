@@ -10,7 +10,8 @@ from typing import Any, Final, overload
 
 from msgspec import UNSET, UnsetType
 
-from vestig.results import SequenceResult
+from vestig.language.text_forms import one_line
+from vestig.results import SequenceResult, listing
 from vestig.times import to_plain
 from vestig.types import Degradation, Memory, TemporalWindow, _Value
 
@@ -175,6 +176,10 @@ class Repeat(_Value, frozen=True, kw_only=True, gc=False):
     t_valid: datetime
 
 
+# Characters of a text that the repr of a result shows.
+SNIPPET: Final = 60
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecallHit:
     """One memory of a result.
@@ -198,6 +203,9 @@ class RecallHit:
     def __reduce__(self) -> tuple[Any, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return partial(RecallHit, **values), ()
+
+    def __repr__(self) -> str:
+        return f"<RecallHit {self.id} {self.score:.3f} {one_line(self.content, SNIPPET)!r}>"
 
     @property
     def id(self) -> str:
@@ -463,6 +471,15 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     min_confidence: float | None = None
     min_score: float | None = None
     best_score: float | None = None
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} of {self.counts.eligible} eligible"]
+        if self.confidence is not None:
+            parts.append(f"confidence {self.confidence:.2f}")
+        if self.abstained:
+            parts.append("abstained")
+        parts += [f"degraded {entry.code}" for entry in self.degraded]
+        return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
     def plain_fields(self) -> dict[str, Any]:
         """The fields that JSON shows."""

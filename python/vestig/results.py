@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -39,8 +39,11 @@ __all__ = [
     "RebuildReport",
     "SequenceResult",
     "StoreStats",
+    "listing",
 ]
 
+# Items of a result that its repr shows.
+_SHOWN: Final = 10
 _T_co = TypeVar("_T_co", covariant=True)
 
 
@@ -68,6 +71,21 @@ class SequenceResult(_Value, Generic[_T_co], frozen=True, kw_only=True):
     def _items(self) -> tuple[_T_co, ...]:
         items: tuple[_T_co, ...] = getattr(self, self.__struct_fields__[0])
         return items
+
+
+def listing(head: str, items: Sequence[object]) -> str:
+    """A result as a developer prints it: what it is, and its first items, a line each.
+
+    Example:
+        >>> print(listing("two numbers", [1, 2]))
+        two numbers
+          1
+          2
+    """
+    lines = [head, *(f"  {item!r}" for item in items[:_SHOWN])]
+    if len(items) > _SHOWN:
+        lines.append(f"  … and {len(items) - _SHOWN} more")
+    return "\n".join(lines)
 
 
 # a struct cannot inherit from an abstract class

@@ -46,3 +46,22 @@ def test_a_result_without_hits_is_false(opener: Opener) -> None:
     found = opener().recall("Who keeps the key?")
     assert not found
     assert found[:3] == ()
+
+
+def test_what_a_developer_prints_is_short(opener: Opener) -> None:
+    store = opener()
+    for number in range(14):
+        store.commit(f"Note {number} of the harbour office says\nthat " + "x" * 500)
+    for result, name in (
+        (store.recall("harbour office", limit=14), "RecallResult 14 of 14 eligible, confidence"),
+        (store.search("harbour office", limit=14), "SearchResult 14 by hybrid"),
+    ):
+        lines = str(result).splitlines()
+        assert repr(result) == str(result)
+        assert lines[0].startswith(f"<{name}")
+        assert len(lines) == 12
+        assert lines[1].strip() == repr(result[0])
+        assert lines[-1] == "  … and 4 more"
+        assert max(map(len, lines)) < 140
+        assert result[0].id in lines[1]
+        assert "of the harbour office says that xxx" in lines[1]

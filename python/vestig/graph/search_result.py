@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from vestig.answers import Repeat
-from vestig.results import SequenceResult
+from vestig.answers import SNIPPET, Repeat
+from vestig.language.text_forms import one_line
+from vestig.results import SequenceResult, listing
 from vestig.telemetry.spans import Span
 from vestig.types import Degradation, Entity, Memory, _Value
 
@@ -31,6 +32,11 @@ class SearchHit(_Value, frozen=True, kw_only=True):
     repeats_more: int = 0
     memory_ids: tuple[str, ...] | UnsetType = UNSET
     raw_score: float | UnsetType = UNSET
+
+    def __repr__(self) -> str:
+        node = self.node
+        text = node.content if isinstance(node, Memory) else node.canonical_name
+        return f"<SearchHit {self.id} {self.score:.3f} {one_line(text, SNIPPET)!r}>"
 
     @property
     def id(self) -> str:
@@ -57,3 +63,8 @@ class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
     trace: tuple[Span, ...] | UnsetType = UNSET
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} by {self.type}"]
+        parts += [f"degraded {entry.code}" for entry in self.degraded]
+        return listing(f"<SearchResult {', '.join(parts)}>", self.results)
