@@ -439,7 +439,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
     and `nearest_misses` holds what they would have been. `min_confidence` and `min_score` are the
-    thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
+    thresholds of the call; `why_not`, `receipt` and `context` are None unless they were asked for;
+    `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out.
     """
 
@@ -463,9 +464,9 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     confidence: float | None = None
     abstained: bool = False
     nearest_misses: tuple[RecallHit, ...] = ()
-    why_not: tuple[WhyNot, ...] | UnsetType = UNSET
-    receipt: Receipt | UnsetType = UNSET
-    context: ContextBlock | UnsetType = UNSET
+    why_not: tuple[WhyNot, ...] | None = None
+    receipt: Receipt | None = None
+    context: ContextBlock | None = None
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
     min_confidence: float | None = None
@@ -482,9 +483,11 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
     def plain_fields(self) -> dict[str, Any]:
-        """The fields that JSON shows."""
+        """The fields that JSON shows: what was not asked for is absent."""
         names = (name for name in self.__struct_fields__ if name not in _OF_LAYOUTS)
-        return {name: getattr(self, name) for name in names}
+        shown = {name: getattr(self, name) for name in names}
+        return {k: v for k, v in shown.items() if v is not None or k not in _ON_REQUEST}
 
 
+_ON_REQUEST: Final = frozenset(("why_not", "receipt", "context"))
 _OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, overload
 
-from msgspec import UNSET, UnsetType
-
 from vestig.types import (
     Claim,
     Degradation,
@@ -111,7 +109,7 @@ class LinkedMemory(_Value, frozen=True, kw_only=True):
 
 class MemoryDetail(_Value, frozen=True, kw_only=True):
     """One memory with its evidence (`show`). `claim` is None where it carries none. `ledger_seq` is
-    the state that was read. `mentions` and `related` are there only with `expand=1`."""
+    the state that was read. `mentions` and `related` are None unless `expand=1` asked for them."""
 
     memory: Memory
     access_velocity: float
@@ -122,8 +120,8 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     supersessions: tuple[SupersessionRecord, ...]
     flags: tuple[str, ...]
-    mentions: tuple[LinkedEntity, ...] | UnsetType = UNSET
-    related: tuple[LinkedMemory, ...] | UnsetType = UNSET
+    mentions: tuple[LinkedEntity, ...] | None = None
+    related: tuple[LinkedMemory, ...] | None = None
     ledger_seq: int
     warnings: tuple[str, ...] = ()
 
@@ -131,7 +129,9 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
         """The memory's fields beside its evidence."""
         fields = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
         for name in self.__struct_fields__[1:]:
-            fields[name] = getattr(self, name)
+            value = getattr(self, name)
+            if value is not None or name not in ("mentions", "related"):
+                fields[name] = value
         return fields
 
 

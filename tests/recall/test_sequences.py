@@ -48,6 +48,21 @@ def test_a_result_without_hits_is_false(opener: Opener) -> None:
     assert found[:3] == ()
 
 
+def test_what_was_not_asked_for_is_none_and_not_in_the_json(opener: Opener) -> None:
+    store = opener()
+    id = str(store.commit("Ada keeps the keys of the harbour office").memory_id)
+    plain = store.recall("keys")
+    assert plain.why_not is plain.receipt is plain.context is None
+    assert plain.to_dict().keys().isdisjoint(("why_not", "receipt", "context"))
+    whole = store.recall("keys", receipt=True, context=True, expect=[id]).to_dict()
+    assert whole["why_not"] == []
+    assert {"receipt", "context"} < whole.keys()
+    detail = store.show(id)
+    assert detail.mentions is detail.related is None
+    assert detail.to_dict().keys().isdisjoint(("mentions", "related"))
+    assert store.show(id, expand=1).to_dict()["related"] == []
+
+
 def test_what_a_developer_prints_is_short(opener: Opener) -> None:
     store = opener()
     for number in range(14):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from vestig.answers import Repeat
 from vestig.changes import AccessTouch
@@ -245,8 +244,8 @@ class _Search:
             node=item.node,
             repeats=repeats,
             repeats_more=more,
-            memory_ids=covered[one.id] if self.plan.memory_ids else UNSET,
-            raw_score=item.raw if self.plan.decay else UNSET,
+            memory_ids=covered[one.id] if self.plan.memory_ids else None,
+            raw_score=item.raw if self.plan.decay else None,
         )
 
     def touched(self, result: SearchResult) -> SearchResult:

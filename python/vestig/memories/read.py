@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
 
 from vestig.arguments import count_argument, flag, flag_argument
 from vestig.changes import AccessTouch
@@ -104,8 +103,8 @@ def show(
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us))),
-                mentions=entities_of(view, memory, at) if with_links else UNSET,
-                related=related_to(view, memory, at) if with_links else UNSET,
+                mentions=entities_of(view, memory, at) if with_links else None,
+                related=related_to(view, memory, at) if with_links else None,
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )

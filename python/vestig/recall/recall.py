@@ -168,7 +168,7 @@ class _Recall:
         with span("rank") as counts:
             hits, later = _hits(bound, scan)
             counts["returned"] = len(hits)
-        missing = UNSET if expected is None else why_not(bound, scan, expected, abstained)
+        missing = None if expected is None else why_not(bound, scan, expected, abstained)
         timings["rank"] = _milliseconds(mark)
         mark = time.perf_counter()
         result = msgspec.structs.replace(

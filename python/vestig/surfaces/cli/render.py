@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET
-
 from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
 from vestig.surfaces.cli.why import expectations, receipts
@@ -132,7 +130,7 @@ def search(value: RecallResult, args: Args) -> str:
 def _layout(value: RecallResult, args: Args, layout: str) -> str:
     from vestig.recall.layouts import render
 
-    if value.context is not UNSET:
+    if value.context is not None:
         shown = value.context.text
     else:
         shown = render(
@@ -173,7 +171,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
     rows.extend(("event", _event(event)) for event in value.events)
-    if value.mentions is not UNSET and value.related is not UNSET:
+    if value.mentions is not None and value.related is not None:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
     return _table(rows) + f"\n\n{memory.content}"

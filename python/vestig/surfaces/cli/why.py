@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET
-
 from vestig.times import to_plain
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def _change(entry: WhyNot) -> list[str]:
 
 def expectations(result: RecallResult) -> list[str]:
     """One block for each expected memory that is not among the results."""
-    if result.why_not is UNSET:
+    if result.why_not is None:
         return []
     return [
         "\n".join([f"Why not {entry.id}: {_stage(entry)}", *_signals(entry), *_change(entry)])
@@ -89,7 +87,7 @@ def expectations(result: RecallResult) -> list[str]:
 
 def receipts(result: RecallResult) -> list[str]:
     """The receipt as one line of JSON."""
-    if result.receipt is UNSET:
+    if result.receipt is None:
         return []
     return [f"Receipt: {json.dumps(result.receipt.to_dict(), ensure_ascii=False)}"]
 
