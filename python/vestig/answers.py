@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
+from vestig.telemetry.spans import Span
 from vestig.times import to_plain
 from vestig.types import Degradation, Memory, TemporalWindow, _Value
 
@@ -439,9 +440,9 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
     and `nearest_misses` holds what they would have been. `min_confidence` and `min_score` are the
-    thresholds of the call; `why_not`, `receipt` and `context` are None unless they were asked for;
-    `best_score` is the best one where `min_score` left no result. Layouts
-    print these three, the JSON leaves them out.
+    thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
+    print these three, the JSON leaves them out. `why_not`, `receipt`, `context` and `trace` are
+    None, and not in the JSON, unless they were asked for.
     """
 
     results: tuple[RecallHit, ...]
@@ -467,6 +468,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     why_not: tuple[WhyNot, ...] | None = None
     receipt: Receipt | None = None
     context: ContextBlock | None = None
+    trace: tuple[Span, ...] | None = None
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
     min_confidence: float | None = None
@@ -489,5 +491,5 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         return {k: v for k, v in shown.items() if v is not None or k not in _ON_REQUEST}
 
 
-_ON_REQUEST: Final = frozenset(("why_not", "receipt", "context"))
+_ON_REQUEST: Final = frozenset(("why_not", "receipt", "context", "trace"))
 _OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

@@ -102,6 +102,9 @@ QUERY_TIME: Final = Parameter(
     kind="time",
     help="The moment at which the query is asked, for words such as yesterday; default now.",
 )
+TRACE: Final = Parameter(
+    name="trace", kind="flag", flag="--trace", help="Add each stage with its time and counts."
+)
 TOUCH: Final = Parameter(
     name="touch", kind="flag", flag="--touch", help="Count this as an access of each result."
 )
@@ -389,6 +392,7 @@ RECALL: Final = by_name(
     ),
     TOUCH,
     Parameter(name="include_vectors", kind="flag", help="Give each result its stored vector."),
+    TRACE,
 )
 SEARCH: Final = by_name(
     Parameter(
@@ -443,7 +447,7 @@ SEARCH: Final = by_name(
     QUERY_TIME,
     NAMESPACE,
     TOUCH,
-    Parameter(name="trace", kind="flag", flag="--trace", help="Add the time of each stage."),
+    TRACE,
 )
 LIST: Final = by_name(
     Parameter(

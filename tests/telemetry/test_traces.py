@@ -146,9 +146,12 @@ def test_a_stage_that_fails_says_so(tmp_path: Path) -> None:
 def test_the_trace_comes_with_a_result_on_request(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.commit(TEXT)
-        found = store.search("database", trace=True)
-    assert isinstance(found.trace, tuple)
-    assert [one.to_dict() for one in found.trace] == lines(tmp_path)[-1]["spans"]
+        assert store.search("database").trace is None
+        for call in (store.search, store.recall):
+            found = call("port", trace=True)
+            assert found.trace is not None
+            assert found.to_dict()["trace"] == lines(tmp_path)[-1]["spans"]
+            assert {"embed", "score", "rank"} <= {one.name for one in found.trace}
 
 
 def test_null_is_off(tmp_path: Path) -> None:

@@ -592,6 +592,7 @@ class Vestig:
         budget: int | None = None,
         touch: bool = False,
         include_vectors: bool = False,
+        trace: bool = False,
     ) -> RecallResult:
         """The memories that answer a question, each with its reason.
 
@@ -628,6 +629,7 @@ class Vestig:
             budget: Most tokens of that block.
             touch: Count this as an access of each result.
             include_vectors: Give each result its stored vector.
+            trace: Add each stage with its time and counts.
 
         Returns:
             A sequence of hits, best first, with the query as it was analysed, how sure the store
@@ -671,6 +673,7 @@ class Vestig:
             budget=budget,
             touch=touch,
             include_vectors=include_vectors,
+            trace=trace,
         )
         return recall(self._session, request, overrides=config, profile=profile)
 
@@ -750,7 +753,7 @@ class Vestig:
                 now.
             namespace: The namespace to act in instead of the store's own.
             touch: Count this as an access of each result.
-            trace: Add the time of each stage.
+            trace: Add each stage with its time and counts.
 
         Returns:
             A sequence of hits. The scale of their scores differs by type and is named in

@@ -33,7 +33,7 @@ from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.telemetry.spans import span
+from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation, OriginType
 
@@ -55,6 +55,9 @@ class _Recall:
     def run(self) -> RecallResult:
         """All stages."""
         started = time.perf_counter()
+        trace = current_trace()
+        assert trace is not None, "recall is an operation"
+        before = len(trace.spans)
         vector, pieces = self.embed()
         embed_ms = _milliseconds(started)
         mark = time.perf_counter()
@@ -88,6 +91,8 @@ class _Recall:
             result = msgspec.structs.replace(result, receipt=receipt)
         timings["format"] = format_ms + _milliseconds(mark)
         timings["total"] = _milliseconds(started)
+        if self.request.trace:
+            return msgspec.structs.replace(result, trace=tuple(trace.spans[before:]))
         return result
 
     def read_at_one_state(self, query: Query) -> RecallResult:
@@ -183,7 +188,8 @@ class _Recall:
             from vestig.recall.layouts import line_without_results
 
             memories = [hit.memory for hit in result]
-            context = context_block(bound, scan, memories, line_without_results(result))
+            with span("context"):
+                context = context_block(bound, scan, memories, line_without_results(result))
             result = msgspec.structs.replace(result, context=context)
         timings["format"] = _milliseconds(mark)
         return result

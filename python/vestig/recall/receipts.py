@@ -45,7 +45,7 @@ _NAMES: Final = ("recall.profile", "recall.profiles", "recall.min_confidence")
 # Arguments that have a field of their own in a receipt, or change nothing of a ranking.
 _NOT_REPEATED: Final = frozenset(
     ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",
-     "context", "budget", "min_confidence")
+     "trace", "context", "budget", "min_confidence")
 )  # fmt: skip
 
 

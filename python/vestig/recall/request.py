@@ -109,6 +109,7 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     budget: Any = None
     touch: Any = False
     include_vectors: Any = False
+    trace: Any = False
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +136,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     min_confidence: float | None
     touch: bool
     include_vectors: bool
+    trace: bool
     warnings: tuple[str, ...]
 
 
@@ -273,5 +275,6 @@ def check_request(
         min_confidence=_confidence(request.min_confidence),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),
+        trace=flag_argument("trace", request.trace),
         warnings=warnings + at.warnings,
     )
