@@ -37,7 +37,14 @@ REFUSED = tuple(
         "lifecycle",
         "telemetry",
     )
-    or key == "retrieve.message_blacklist"
+    or key
+    in (
+        "entities.model",
+        "questions.model",
+        "recall.synthesize",
+        "recall.query_entities",
+        "retrieve.message_blacklist",
+    )
 )
 SECRET = "s3cret-of-the-environment"
 
