@@ -21,22 +21,15 @@ from vestig.surfaces.cli import run
 
 Loader = Callable[..., Config]
 
+# Sections that a file may set wherever it was found; every other one only when it is trusted.
+ANYWHERE = (
+    "hygiene", "keywords", "usage", "entities", "links", "questions", "walk", "ranking",
+    "reference", "signals", "index", "recall", "search", "decay", "retrieve",
+)  # fmt: skip
 REFUSED = tuple(
     key
     for key in KEYS
-    if key.split(".")[0]
-    in (
-        "store",
-        "namespace",
-        "embedding",
-        "reranker",
-        "llm",
-        "prompts",
-        "enrichment",
-        "hooks",
-        "lifecycle",
-        "telemetry",
-    )
+    if (key.split(".")[0] not in ANYWHERE and key != "time.zone")
     or key
     in (
         "entities.model",
