@@ -11,7 +11,6 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import msgspec
-from msgspec import UNSET
 
 from vestig.api.store import Vestig
 from vestig.errors import ValidationError
@@ -266,8 +265,8 @@ def show(at: OpenStore, given: Mapping[str, Any]) -> Answer:
     """One memory with its evidence and links."""
     detail = at.store.show(given["id"], expand=1)
     memory = detail.memory
-    related = () if detail.related is UNSET else detail.related
-    mentions = () if detail.mentions is UNSET else detail.mentions
+    related = () if detail.related is None else detail.related
+    mentions = () if detail.mentions is None else detail.mentions
     short = at.short([memory.id, *(one.id for one in related)])
     lines = [_head(at, detail, short[memory.id]), quoted(clean(memory.content))]
     if mentions:
