@@ -63,6 +63,13 @@ def test_few_jobs_are_asked_one_by_one(opener: Opener) -> None:
     assert (store.admin.enrich().done, model.batches) == (4, {})
 
 
+def test_a_run_with_a_limit_sends_no_batch(opener: Opener) -> None:
+    model = ScriptedModel(ANSWERS)
+    store = filled(opener, model, 4)
+    assert store.admin.enrich(limit=7).taken == 7
+    assert (store.admin.stats().jobs, model.batches) == ({"DONE": 7, "PENDING": 1}, {})
+
+
 def test_without_the_switch_there_is_no_batch(opener: Opener) -> None:
     model = ScriptedModel(ANSWERS)
     store = filled(opener, model, 3, **{"llm.batch": "off"})
@@ -174,7 +181,7 @@ def test_each_request_of_a_batch_ends_for_itself(opener: Opener, clock: FrozenCl
 
     model.outcomes = outcome
     store = filled(opener, model, 5, **{"enrichment.workers": 1})
-    store.admin.enrich(limit=None)
+    store.admin.enrich()
     clock.move(seconds=1)
     model.batches.clear()
     plain = opener(llm=model, config={"enrichment.workers": 1})

@@ -10,7 +10,7 @@ import pytest
 
 import vestig
 from store_fixtures import Opener
-from vestig.errors import ModelCallError
+from vestig.errors import ConfigError, ModelCallError
 from vestig.ports import ModelRequest
 from vestig.testing import FrozenClock, ScriptedModel
 from vestig.types import EventType
@@ -340,6 +340,43 @@ def test_a_wrong_key_or_model_pauses_the_queue_without_an_attempt(
     assert (report.taken, report.retried, report.pending, len(model.requests)) == (2, 0, 10, 1)
     assert [entry.code for entry in report.degraded] == ["llm_failed"]
     assert store.admin.enrich().done == 10
+
+
+def test_a_spent_budget_leaves_jobs_until_midnight(opener: Opener, clock: FrozenClock) -> None:
+    model = ScriptedModel(ANSWERS)
+    config = {"llm.max_calls_per_day": 2, "enrichment.workers": 1}
+    store = opener(llm=model, config=config)
+    for number in range(3):
+        store.commit(f"The ferry number {number} leaves the harbour at noon.")
+    report = store.admin.enrich()
+    assert (report.done, report.retried, report.pending) == (4, 0, 2)
+    assert [entry.code for entry in report.degraded] == ["llm_budget"]
+    clock.move(hours=11, minutes=59)
+    report = store.admin.enrich()
+    assert (report.taken, len(model.requests)) == (0, 2)
+    clock.move(minutes=2)
+    report = store.admin.enrich()
+    assert (report.done, report.pending, report.degraded) == (2, 0, ())
+
+
+def test_a_limit_counts_jobs(opener: Opener) -> None:
+    model = ScriptedModel(ANSWERS)
+    store = opener(llm=model)
+    store.commit(TEXT, trigger="problem-solution")
+    assert [store.admin.enrich(limit=1).taken for _ in range(4)] == [1, 1, 1, 0]
+    assert purposes(model) == [
+        "extract_entities",
+        "generate_hypothetical_queries",
+        "classify_stability",
+    ]
+
+
+def test_a_model_that_is_not_installed_pauses_the_queue(opener: Opener) -> None:
+    store = opener(llm=failing(ConfigError("install it")), config={"enrichment.workers": 1})
+    store.commit(TEXT)
+    report = store.admin.enrich()
+    assert (report.done, report.retried, report.pending) == (0, 0, 2)
+    assert [entry.code for entry in report.degraded] == ["llm_unavailable"]
 
 
 def test_a_run_that_was_killed_is_done_after_the_lease_and_doubles_nothing(

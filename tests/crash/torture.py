@@ -29,6 +29,7 @@ TRIALS: Final = {
     "calls": ("trials", "failing_calls", 150),
     "disks": ("trials", "full_disks", 20),
     "crowd": ("crowd", "crowd", 60),
+    "models": ("models", "models", 1_000),
 }
 
 

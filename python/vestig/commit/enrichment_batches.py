@@ -26,7 +26,7 @@ from vestig.types import Memory
 __all__ = ["collect", "submit"]
 
 # Memories of one batch; providers take more.
-_MEMORIES_MAX: Final = 10_000
+_MEMORIES_MAX: Final = 5_000
 _MARKER: Final = "sending:"
 _SECOND_US: Final = 1_000_000
 # The provider does not know a batch.
@@ -48,12 +48,12 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def submit(run: QueueRun) -> None:
-    """Sends the due jobs as one batch, where they are enough for one."""
+    """Sends the due jobs as one batch, where they are enough for one and the run has no limit."""
     session = run.session
-    if run.paused is not None:
+    if run.paused is not None or run.is_limited:
         return
     due = session.ledger.due_job_counts(session.now_us(), MODEL_KINDS).get(run.namespace, 0)
-    if not session.models.takes_batches(run.room(due)):
+    if not session.models.takes_batches(due):
         return
     groups = session.ledger.due_jobs_by_memory(
         run.namespace, session.now_us(), MODEL_KINDS, _MEMORIES_MAX

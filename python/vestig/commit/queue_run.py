@@ -137,7 +137,12 @@ class QueueRun:
 
     # --- taking and ending -------------------------------------------------------------------
 
-    def room(self, most: int) -> int:
+    @property
+    def is_limited(self) -> bool:
+        """Whether no more than a number of jobs may be taken."""
+        return self._limit is not None
+
+    def _room(self, most: int) -> int:
         """How many jobs may be taken, at most so many."""
         over = self._ends_at is not None and time.monotonic() >= self._ends_at
         if self._stopped.is_set() or over:
@@ -208,7 +213,7 @@ class QueueRun:
 
     def embed(self) -> None:
         """Makes missing vectors, until no due job is left or the limit or the time is reached."""
-        while room := self.room(JOBS_AT_ONCE):
+        while room := self._room(JOBS_AT_ONCE):
             jobs = self.session.ledger.due_jobs(
                 self.namespace, self.session.now_us(), (EMBED,), room, self._ids
             )
@@ -294,7 +299,7 @@ class QueueRun:
         """The due jobs of the next memory; of several where few may be taken."""
         ledger, now = self.session.ledger, self.session.now_us()
         with self._lock:
-            room = self.room(len(MODEL_KINDS))
+            room = self._room(len(MODEL_KINDS))
             if room <= 0 or self.paused is not None:
                 return []
             if room == len(MODEL_KINDS):

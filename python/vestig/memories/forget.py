@@ -33,7 +33,8 @@ from vestig.types import Degradation, Memory
 __all__ = ["forget", "forget_finish", "gc", "prove"]
 
 OUTSIDE: Final = (
-    "backups and exports are files of their own: what was copied to them before stays there"
+    "backups and exports are files of their own: what was copied to them before stays there;"
+    " so does what was sent to a language model"
 )
 _ACTOR_CHARS_MAX: Final = 200
 
