@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -212,3 +213,21 @@ def test_without_mentions_entities_are_stored_alone(opener: Opener) -> None:
     store, id = enriched(opener, [found("Ada Byron")], PLAIN, **{"links.mentions.enabled": False})
     assert mentioned(store, id) == {}
     assert [one.entity.canonical_name for one in store.graph.entities()] == ["Ada Byron"]
+
+
+def test_workers_at_the_same_time_make_one_entity(opener: Opener) -> None:
+    """Each of them sees the name as new, and all write it."""
+    everyone = threading.Barrier(4, timeout=60)
+
+    def together(_: object) -> dict[str, object]:
+        everyone.wait()
+        return {"entities": [found("Ada Lovelace", description="a mathematician")]}
+
+    store = opener(llm=ScriptedModel(together), config={"enrichment.workers": 4})
+    for number in range(12):
+        store.commit(f"Note {number} is by Ada Lovelace.", temporal_stability="static")
+    report = store.admin.enrich()
+    assert (report.done, report.retried) == (12, 0)
+    [person] = store.graph.entities()
+    assert (person.entity.entity_type, person.mentions) == ("PERSON", 12)
+    assert store.admin.doctor().exit_code == 0

@@ -30,6 +30,11 @@ def test_every_old_spelling_stands_for_one_key() -> None:
         assert old_name(new) == old
 
 
+def test_the_models_of_entities_and_questions_have_old_spellings() -> None:
+    assert old_name("entities.model") == "m4.entity_extraction.llm.model"
+    assert old_name("questions.model") == "m5.hyde.model"
+
+
 @pytest.mark.parametrize(
     "given",
     [

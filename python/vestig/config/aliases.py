@@ -28,7 +28,7 @@ _MOVED: Final = {
         "max_expand_via_entities max_expand_via_related min_confidence"
     ),
     ("m5", "ranking"): "enabled",
-    ("m5.hyde", "questions"): "enabled allowed_triggers offline content_weight",
+    ("m5.hyde", "questions"): "enabled allowed_triggers model offline content_weight",
     ("m5.start_node", "walk.start"): "enabled",
     ("m5.start_node", "reference"): "alpha_meta",
     ("m5.start_node.metadata", "reference"): (
@@ -58,6 +58,7 @@ OLD_NAMES: Final[Mapping[str, str]] = {
         for name in names.split()
     },
     "m4.entity_extraction.max_entities_per_memory": "entities.max_per_memory",
+    "m4.entity_extraction.llm.model": "entities.model",
     "m5.hyde.max_queries": "questions.max_per_memory",
     "m5.hyde.query_weight": "questions.question_weight",
     "m5.start_node.top_k": "walk.start.limit",

@@ -1,0 +1,36 @@
+"""What `vestig housekeeping enrich` prints."""
+
+from __future__ import annotations
+
+from vestig.results import EnrichReport, ModelCost
+from vestig.surfaces.cli import render
+
+
+def test_counts_and_what_the_calls_took() -> None:
+    cost = ModelCost(
+        model="small",
+        calls=3,
+        input_tokens=1_200,
+        output_tokens=90,
+        cache_read_tokens=800,
+        cache_write_tokens=0,
+        money=0.01234,
+    )
+    free = ModelCost(
+        model="free",
+        calls=1,
+        input_tokens=10,
+        output_tokens=2,
+        cache_read_tokens=0,
+        cache_write_tokens=0,
+        money=None,
+    )
+    report = EnrichReport(
+        taken=9, done=5, retried=1, failed=2, pending=3, submitted=4, possible_updates=0,
+        costs=(cost, free),
+    )  # fmt: skip
+    assert render.enriched(report, {}).splitlines() == [
+        "5 jobs done, 1 to be retried, 2 failed, 3 pending, 4 in a batch",
+        "small: 3 calls, 1200 tokens in (800 from the cache), 90 out, 0.0123 by llm.prices",
+        "free: 1 calls, 10 tokens in, 2 out",
+    ]
