@@ -87,3 +87,9 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert not {name for name in loaded if name.startswith("vestig._core")}
     assert "apsw" not in loaded
     assert "vestig" in printed
+
+
+def test_the_test_doubles_load_no_server_until_one_is_started() -> None:
+    loaded, _ = loaded_by("import vestig.testing")
+    assert "vestig.llms.loopback" in loaded
+    assert not {"http.server", "http.client", "ssl", "anthropic"} & loaded

@@ -21,7 +21,7 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
-from vestig.session.metrics import Metrics
+from vestig.session.metrics import Metrics, error_type
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel
@@ -289,6 +289,21 @@ def test_what_an_operation_took_is_counted_whether_it_succeeds_or_not() -> None:
     texts = iter(["x"])
     ask(models, model="b")
     assert [(r.model, r.money is None) for r in models.costs()] == [("a", False), ("b", True)]
+
+
+def test_a_model_with_a_version_has_the_price_of_its_name() -> None:
+    prices = {"a": {"input": 1, "output": 0}, "a-b": {"input": 2, "output": 0}}
+    models = calls(ScriptedModel({"classify_stability": "x"}), prices=prices)
+    meter = models.meter()
+    for name in ("a", "a-20261001", "a-b-20261001", "ab"):
+        meter.add(name, ModelUsage(input_tokens=1_000_000))
+    found = {row.model: row.money for row in meter.report()}
+    assert found == {"a": 1.0, "a-20261001": 1.0, "a-b-20261001": 2.0, "ab": None}
+
+
+def test_errors_of_a_model_are_counted_as_such() -> None:
+    assert error_type(again()) == error_type(ModelBudgetError("used up")) == "llm"
+    assert error_type(ProviderTimeoutError("late")) == "timeout"
 
 
 @pytest.mark.parametrize("tokens", [-5, True, 2.5, "9", None, 10**30])

@@ -123,7 +123,12 @@ class BatchLanguageModel(LanguageModel, Protocol):
         ...
 
     def find(self, own_id: str) -> str | None:
-        """The batch that holds this request, among the provider's recent ones; None = none."""
+        """The batch that holds this request, among the provider's recent ones; None = none.
+
+        Raises:
+            ModelCallError: it cannot be told; retryable where a batch that is still worked on may
+                hold it, for some providers say only at its end what a batch holds.
+        """
         ...
 
     def answers(self, batch_id: str) -> list[BatchAnswer] | None:

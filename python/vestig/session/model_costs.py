@@ -63,8 +63,14 @@ class Costs:
             rows[model] = row if model not in rows else _sum(rows[model], row)
         return tuple(rows.values())
 
+    def _price(self, model: str) -> ModelPrice | None:
+        """Of the model, or of the longest name that it carries on with a version: providers answer
+        for `a-model` as `a-model-20261001`."""
+        found = [name for name in self._prices if model == name or model.startswith(f"{name}-")]
+        return self._prices[max(found, key=len)] if found else None
+
     def _money(self, model: str, usage: ModelUsage, *, in_batch: bool) -> float | None:
-        price = self._prices.get(model)
+        price = self._price(model)
         if price is None:
             return None
         read = price.input if price.cache_read is None else price.cache_read
