@@ -84,6 +84,7 @@ def test_an_older_store_opens_and_says_what_it_said(version: int, tmp_path: Path
             assert view.forgotten_at("default", facts["ids"]["gone"]) is not None
             entities = view.entities("default", list(facts.get("entities", {})))
             edges = view.list_edges("default", limit=None, include_expired=True)
+            assert view.stats("default")["jobs"] == facts.get("jobs", {})
         assert {e.id: e.to_dict() for e in entities} == facts.get("entities", {})
         expired = sorted(edge.id for edge in edges if edge.t_expired is not None)
         assert expired == facts.get("expired_edges", [])
