@@ -45,6 +45,18 @@ class _Protocol(H11Protocol):
         self._first.cancel()
         super().connection_lost(exc)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """A client that has said all may still hear the answer; one that stopped within a request
+        is told so."""
+        cycle = self.cycle
+        answered = cycle is None or cycle.response_complete
+        if cycle is not None and not answered and not cycle.more_body:
+            cycle.keep_alive = False
+            return True
+        if not answered or self.conn.trailing_data[0]:
+            self.send_400_response("")
+        return False
+
     def _too_late(self) -> None:
         if self.cycle is None:
             self.transport.close()

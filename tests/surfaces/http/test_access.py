@@ -1,0 +1,225 @@
+"""Who may ask: tokens, Host, Origin, and how much at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from served import Reply, Site, serving
+from vestig.config import load
+from vestig.errors import ConfigError
+from vestig.surfaces.http.access import Access, is_loopback
+from vestig.surfaces.http.admission import RateLimiter
+from vestig.surfaces.http.refusals import Refusal
+
+
+@pytest.fixture
+def guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("SERVE_TOKEN", "s3cret-t0ken")
+    with serving(None, token_env="SERVE_TOKEN", cors_origins=["https://page.example"]) as site:
+        yield site
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        "",
+        "s3cret-t0ken",
+        "Basic s3cret-t0ken",
+        "Bearer",
+        "Bearer ",
+        "Bearer s3cret",
+        "Bearer \u00e9",
+    ],
+)
+def test_another_token_is_refused_everywhere_but_at_health(
+    guarded: Site, given: str | None
+) -> None:
+    headers = {} if given is None else {"Authorization": given}
+    for path in ("count", "list", "metrics", "/openapi.json", "nothing"):
+        reply = guarded.get(path, headers)
+        assert (reply.status, reply.code) == (401, "unauthorized"), path
+        assert reply.headers["www-authenticate"] == "Bearer"
+    assert guarded.get("health", headers).status == 200
+    assert guarded.get("/health", headers).status == 200
+
+
+def test_the_token_opens(guarded: Site) -> None:
+    for kind in ("Bearer", "bearer"):
+        assert guarded.get("count", {"Authorization": f"{kind} s3cret-t0ken"}).status == 200
+
+
+def test_a_page_of_a_configured_origin_may_ask(guarded: Site) -> None:
+    page = {"Origin": "https://page.example"}
+    asked = guarded.ask(
+        "OPTIONS", "recall", headers={**page, "Access-Control-Request-Method": "POST"}
+    )
+    assert asked.status == 204
+    assert asked.headers["access-control-allow-origin"] == "https://page.example"
+    assert "Authorization" in asked.headers["access-control-allow-headers"]
+    other = guarded.ask(
+        "OPTIONS",
+        "recall",
+        headers={"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"},
+    )
+    assert (other.status, other.code) == (403, "unauthorized")
+    answered = guarded.get("count", {**page, "Authorization": "Bearer s3cret-t0ken"})
+    assert answered.headers["access-control-allow-origin"] == "https://page.example"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost"}, 200),
+        ({"Host": "LOCALHOST:9"}, 200),
+        ({"Host": "127.0.0.1:8765"}, 200),
+        ({"Host": "[::1]:8765"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "localhost.evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example:80"}, 403),
+        ({"Host": "evil.example:80@localhost"}, 403),
+        ({"Host": "localhost", "Origin": "http://localhost"}, 200),
+        ({"Host": "localhost:80", "Origin": "http://localhost"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+    ids=str,
+)
+def test_a_page_that_led_a_browser_here_is_refused(
+    site: Site, headers: dict[str, str], status: int
+) -> None:
+    reply = site.get("count", headers)
+    assert reply.status == status
+    assert "access-control-allow-origin" not in reply.headers
+
+
+def test_an_address_that_others_reach_needs_a_token() -> None:
+    for host in ("0.0.0.0", "::", "192.168.1.4", "example.org"):
+        settings = load(environ={}, overrides={"serve.host": host}).settings.serve
+        with pytest.raises(ConfigError, match="serve.token_env"):
+            Access.of(settings)
+        assert not is_loopback(host)
+    settings = load(environ={}, overrides={"serve.token_env": "NOWHERE_SET"}).settings.serve
+    with pytest.raises(ConfigError, match="NOWHERE_SET"):
+        Access.of(settings)
+
+
+def test_beyond_its_places_a_server_refuses_at_once_and_says_when_to_come_again() -> None:
+    with serving(None, max_concurrent=2, max_waiting=2, max_wait_ms=50) as site:
+        go = threading.Event()
+        site.store.count = lambda **_: 0 if go.wait(10) else 1  # type: ignore[method-assign,assignment]
+        found: list[Reply] = []
+        threads = [
+            threading.Thread(target=lambda: found.append(site.get("count"))) for _ in range(10)
+        ]
+        for thread in threads:
+            thread.start()
+        began = time.monotonic()
+        while len(found) < 8 and time.monotonic() - began < 10:
+            time.sleep(0.01)
+        # health and metrics need no place
+        assert site.get("health").status == 200
+        assert site.get("metrics").status == 200
+        go.set()
+        for thread in threads:
+            thread.join(timeout=20)
+        assert sorted(reply.status for reply in found) == [200] * 2 + [503] * 8
+        for reply in found:
+            if reply.status == 503:
+                assert (reply.code, reply.headers["retry-after"]) == ("not-ready", "1")
+        assert site.get("count").status == 200, "every place was given back"
+
+
+def test_a_place_is_kept_until_the_work_is_done_and_given_back_then() -> None:
+    with serving(None, max_concurrent=1, max_waiting=0, request_timeout_s=0.1) as site:
+        go = threading.Event()
+        count = site.store.count
+        site.store.count = lambda **_: 0 if go.wait(10) else 1  # type: ignore[method-assign,assignment]
+        late = site.get("count")
+        assert (late.status, late.code, late.headers["retry-after"]) == (503, "not-ready", "1")
+        assert site.get("list").status == 503
+        go.set()
+        site.store.count = count  # type: ignore[method-assign]
+        began = time.monotonic()
+        while site.get("list").status != 200:
+            assert time.monotonic() - began < 10
+
+
+def test_a_client_that_goes_away_gives_its_place_back() -> None:
+    import socket
+
+    with serving(None, max_concurrent=1, max_waiting=0) as site:
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", site.port)) as link:
+                link.sendall(
+                    b"POST /api/memory/recall HTTP/1.1\r\nHost: localhost\r\n"
+                    b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+                )
+        assert site.post("recall", {"query": "deploys"}).status == 200
+
+
+def test_a_slow_body_takes_no_place_and_ends_in_time() -> None:
+    import socket
+
+    with serving(None, max_concurrent=1, max_waiting=0, request_timeout_s=0.5) as site:
+        with socket.create_connection(("127.0.0.1", site.port), timeout=10) as link:
+            link.sendall(
+                b"POST /api/memory/recall HTTP/1.1\r\nHost: localhost\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+            )
+            assert site.post("recall", {"query": "deploys"}).status == 200
+            assert link.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_client_has_its_share_of_each_window() -> None:
+    limiter = RateLimiter(2, 60.0)
+    limiter.check("a", 0.0)
+    limiter.check("a", 59.0)
+    limiter.check("b", 59.0)
+    with pytest.raises(Refusal) as refused:
+        limiter.check("a", 59.5)
+    assert (refused.value.status, refused.value.headers) == (429, {"Retry-After": "1"})
+    with pytest.raises(Refusal) as refused:
+        limiter.check("a", 10.0)
+    assert refused.value.headers == {"Retry-After": "50"}
+    limiter.check("a", 60.0)
+
+
+def test_health_says_what_is_weaker(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vestig.errors import EmbeddingMismatchError, StoreDamagedError
+
+    document = site.get("health").document
+    assert document["status"] == "healthy"
+    assert set(document) >= {"ledger", "projection", "embedder", "llm", "pending_jobs", "seq"}
+    session = site.service.session
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "mismatch", EmbeddingMismatchError("other model"))
+        assert site.get("health").document["status"] == "degraded"
+
+    def broken() -> None:
+        raise StoreDamagedError("a page is damaged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session.ledger, "read", broken)
+        reply = site.get("health")
+        assert (reply.status, reply.code) == (503, "not-ready")
+        assert reply.document["ledger"] == "store-damaged"
+
+
+def test_metrics_equal_the_operations_done() -> None:
+    with serving(None) as site:
+        site.commit("Deploys run on Fridays at noon")
+        for _ in range(3):
+            site.post("recall", {"query": "when do deploys run?"})
+        site.get("show/mem_00000000")
+        text = site.get("metrics").body.decode()
+    assert 'vestig_operations_total{operation="recall",status="ok"} 3.0' in text
+    assert 'vestig_operations_total{operation="show",status="error"} 1.0' in text
+    assert 'vestig_commit_outcomes_total{outcome="INSERTED_NEW"} 1.0' in text
+    assert 'vestig_storage_count{type="memories"} 1.0' in text
+    assert "# TYPE vestig_operation_duration_seconds histogram" in text
+    assert "Fridays" not in text

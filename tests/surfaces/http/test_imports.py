@@ -1,0 +1,100 @@
+"""Imports over HTTP: exact counts, progress, bounds, and going on where one stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from served import Site, serving
+
+LINES = {"Content-Type": "application/jsonl"}
+EVENTS = {**LINES, "Accept": "text/event-stream"}
+
+
+def lines(count: int, start: int = 0) -> bytes:
+    rows = [{"content": f"Fact number {n} of a file that is read"} for n in range(start, count)]
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def events(body: bytes) -> list[tuple[str, dict[str, object]]]:
+    found = []
+    for block in body.decode().strip().split("\n\n"):
+        name, data = block.split("\n")
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+def test_an_import_is_counted_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        first = site.post("import?scope=team", lines(20), LINES)
+        assert (first.status, first.document["schema"]) == (200, "vestig/import/1")
+        assert (first.document["lines"], first.document["imported"]) == (20, 20)
+        again = site.post("import?scope=team", lines(30), LINES).document
+        assert (again["skipped"], again["imported"]) == (20, 10)
+        assert site.store.count(where={"scope": "team"}) == 30
+
+
+def test_progress_is_told_as_it_goes(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        reply = site.post("import", lines(2_500), EVENTS)
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        told = events(reply.body)
+        assert [name for name, _ in told][-1] == "done"
+        assert [name for name, _ in told].count("done") == 1
+        done = [data["done"] for name, data in told if name == "progress"]
+        assert len(done) >= 2
+        assert done == sorted(done)
+        assert told[-1][1]["imported"] == 2_500
+
+
+def test_an_import_that_fails_says_so_in_either_form(site: Site) -> None:
+    cut = b'{"type":"header","format":"vestig-export","version":5}\n'
+    plain = site.post("import?format=export", cut, LINES)
+    assert (plain.status, plain.code) == (422, "validation")
+    [(name, problem)] = events(site.post("import?format=export", cut, EVENTS).body)
+    assert (name, problem["status"]) == ("error", 422)
+    assert problem["instance"]
+
+
+def test_an_export_comes_back(tmp_path: Path) -> None:
+    with serving(tmp_path / "one") as site:
+        id = site.commit("Deploys run on Fridays at noon", tags=["infra"])
+        site.store.export(tmp_path / "all.jsonl")
+    with serving(tmp_path / "two") as site:
+        report = site.post("import", (tmp_path / "all.jsonl").read_bytes(), LINES)
+        assert report.status == 200, report
+        assert site.get(f"show/{id}").document["content"] == "Deploys run on Fridays at noon"
+
+
+def test_bounds_of_an_import(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", max_import_bytes=2_000, max_body_bytes=10) as site:
+        assert site.post("import", lines(10), LINES).status == 200
+        before = site.store.count()
+        for body in (lines(200), b" " * 2_001):
+            reply = site.post("import", body, LINES)
+            assert (reply.status, reply.code) == (413, "too-large")
+        assert site.store.count() == before
+        packed = site.post("import", b"\x1f\x8b\x08\x00", LINES)
+        assert (packed.status, packed.code) == (415, "validation")
+        typed = site.post("import", lines(2), {"Content-Type": "application/json"})
+        assert (typed.status, typed.code) == (415, "validation")
+        unknown = site.post("import?surprise=1", lines(2), LINES)
+        assert (unknown.status, unknown.code) == (422, "validation")
+
+
+def test_nothing_is_left_in_the_folder_for_files_that_come(
+    tmp_path: Path, monkeypatch: object
+) -> None:
+    import tempfile
+
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        with serving(tmp_path / "store") as site:
+            site.post("import", lines(5), LINES)
+            site.post("import", lines(5), EVENTS)
+            site.post("import", b"nonsense", LINES)
+            assert list(folder.iterdir()) == []
+    finally:
+        tempfile.tempdir = before

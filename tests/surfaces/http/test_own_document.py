@@ -1,0 +1,107 @@
+"""The document of the API: what it says of every answer, and requests made from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from served import Site, serving
+
+FOLDER = Path(__file__).parent / "own_document"
+RUN = "from schemathesis.cli import schemathesis; schemathesis()"
+
+
+@pytest.fixture(scope="module")
+def document(site: Site) -> Any:
+    return site.get("/openapi.json").document
+
+
+def test_every_route_is_described(document: Any) -> None:
+    assert {path.removeprefix("/api/memory/") for path in document["paths"]} >= {
+        "commit",
+        "recall",
+        "search",
+        "show/{id}",
+        "list",
+        "count",
+        "deprecate",
+        "supersede",
+        "forget",
+        "health",
+        "import",
+        "metrics",
+    }
+
+
+def test_every_refusal_is_a_problem(document: Any) -> None:
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            answers = operation["responses"]
+            assert {
+                "401",
+                "403",
+                "404",
+                "405",
+                "413",
+                "415",
+                "422",
+                "429",
+                "500",
+                "503",
+                "507",
+            } <= set(answers), path
+            for status, answer in answers.items():
+                if int(status) >= 400:
+                    assert list(answer["content"]) == ["application/problem+json"], (path, status)
+
+
+def test_where_is_one_schema(document: Any) -> None:
+    reference = "#/components/schemas/Where"
+    for path in ("recall", "search", "forget"):
+        body = document["paths"][f"/api/memory/{path}"]["post"]["requestBody"]["content"]
+        where = body["application/json"]["schema"]["properties"]["where"]
+        assert where["anyOf"][0] == {"$ref": reference}
+    for path in ("list", "count"):
+        rows = document["paths"][f"/api/memory/{path}"]["get"]["parameters"]
+        [where] = [row for row in rows if row["name"] == "where"]
+        assert where["content"]["application/json"]["schema"] == {"$ref": reference}
+
+
+def test_scores_are_described_as_an_order(document: Any) -> None:
+    for path in ("recall", "search"):
+        text = document["paths"][f"/api/memory/{path}"]["post"]["description"]
+        assert "no probability" in text
+
+
+def findings(*words: str) -> str:
+    """What requests that are made from the document find; "" where each was answered as it says."""
+    with serving(None, max_concurrent=4, max_waiting=100, max_wait_ms=20_000) as site:
+        site.commit("Deploys run on Fridays at noon", author="Omar")
+        command = [sys.executable, "-c", RUN, "--config-file", str(FOLDER / "schemathesis.toml")]
+        command += ["run", f"http://127.0.0.1:{site.port}/openapi.json", "--continue-on-failure"]
+        command += ["--generation-database", "none", *words]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=FOLDER,
+            env={**os.environ, "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        said = done.stdout + done.stderr
+        assert f"Tested: {len(site.get('/openapi.json').document['paths'])}" in said, said[-3_000:]
+        return said[-6_000:] if done.returncode else ""
+
+
+def test_requests_made_from_the_document_are_answered_as_it_says() -> None:
+    assert findings("--phases", "fuzzing", "--max-examples", "2", "--seed", "17") == ""
+
+
+@pytest.mark.torture
+def test_every_phase_of_requests_made_from_the_document() -> None:
+    assert findings("--max-examples", "100", "--seed", "17") == ""
