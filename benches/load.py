@@ -1,0 +1,238 @@
+"""Load on a server, in an open loop: requests come when they come, whether or not the server
+keeps up.
+
+    python benches/load.py --memories 10000 --seconds 60
+
+Nine recalls to one commit, with the built-in embedder. Capacity is what two clients that wait for
+each answer get; unloaded is a tenth of it. At four times the capacity what is accepted has to stay
+quick, the rest is refused with Retry-After, and every acknowledged commit is found afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import vestig
+from generator import questions, records, stream
+
+RUN = "from vestig.surfaces.cli import main; main()"
+COMMITS = 0.1
+
+
+@dataclass
+class Outcome:
+    """What came of the requests of one run."""
+
+    accepted_ms: list[float] = field(default_factory=list)
+    refused: int = 0
+    without_retry_after: int = 0
+    failed: int = 0
+    acknowledged: list[str] = field(default_factory=list)
+    late_ms: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Accepted requests in a second."""
+        return len(self.accepted_ms) / self.seconds
+
+    def quantile_ms(self, share: float) -> float:
+        """A quantile of what was accepted."""
+        ordered = sorted(self.accepted_ms)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+class Client:
+    """Connections that are kept open, each used by one request at a time."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def post(self, route: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        """(status, headers, body) of one request."""
+        link = (
+            self._idle.pop()
+            if self._idle
+            else await asyncio.open_connection("127.0.0.1", self.port)
+        )
+        reader, writer = link
+        data = json.dumps(body).encode()
+        head = (
+            f"POST /api/memory/{route} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        writer.write(head.encode() + data)
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
+        self._idle.append(link)
+        return int(lines[0].split()[1]), headers, content
+
+    def close(self) -> None:
+        """Closes what is idle."""
+        for _, writer in self._idle:
+            writer.close()
+
+
+class Mix:
+    """Nine recalls to one commit, by a seed; no text twice."""
+
+    def __init__(self, seed: int, texts: Iterator[dict[str, Any]]) -> None:
+        self._random = random.Random(seed)
+        self._questions = questions(200, seed=seed)
+        self._texts = texts
+
+    def next(self) -> tuple[str, dict[str, Any]]:
+        """(route, arguments) of the next request."""
+        if self._random.random() < COMMITS:
+            return "commit", {"content": next(self._texts)["content"]}
+        return "recall", {"query": self._random.choice(self._questions)}
+
+
+async def one(client: Client, mix: Mix, outcome: Outcome, due: float | None = None) -> None:
+    """One request, measured from the moment at which it was due."""
+    route, body = mix.next()
+    began = time.perf_counter() if due is None else due
+    try:
+        status, headers, content = await client.post(route, body)
+    except (OSError, asyncio.IncompleteReadError):
+        outcome.failed += 1
+        return
+    if status in (429, 503):
+        outcome.refused += 1
+        outcome.without_retry_after += "retry-after" not in headers
+        return
+    if status not in (200, 201):
+        outcome.failed += 1
+        return
+    outcome.accepted_ms.append((time.perf_counter() - began) * 1000)
+    if route == "commit":
+        outcome.acknowledged.append(json.loads(content)["memory_id"])
+
+
+async def closed_loop(port: int, mix: Mix, seconds: float, clients: int) -> Outcome:
+    """Clients that wait for each answer before they ask again."""
+    outcome = Outcome(seconds=seconds)
+    client = Client(port)
+    end = time.perf_counter() + seconds
+
+    async def ask() -> None:
+        while time.perf_counter() < end:
+            await one(client, mix, outcome)
+
+    await asyncio.gather(*(ask() for _ in range(clients)))
+    client.close()
+    return outcome
+
+
+async def open_loop(port: int, mix: Mix, seconds: float, rate: float, seed: int) -> Outcome:
+    """Requests that come at random moments, `rate` a second, whatever the server does."""
+    outcome = Outcome(seconds=seconds)
+    client = Client(port)
+    pauses = random.Random(seed)
+    tasks = []
+    due = time.perf_counter()
+    end = due + seconds
+    while due < end:
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        outcome.late_ms = max(outcome.late_ms, (time.perf_counter() - due) * 1000)
+        tasks.append(asyncio.create_task(one(client, mix, outcome)))
+        due += pauses.expovariate(rate)
+    await asyncio.gather(*tasks)
+    client.close()
+    return outcome
+
+
+@contextmanager
+def server(store: Path) -> Iterator[tuple[int, int]]:
+    """(port, process id) of a server of a store, with the limits that it has by default."""
+    config = store.parent / "vestig.yaml"
+    config.write_text("{}\n", encoding="utf-8")
+    command = [sys.executable, "-c", RUN, "serve", "--port", "0", "--store", str(store)]
+    with subprocess.Popen(
+        [*command, "--config", str(config)], stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        port = int(running.stdout.readline().rpartition(":")[2])
+        try:
+            yield port, running.pid
+        finally:
+            running.terminate()
+            assert running.wait(timeout=20) == 0, "a server ends without an error"
+
+
+def filled(folder: Path, count: int) -> Path:
+    """A store of so many memories."""
+    store = folder / "store"
+    with vestig.open(store) as opened:
+        rows = records(count, seed=3)
+        for start in range(0, count, 1_000):
+            opened.commit_many([row for row in rows[start : start + 1_000]])
+    return store
+
+
+def resident_kb(pid: int) -> int:
+    """Memory of a process that no other has."""
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
+
+
+def measured(store: Path, seconds: float) -> tuple[Outcome, Outcome, Outcome, float]:
+    """(capacity, unloaded, overloaded, the share of acknowledged commits that are found)."""
+    texts = stream(1_000_000, seed=11)
+    mix = Mix(5, texts)
+    with server(store) as (port, _):
+        asyncio.run(closed_loop(port, mix, min(5.0, seconds), 2))  # warm
+        capacity = asyncio.run(closed_loop(port, mix, seconds, 2))
+        unloaded = asyncio.run(open_loop(port, mix, seconds * 2, capacity.rate * 0.1, 1))
+        overloaded = asyncio.run(open_loop(port, mix, seconds, capacity.rate * 4, 2))
+    ids = [id for run in (capacity, unloaded, overloaded) for id in run.acknowledged]
+    with vestig.open(store, read_only=True) as opened:
+        found = sum(
+            opened.count(where={"ids": ids[at : at + 500]}) for at in range(0, len(ids), 500)
+        )
+    return capacity, unloaded, overloaded, found / max(1, len(ids))
+
+
+def described(capacity: Outcome, unloaded: Outcome, overloaded: Outcome, found: float) -> str:
+    """The figures in a few lines."""
+    quick, loaded = unloaded.quantile_ms(0.99), overloaded.quantile_ms(0.99)
+    return "\n".join(
+        (
+            f"capacity {capacity.rate:.0f}/s, p50 {capacity.quantile_ms(0.5):.1f} ms",
+            f"unloaded p50 {unloaded.quantile_ms(0.5):.1f} ms, p99 {quick:.1f} ms"
+            f" ({len(unloaded.accepted_ms)} requests)",
+            f"at 4 × capacity: {overloaded.rate:.0f}/s accepted, p50"
+            f" {overloaded.quantile_ms(0.5):.1f} ms, p99 {loaded:.1f} ms ="
+            f" {loaded / max(quick, 1e-9):.2f} × unloaded; {overloaded.refused} refused,"
+            f" {overloaded.without_retry_after} of them without Retry-After,"
+            f" {overloaded.failed} failed; the client was late by {overloaded.late_ms:.0f} ms at most",
+            f"acknowledged commits found: {found:.1%}",
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memories", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(described(*measured(filled(Path(folder), given.memories), given.seconds)))
+
+
+if __name__ == "__main__":
+    main()
