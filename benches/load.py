@@ -180,7 +180,7 @@ def filled(folder: Path, count: int) -> Path:
     with vestig.open(store) as opened:
         rows = records(count, seed=3)
         for start in range(0, count, 1_000):
-            opened.commit_many([row for row in rows[start : start + 1_000]])
+            opened.commit_many(rows[start : start + 1_000])
     return store
 
 
@@ -219,7 +219,7 @@ def described(capacity: Outcome, unloaded: Outcome, overloaded: Outcome, found: 
             f" {overloaded.quantile_ms(0.5):.1f} ms, p99 {loaded:.1f} ms ="
             f" {loaded / max(quick, 1e-9):.2f} × unloaded; {overloaded.refused} refused,"
             f" {overloaded.without_retry_after} of them without Retry-After,"
-            f" {overloaded.failed} failed; the client was late by {overloaded.late_ms:.0f} ms at most",
+            f" {overloaded.failed} failed; the client late by {overloaded.late_ms:.0f} ms at most",
             f"acknowledged commits found: {found:.1%}",
         )
     )

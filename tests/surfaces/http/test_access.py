@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from served import Reply, Site, serving
 from vestig.config import load
 from vestig.errors import ConfigError
 from vestig.surfaces.http.access import Access, is_loopback
-from vestig.surfaces.http.admission import RateLimiter
+from vestig.surfaces.http.admission import Admission, RateLimiter
 from vestig.surfaces.http.refusals import Refusal
 
 
@@ -100,7 +102,7 @@ def test_a_page_that_led_a_browser_here_is_refused(
 def test_an_address_that_others_reach_needs_a_token() -> None:
     for host in ("0.0.0.0", "::", "192.168.1.4", "example.org"):
         settings = load(environ={}, overrides={"serve.host": host}).settings.serve
-        with pytest.raises(ConfigError, match="serve.token_env"):
+        with pytest.raises(ConfigError, match=r"serve\.token_env"):
             Access.of(settings)
         assert not is_loopback(host)
     settings = load(environ={}, overrides={"serve.token_env": "NOWHERE_SET"}).settings.serve
@@ -149,9 +151,30 @@ def test_a_place_is_kept_until_the_work_is_done_and_given_back_then() -> None:
             assert time.monotonic() - began < 10
 
 
-def test_a_client_that_goes_away_gives_its_place_back() -> None:
-    import socket
+def test_a_place_that_comes_when_it_was_given_up_is_not_lost() -> None:
+    async def main() -> None:
+        admission = Admission(1, 1, 10.0)
+        await admission.enter()
+        waiting = asyncio.create_task(admission.enter())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        admission.leave()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await asyncio.wait_for(admission.enter(), 1)
+        assert not admission.is_full
+        late = Admission(1, 1, 0.0)
+        await late.enter()
+        for _ in range(3):
+            with pytest.raises(Refusal):
+                await late.enter()
+        late.leave()
+        await late.enter()
 
+    asyncio.run(main())
+
+
+def test_a_client_that_goes_away_gives_its_place_back() -> None:
     with serving(None, max_concurrent=1, max_waiting=0) as site:
         for _ in range(5):
             with socket.create_connection(("127.0.0.1", site.port)) as link:
@@ -163,16 +186,16 @@ def test_a_client_that_goes_away_gives_its_place_back() -> None:
 
 
 def test_a_slow_body_takes_no_place_and_ends_in_time() -> None:
-    import socket
-
-    with serving(None, max_concurrent=1, max_waiting=0, request_timeout_s=0.5) as site:
-        with socket.create_connection(("127.0.0.1", site.port), timeout=10) as link:
-            link.sendall(
-                b"POST /api/memory/recall HTTP/1.1\r\nHost: localhost\r\n"
-                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-            )
-            assert site.post("recall", {"query": "deploys"}).status == 200
-            assert link.recv(100).startswith(b"HTTP/1.1 408 ")
+    with (
+        serving(None, max_concurrent=1, max_waiting=0, request_timeout_s=0.5) as site,
+        socket.create_connection(("127.0.0.1", site.port), timeout=10) as link,
+    ):
+        link.sendall(
+            b"POST /api/memory/recall HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        )
+        assert site.post("recall", {"query": "deploys"}).status == 200
+        assert link.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_client_has_its_share_of_each_window() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,25 @@ def test_a_request_in_progress_is_a_conflict(tmp_path: Path) -> None:
         go.set()
         thread.join(timeout=10)
         assert found == [201]
+
+
+def test_forgetting_erases_answers_that_name_the_memory(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        id = site.post("commit", TEXT, KEY).document["memory_id"]
+        assert site.post("forget", {"ids": id, "confirm": True}).status == 200
+        assert [id in json.dumps(row) for row in rows(site.service.session)] == [False]
+        reply = site.post("commit", TEXT, KEY)
+        assert (reply.status, reply.code) == (409, "conflict")
+        assert site.store.count() == 0
+
+
+def test_items_and_forget_are_answered_again(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as site:
+        body = {"items": [TEXT, {"content": "Deploys are announced in the morning"}]}
+        first = site.post("commit", body, KEY)
+        again = site.post("commit", body, KEY)
+        assert (again.status, again.body) == (207, first.body)
+        gone = {"ids": first.document["outcomes"][0]["memory_id"], "confirm": True}
+        named = {"Idempotency-Key": "three"}
+        done = site.post("forget", gone, named)
+        assert site.post("forget", gone, named).body == done.body

@@ -48,7 +48,8 @@ class Admission:
             if place.done() and not place.cancelled():
                 # the place was handed over in the same moment
                 self.leave()
-            else:
+            elif place in self._queue:
+                # `leave` takes out what was given up
                 self._queue.remove(place)
             if isinstance(error, TimeoutError):
                 raise self.refusal() from None

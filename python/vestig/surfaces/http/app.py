@@ -26,7 +26,7 @@ _CODES: Final = {404: "not-found", 405: "validation"}
 
 def application(service: Service, access: Access) -> Application:
     """What a server runs."""
-    return Gate(make_app(service), access)
+    return Gate(make_app(service), access, service.admission)
 
 
 def make_app(service: Service) -> FastAPI:

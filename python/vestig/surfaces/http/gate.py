@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from vestig.ids import new_id
 from vestig.surfaces.http.access import Access, header, request_id_of
+from vestig.surfaces.http.admission import Admission
 from vestig.surfaces.http.refusals import Gone
 from vestig.surfaces.http.service import problem_response
 
@@ -20,14 +21,17 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _OPEN_PATHS: Final = ("/health", "/api/memory/health")
+METRICS_PATH: Final = "/api/memory/metrics"
 
 
 class Gate:
-    """Checks Host, Origin and token in front of an application."""
+    """Checks Host, Origin and token in front of an application, and refuses what finds no place
+    before anything of it is read."""
 
-    def __init__(self, app: Application, access: Access) -> None:
+    def __init__(self, app: Application, access: Access, admission: Admission) -> None:
         self._app = app
         self._access = access
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -52,6 +56,8 @@ class Gate:
                 return
             if scope["path"] not in _OPEN_PATHS:
                 self._access.check_token(scope["headers"])
+                if self._admission.is_full and scope["path"] != METRICS_PATH:
+                    raise Admission.refusal()
             await self._app(scope, receive, tell)
         except Gone:
             return

@@ -195,8 +195,6 @@ class Service:
         for name in beside:
             raise Refusal("validation", f"{name}: expected in the body, not in the query")
         check_media_type(headers, (_JSON,))
-        if self.admission.is_full:
-            raise Admission.refusal()
         return Given(body=await self.body(request, self.settings.max_body_bytes), key=key)
 
     async def body(self, request: Request, bytes_max: int) -> bytes:
