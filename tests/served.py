@@ -22,7 +22,7 @@ from vestig.surfaces.http.server import listen, server_of
 from vestig.surfaces.http.service import Service
 from vestig.testing import HashingEmbedder
 
-__all__ = ["Reply", "Site", "raw", "serving", "serving_config"]
+__all__ = ["Reply", "Site", "raw", "serving", "serving_config", "serving_store"]
 
 JSON = {"Content-Type": "application/json"}
 _UNSET = object()
@@ -130,19 +130,26 @@ def serving_config(config: Config, clock: Clock | None = None) -> Iterator[Site]
     session = open_session(
         None, OpenRequest(config=config, embedder=HashingEmbedder(), clock=clock)
     )
-    with Vestig(session) as store:
-        settings = config.settings.serve
-        place = listen("127.0.0.1", 0)
-        service = Service(store, session, settings)
-        server = server_of(service, Access.of(settings))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.005)
-        try:
-            yield Site(store, service, place.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(timeout=20)
-            service.close()
-            assert not thread.is_alive(), "a server ends when it is told to"
+    with Vestig(session) as store, serving_store(store) as site:
+        yield site
+
+
+@contextmanager
+def serving_store(store: Vestig) -> Iterator[Site]:
+    """A server of a store that is open."""
+    session = store._session
+    settings = session.config.settings.serve
+    place = listen("127.0.0.1", 0)
+    service = Service(store, session, settings)
+    server = server_of(service, Access.of(settings))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield Site(store, service, place.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+        service.close()
+        assert not thread.is_alive(), "a server ends when it is told to"
