@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import tempfile
 from pathlib import Path
 
+import pytest
+
 from served import Site, serving
+from vestig.surfaces.http.imports import Imports
 
 LINES = {"Content-Type": "application/jsonl"}
 EVENTS = {**LINES, "Accept": "text/event-stream"}
@@ -82,11 +87,18 @@ def test_bounds_of_an_import(tmp_path: Path) -> None:
         assert (unknown.status, unknown.code) == (422, "validation")
 
 
-def test_nothing_is_left_in_the_folder_for_files_that_come(
-    tmp_path: Path, monkeypatch: object
-) -> None:
-    import tempfile
+def test_a_full_disk_under_an_import_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
+    monkeypatch.setattr(Imports, "_take", full)
+    reply = site.post("import", lines(3), LINES)
+    assert (reply.status, reply.code) == (507, "store-full")
+
+
+def test_nothing_is_left_in_the_folder_for_files_that_come(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     before, tempfile.tempdir = tempfile.tempdir, str(folder)

@@ -78,7 +78,7 @@ def test_scores_are_described_as_an_order(document: Any) -> None:
         assert "no probability" in text
 
 
-def findings(*words: str) -> str:
+def findings(folder: Path, *words: str) -> str:
     """What requests that are made from the document find; "" where each was answered as it says."""
     with serving(None, max_concurrent=4, max_waiting=100, max_wait_ms=20_000) as site:
         site.commit("Deploys run on Fridays at noon", author="Omar")
@@ -90,7 +90,7 @@ def findings(*words: str) -> str:
             capture_output=True,
             text=True,
             check=False,
-            cwd=FOLDER,
+            cwd=folder,
             env={**os.environ, "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1"},
         )
         said = done.stdout + done.stderr
@@ -98,10 +98,10 @@ def findings(*words: str) -> str:
         return said[-6_000:] if done.returncode else ""
 
 
-def test_requests_made_from_the_document_are_answered_as_it_says() -> None:
-    assert findings("--phases", "fuzzing", "--max-examples", "2", "--seed", "17") == ""
+def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path) -> None:
+    assert findings(tmp_path, "--phases", "fuzzing", "--max-examples", "2", "--seed", "17") == ""
 
 
 @pytest.mark.torture
-def test_every_phase_of_requests_made_from_the_document() -> None:
-    assert findings("--max-examples", "100", "--seed", "17") == ""
+def test_every_phase_of_requests_made_from_the_document(tmp_path: Path) -> None:
+    assert findings(tmp_path, "--max-examples", "100", "--seed", "17") == ""

@@ -254,6 +254,34 @@ def test_a_wrong_configuration_in_a_request_is_the_caller_s_fault(site: Site) ->
         assert (reply.status, reply.code) == (422, "config"), beside
 
 
+def test_the_log_of_requests_holds_numbers_and_fails_no_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path / "store") as site:
+        site.commit("The spare key lies under the pot")
+        site.post("recall", {"query": "where is the spare key?"})
+        site.post("recall", {"query": "where is the spare key?", "limit": 0})
+        site.service.close()
+        with site.service.session.ledger.read() as view:
+            rows = [tuple(row) for row in view.connection.execute("SELECT * FROM requests")]
+        assert [(row[3], row[6]) for row in rows] == [
+            ("commit", 201),
+            ("recall", 200),
+            ("recall", 422),
+        ]
+        assert "spare" not in repr(rows)
+    with serving(tmp_path / "store") as site:
+
+        def broken(_: object) -> None:
+            raise OSError("the disk is gone")
+
+        monkeypatch.setattr(site.service.session.ledger, "log_requests", broken)
+        assert site.get("count").status == 200
+        site.service.close()
+        lost = site.store.admin.metrics()["vestig_request_log_failures_total"]
+        assert lost == 1
+
+
 def test_what_is_no_request_is_answered_as_a_problem(site: Site) -> None:
     for data in (
         b"nonsense\r\n\r\n",

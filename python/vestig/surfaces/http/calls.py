@@ -69,7 +69,8 @@ class Calls:
         Raises:
             Refusal, VestigError: what is answered as a problem.
         """
-        key = None if given.key is None else checked_key(given.key)
+        writes = route.operation.writes
+        key = checked_key(given.key) if writes and given.key is not None else None
         asked = _read(route, given)
         value: Any = None
 
@@ -104,7 +105,7 @@ class Calls:
         run: Callable[[], object],
         shown: Callable[[object], KeptAnswer],
     ) -> KeptAnswer:
-        if key is None or not route.operation.writes:
+        if key is None:
             return shown(run())
         namespace = self._session.in_namespace(asked.arguments.get("namespace"))
         write_key = WriteKey.of(namespace, key, route.path, given.body or b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -12,9 +13,11 @@ from typing import Any, Final
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
+from vestig.errors import StoreFullError
 from vestig.results import ImportReport
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import header
+from vestig.surfaces.http.admission import Admission
 from vestig.surfaces.http.calls import Answer
 from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
@@ -43,6 +46,7 @@ class Imports:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._running: set[asyncio.Task[None]] = set()
+        self._taking = 0
 
     async def answer(self, request: Request) -> Response:
         """The report of an import, or events: progress, then done or error."""
@@ -58,7 +62,7 @@ class Imports:
             )
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             path = Path(folder.name) / "lines"
-            await self._take(request, path)
+            await self._taken(request, path)
             if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
                 events = self._events(path, given, request_id, folder)
                 streamed = True
@@ -77,6 +81,24 @@ class Imports:
         answer = Answer(status=response.status_code, body=b"")
         self._service.log("import", response, answer, (began[0], time.perf_counter() - began[1]))
         return response
+
+    async def _taken(self, request: Request, path: Path) -> None:
+        """Takes a file in; only so many come at once, for each may be large.
+
+        Raises:
+            Refusal: as many come already. StoreFullError: no room for it.
+        """
+        if self._taking >= self._service.settings.max_concurrent:
+            raise Admission.refusal()
+        self._taking += 1
+        try:
+            await self._take(request, path)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise StoreFullError("full: no room to take in the file that is imported") from None
+        finally:
+            self._taking -= 1
 
     async def _take(self, request: Request, path: Path) -> None:
         """Writes the body to a file. Each piece has to come in time.

@@ -6,7 +6,6 @@ import queue
 import threading
 from typing import Final
 
-from vestig.errors import VestigError
 from vestig.ports import RequestRecord
 from vestig.session.session import Session
 
@@ -60,7 +59,7 @@ class RequestLog:
             return
         try:
             self._session.ledger.log_requests(entries)
-        except VestigError:
+        except Exception:  # whatever it is, it is counted, and no request fails for it
             self._lost(len(entries))
 
     def _lost(self, count: int) -> None:

@@ -31,6 +31,8 @@ _T = TypeVar("_T")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 _RETRIEVALS: Final = 10
+# Bodies that are held while they come; slow clients take no place of those who are quick.
+_READING_MAX: Final = 64
 
 
 def problem_response(error: BaseException, request_id: str) -> Response:
@@ -56,6 +58,7 @@ class Service:
         self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
         self._log = RequestLog(session) if self.settings.audit else None
         self.running = 0
+        self._reading = 0
 
     def close(self) -> None:
         """Ends the threads that nothing runs in, and writes the log."""
@@ -205,7 +208,10 @@ class Service:
             Gone: the client went away.
         """
         check_length(request, bytes_max)
+        if self._reading >= _READING_MAX:
+            raise Admission.refusal()
         parts = bytearray()
+        self._reading += 1
         try:
             async with asyncio.timeout(self.settings.request_timeout_s):
                 async for part in pieces(request):
@@ -214,6 +220,8 @@ class Service:
                         raise too_large(bytes_max)
         except TimeoutError:
             raise too_slow() from None
+        finally:
+            self._reading -= 1
         return bytes(parts)
 
 
