@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -155,6 +156,30 @@ def test_without_its_extra_the_command_names_the_line_that_installs_it(
     )
     assert run(["serve", "--config", str(settings_in(tmp_path))]) == 2
     assert "pip install 'vestig[server]'" in capsys.readouterr().err
+
+
+def test_a_request_that_runs_is_finished_before_the_end(tmp_path: Path) -> None:
+    lines = "\n".join(json.dumps({"content": f"Fact {n} of a long import"}) for n in range(1_500))
+    found: list[tuple[int, Any]] = []
+    with started(tmp_path) as server:
+
+        def take_in() -> None:
+            link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+            kind = {"Content-Type": "application/jsonl"}
+            link.request("POST", "/api/memory/import", lines, kind)
+            answer = link.getresponse()
+            found.append((answer.status, json.loads(answer.read())))
+            link.close()
+
+        thread = threading.Thread(target=take_in)
+        thread.start()
+        # health needs no place: it answers as soon as the import is under way
+        while server.ask("GET", "health")[1]["seq"] == 0 and thread.is_alive():
+            pass
+        assert server.stop() == 0
+        thread.join(timeout=30)
+    [(status, report)] = found
+    assert (status, report["imported"]) == (200, 1_500)
 
 
 def test_a_signal_ends_a_request_that_takes_too_long(tmp_path: Path) -> None:
