@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.errors import ConfigError, NotFoundError, ProviderError
+from vestig.errors import ConfigError, ModelCallError, NotFoundError, ProviderError
 from vestig.telemetry.spans import current_trace, span, traced
 from vestig.telemetry.trace_file import TraceFile
-from vestig.testing import FailingEmbedder, HashingEmbedder
+from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 TEXT = "The staging database runs on port 5433"
 OTHER = "Maria prefers short answers with a code example"
@@ -152,6 +152,35 @@ def test_the_trace_comes_with_a_result_on_request(tmp_path: Path) -> None:
             assert found.trace is not None
             assert found.to_dict()["trace"] == lines(tmp_path)[-1]["spans"]
             assert {"embed", "score", "rank"} <= {one.name for one in found.trace}
+
+
+def test_a_try_of_a_language_model_is_a_stage(tmp_path: Path) -> None:
+    model = ScriptedModel({"classify_stability": "static"}, failures=[ModelCallError("no")])
+    with (
+        vestig.open(tmp_path / "store", embedder=HashingEmbedder(32), llm=model) as store,
+        traced() as trace,
+    ):
+        models = store._session.models
+        with pytest.raises(ProviderError):
+            models.ask("classify_stability", {"content": TEXT}, answer=str)
+        models.ask("classify_stability", {"content": TEXT}, answer=str)
+    failed, done = (one for one in trace.spans if one.name == "model")
+    assert (failed.ok, failed.error_type, failed.counts) == (False, "llm", {})
+    assert (done.ok, set(done.counts)) == (True, {"input_tokens", "output_tokens"})
+
+
+def test_a_line_that_does_not_fit_is_an_error_and_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = TraceFile(tmp_path / "trace.jsonl", max_bytes=1_000, keep=1)
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, data[: max(1, len(data) // 2)]))
+        with pytest.raises(OSError, match="No space"):
+            file.write(b"123456")
+    file.write(b"whole")
+    file.close()
+    assert file.path.read_bytes() == b"123\nwhole\n"
 
 
 def test_null_is_off(tmp_path: Path) -> None:

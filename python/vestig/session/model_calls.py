@@ -35,6 +35,7 @@ from vestig.results import ModelCost
 from vestig.session.metrics import Metrics
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_costs import Costs
+from vestig.telemetry.spans import span
 from vestig.time_limit import within
 from vestig.types import Degradation
 
@@ -325,7 +326,7 @@ class ModelCalls:
         model = self._model
         assert model is not None, "ask looks first"
         usage, sent = ModelUsage(), True
-        with self._measured(request.purpose):
+        with span("model") as counts, self._measured(request.purpose):
             try:
                 given = self._bounded(lambda: model.complete(request), request.timeout_s)
                 if not isinstance(given, ModelAnswer):
@@ -335,6 +336,9 @@ class ModelCalls:
                     )
                 if isinstance(given.usage, ModelUsage):
                     usage = given.usage
+                    counts.update(
+                        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+                    )
                 return _read(self._name(request.model), given, answer)
             except ConfigError:
                 sent = False

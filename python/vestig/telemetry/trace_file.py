@@ -6,6 +6,7 @@ large renames it under a lock.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -47,7 +48,10 @@ class TraceFile:
             if self._closed:
                 return
             self._make_room(len(line) + 1)
-            os.write(self._fd, line + b"\n")
+            whole = line + b"\n"
+            if os.write(self._fd, whole) < len(whole):
+                os.write(self._fd, b"\n")  # the next line begins on one of its own
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self) -> None:
         """May be called again."""
