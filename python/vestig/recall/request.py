@@ -136,7 +136,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     min_confidence: float | None
     touch: bool
     include_vectors: bool
-    trace: bool
+    trace: bool = False
     warnings: tuple[str, ...]
 
 
