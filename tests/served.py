@@ -18,7 +18,8 @@ from vestig.config import Config, load
 from vestig.ports import Clock
 from vestig.session.opening import OpenRequest, open_session
 from vestig.surfaces.http.access import Access
-from vestig.surfaces.http.server import listen, server_of
+from vestig.surfaces.http.listener import listen
+from vestig.surfaces.http.server import server_of
 from vestig.surfaces.http.service import Service
 from vestig.testing import HashingEmbedder
 

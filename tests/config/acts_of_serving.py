@@ -15,7 +15,7 @@ from served import Reply, Site, serving_config
 from vestig.errors import ConfigError
 from vestig.surfaces.http import routes
 from vestig.surfaces.http.access import Access
-from vestig.surfaces.http.server import listen
+from vestig.surfaces.http.listener import listen
 
 __all__ = ["SERVING"]
 

@@ -405,5 +405,5 @@ def test_the_keys_need_a_trusted_file(tmp_path: Path) -> None:
     (tmp_path / "vestig.yaml").write_text("mcp:\n  tools: [recall]\n  result_tokens: 900\n")
     with pytest.raises(vestig.ConfigError) as error:
         load(environ={"XDG_CONFIG_HOME": str(tmp_path)}, cwd=tmp_path)
-    for key in ("tools", "result_tokens"):
+    for key in ("tools", "transport", "host", "port", "result_tokens"):
         assert f"mcp.{key}" in str(error.value)

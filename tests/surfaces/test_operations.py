@@ -72,6 +72,7 @@ SURFACE_ONLY = {
         "output",
     },
     "serve": {"host", "port"},
+    "mcp": {"transport", "host", "port"},
     "config show": {"all"},
     "config explain": {"key"},
     "config trust": {"file", "list", "remove"},

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from vestig.config.kinds import Section, doc
+from vestig.config.kinds import Section, Text, doc
 
 __all__ = ["McpSettings"]
 
@@ -29,6 +29,26 @@ class McpSettings(Section, frozen=True, kw_only=True):
         msgspec.Meta(min_length=1),
         doc("Tools that agents are offered; without forget, say, none can erase."),
     ] = _ALL_TOOLS
+    transport: Annotated[
+        Literal["stdio", "http"],
+        doc(
+            "stdio: the client starts the server and speaks over its standard streams; http: it"
+            " listens, and speaks streamable HTTP at /mcp.",
+            shown=True,
+        ),
+    ] = "stdio"
+    host: Annotated[
+        Text,
+        doc(
+            "Address on which it listens; one that other machines reach needs serve.token_env.",
+            shown=True,
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=65_535),
+        doc("Port on which it listens; 0: any that is free.", shown=True),
+    ] = 8766
     result_tokens: Annotated[
         int,
         msgspec.Meta(ge=200, le=1_000_000),

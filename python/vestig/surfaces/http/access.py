@@ -59,8 +59,11 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     cors_origins: frozenset[str]
 
     @classmethod
-    def of(cls, settings: ServeSettings) -> Access:
+    def of(cls, settings: ServeSettings, section: str = "serve") -> Access:
         """The rules that the configuration gives.
+
+        Args:
+            section: of the configuration that named the address.
 
         Raises:
             ConfigError: an address that others reach and no token; a variable that is not set.
@@ -69,7 +72,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         token = None if named is None else read_secret("serve.token_env", named)
         if token is None and not is_loopback(settings.host):
             raise ConfigError(
-                f"serve.host: {settings.host} is reached by other machines: expected"
+                f"{section}.host: {settings.host} is reached by other machines: expected"
                 " serve.token_env to name the variable of a token, or a loopback address"
             )
         own = settings.host

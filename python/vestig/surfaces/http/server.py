@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import signal
-import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 from typing import Final
 
 import uvicorn
@@ -18,20 +13,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vestig.api.store import Vestig
 from vestig.config.server_sections import ServeSettings
-from vestig.errors import ConfigError
 from vestig.ids import new_id
 from vestig.session.session import Session
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import application
+from vestig.surfaces.http.listener import Server, listen
 from vestig.surfaces.http.refusals import Refusal, problem_of
 from vestig.surfaces.http.service import Service
 
-__all__ = ["Server", "serve"]
+__all__ = ["serve", "server_of"]
 
 _STOP_S: Final = 10
 _FIRST_BYTES_S: Final = 30.0
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Protocol(H11Protocol):
@@ -79,59 +73,6 @@ class _Protocol(H11Protocol):
         )
         self.transport.write(head.encode() + body)
         self.transport.close()
-
-
-class Server(uvicorn.Server):
-    """A server that says when it listens, and ends without an error when it is told to."""
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._when_started = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """From here on it is reached, and signals are heard."""
-        await super().startup(sockets)
-        self._when_started()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals end it; they are not raised again afterwards."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """The first signal ends it in order, an interrupt after it at once."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
-        self.should_exit = True
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises:
-        ConfigError: the address cannot be had.
-    """
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(
-            host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        found = socket.socket(family, kind, proto)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(2048)
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no host name"
-        raise ConfigError(
-            f"serve.host, serve.port: expected an address to listen on, got {host}:{port}: {why}"
-        ) from None
-    return found
 
 
 def server_of(

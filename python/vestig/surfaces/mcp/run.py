@@ -11,7 +11,9 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from vestig.errors import ConfigError
+from msgspec.structs import replace
+
+from vestig.errors import ConfigError, ValidationError
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
@@ -20,17 +22,22 @@ __all__ = ["prepare", "run"]
 
 # the process that started this one, before anything takes time
 _PARENT: Final = os.getppid()
+_PORT_MAX: Final = 65_535
 _PACKAGE: Final = "mcp"
 _EXTRA: Final = "vestig[mcp]"
 
 
-def prepare() -> None:
+def prepare(call: Call) -> None:
     """What has to be so before the store is opened: the extra is there, and a signal to end ends
     the process with exit 0 already.
 
     Raises:
         ConfigError: the extra is not installed.
+        ValidationError: a port that is none.
     """
+    port = call.args.get("port", 0)
+    if not 0 <= port <= _PORT_MAX:
+        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
     if find_spec(_PACKAGE) is None:
         raise ConfigError(
             f"vestig mcp needs the package {_PACKAGE}, which is not installed;"
@@ -45,14 +52,28 @@ def run(call: Call) -> NoReturn:
 
     from vestig.surfaces.mcp.answers import OpenStore
     from vestig.surfaces.mcp.server import Calls, make_server
-    from vestig.surfaces.mcp.stdio import serve_stdio
 
     settings = call.config.settings.mcp
     calls = Calls()
     at = OpenStore(store=call.store, session=call.session)
     server = make_server(at, settings.tools, calls)
-    code = anyio.run(serve_stdio, server, _PARENT)
+    if call.args.get("transport", settings.transport) == "stdio":
+        from vestig.surfaces.mcp.stdio import serve_stdio
+
+        code = anyio.run(serve_stdio, server, _PARENT)
+    else:
+        from vestig.surfaces.mcp.http import serve_http
+
+        own = {"host": settings.host, "port": settings.port}
+        named = {name: call.args[name] for name in own if name in call.args}
+        serve_http(server, replace(call.config.settings.serve, **{**own, **named}), _say)
+        code = 0
     if not calls.running:
         call.store.close()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["MCP"]
 
 
-def _prepare(_: Call) -> None:
+def _prepare(call: Call) -> None:
     from vestig.surfaces.mcp.run import prepare
 
-    prepare()
+    prepare(call)
 
 
 def _run(call: Call) -> Any:
@@ -23,8 +24,31 @@ def _run(call: Call) -> Any:
 
 MCP: Final = Operation(
     name="mcp",
-    help="Serve this store to an agent by the Model Context Protocol, on standard input and output,"
-    " until the client goes. Clients start it themselves. Needs the extra `mcp`.",
+    help="Serve this store to an agent by the Model Context Protocol, on standard input and output"
+    " or over HTTP, until the client goes. Clients start it themselves. Needs the extra `mcp`.",
+    params=(
+        Parameter(
+            name="transport",
+            kind="choice",
+            flag="--transport",
+            choices=("stdio", "http"),
+            help="Standard streams, or streamable HTTP at /mcp.",
+            default_text="mcp.transport, stdio",
+        ),
+        Parameter(
+            name="host",
+            flag="--host",
+            help="Address on which it listens over HTTP.",
+            default_text="mcp.host, 127.0.0.1",
+        ),
+        Parameter(
+            name="port",
+            kind="integer",
+            flag="--port",
+            help="Port on which it listens over HTTP; 0: any that is free.",
+            default_text="mcp.port, 8766",
+        ),
+    ),
     run=_run,
     alone=_prepare,
     document="served",
