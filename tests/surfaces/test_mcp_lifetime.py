@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import vestig
 from mcp_process import MAIN, MODERN, START_S, VERSIONS, McpProcess, text_of, written_config
 from vestig.surfaces.cli import run
+from vestig.testing import HashingEmbedder
 
 FACT = "The spare key of the office lies under the blue pot."
 # of which the last is slept through by the call of `slow`
@@ -242,3 +244,24 @@ def test_a_wrong_configuration_ends_it_before_it_serves(
     config = written_config(tmp_path, "mcp: {result_tokens: 5}\n")
     assert run(["mcp", "--config", str(config)]) == 2
     assert "mcp.result_tokens" in capfd.readouterr().err
+
+
+class Broken(HashingEmbedder):
+    """Gives no vectors today."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        raise ConnectionError(f"no vectors of {len(texts)} texts")
+
+
+def test_jobs_that_commits_left_are_done_while_it_serves(tmp_path: Path) -> None:
+    config, deferred = written_config(tmp_path), {"embedding.on_failure": "defer"}
+    with vestig.open(tmp_path / "store", embedder=Broken(64), config=deferred) as store:
+        id = store.commit(FACT).memory_id
+        assert store.show(id).memory.processing == "pending"
+    with McpProcess(config) as server:
+        server.initialize(VERSIONS[0])
+        ends = time.monotonic() + START_S
+        with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64), read_only=True) as store:
+            while store.show(id).memory.processing != "ready":
+                assert time.monotonic() < ends
+                time.sleep(0.05)

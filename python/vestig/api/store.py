@@ -113,15 +113,13 @@ def open_store(
         change_embedder=change_embedder,
     )
     works = flag_argument("worker", worker)
-    store = Vestig(open_session(path, request))
+    store = Vestig(open_session(path, request), worker=works)
     if works and store._session.read_only:
         store.close()
         raise StoreLockedError(
             "worker: expected a store that can be written, this one is open read-only; open it"
             " for writing, or without a worker"
         )
-    if works:
-        store._start_worker()
     return store
 
 
@@ -132,11 +130,13 @@ class Vestig:
     `store.graph` has entities, edges and expansions, `store.admin` upkeep and checks.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, worker: bool = False) -> None:
         self._session = session
         self._worker: Worker | None = None
         self.graph = Graph(session)
         self.admin = Admin(session)
+        if worker:
+            self._start_worker()
 
     def __enter__(self) -> Vestig:
         return self
@@ -166,8 +166,9 @@ class Vestig:
         """Works the queue of jobs in the background until `close`."""
         from vestig.commit.worker import Worker
 
-        self._worker = Worker(self._session)
-        self._worker.start()
+        if not self._session.read_only:
+            self._worker = Worker(self._session)
+            self._worker.start()
 
     # --- writing ---------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ _LOG: Final = logging.getLogger(__name__)
 # may have, and jobs that failed become due.
 _INTERVAL_S: Final = 5.0
 # Seconds that `close` waits for what is being written; a call of a model is not waited for.
-_CLOSE_S: Final = 2.0
+_CLOSE_S: Final = 0.5
 
 
 class Worker:
@@ -62,7 +62,7 @@ class Worker:
             try:
                 self._work_once()
             except VestigError as error:
-                if self._closed.is_set():
+                if self._closed.is_set() or self._session.closed:
                     return
                 # the next look at the queue tries again
                 self._session.metrics.add(

@@ -66,7 +66,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `vestig.open` from the arguments. `without_store`: on a path without a store the operation
     answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
     opening the store; None: it has to be opened. `short` is another name of a command of a group,
-    outside of it; `frequent` says that help names it first. `arguments` is what it takes from
+    outside of it; `frequent` says that help names it first. `works_queue`: while it runs, a thread
+    works the jobs that commits leave. `arguments` is what it takes from
     surfaces that speak JSON; None: they do not offer it.
     """
 
@@ -84,5 +85,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     alone: Callable[[Call], Any] = lambda _: None
     without_store: WithoutStore = "refuse"
     writes: bool = False
+    works_queue: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     arguments: Arguments | None = None

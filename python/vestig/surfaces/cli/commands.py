@@ -296,7 +296,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
         **operation.open_options(call.args),
     )
     call.session = session
-    with Vestig(session) as call.store:
+    with Vestig(session, worker=operation.works_queue) as call.store:
         value = operation.run(call)
         missing = session.ledger.missing
     if missing is not None and operation.without_store == "empty":

@@ -55,4 +55,5 @@ MCP: Final = Operation(
     text=lambda _, __: "",
     without_store="make",
     writes=True,
+    works_queue=True,
 )

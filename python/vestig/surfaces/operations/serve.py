@@ -33,7 +33,7 @@ def _serve(call: Call) -> Any:
     settings = msgspec.structs.replace(call.config.settings.serve, **call.args)
     say = call.say
     session = open_session(call.config)
-    with Vestig(session) as store:
+    with Vestig(session, worker=True) as store:
         serve(store, session, settings, (lambda _: None) if say is None else say)
     return {"host": settings.host}
 
