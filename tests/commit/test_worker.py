@@ -7,7 +7,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import vestig
 from store_fixtures import Opener
 from vestig.errors import ModelCallError
 from vestig.ports import ModelRequest
+from vestig.session.session import system_clock
 from vestig.testing import HashingEmbedder, ScriptedModel
 
 TEXT = "The ferry leaves the harbour at noon."
@@ -98,6 +99,32 @@ def test_a_model_that_cannot_be_asked_is_left_alone_for_a_while(opener: Opener) 
     failed = 'vestig_degradations_total{code="llm_failed"}'
     assert waited(lambda: store.admin.metrics().get(failed) == 1)
     assert store.admin.stats().jobs == {"PENDING": 8}
+
+
+class Late(HashingEmbedder):
+    """Gives no vectors of a text until it is told to."""
+
+    ready = False
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        if not self.ready and any("parrot" in text for text in texts):
+            raise ConnectionError("not yet")
+        return super().embed(texts)
+
+
+def test_vectors_are_made_while_the_model_is_left_alone(opener: Opener) -> None:
+    model = ScriptedModel(ANSWERS, failures=[ModelCallError("no key", status=401)] * 100)
+    embedder = Late(64)
+    config = {"embedding.on_failure": "defer", "enrichment.backoff_base_s": 1_000}
+    store = opener(llm=model, worker=True, embedder=embedder, config=config, clock=system_clock)
+    store.commit(TEXT)
+    assert waited(lambda: model.requests)
+    # another process leaves it, so that nothing but time makes it due
+    other = opener(embedder=embedder, config=config, clock=system_clock)
+    id = other.commit("A parrot lives in the lighthouse.").memory_id
+    embedder.ready = True
+    assert waited(lambda: store.show(id).embedding_dimensions == 64)
+    assert len(model.requests) <= 2
 
 
 def test_a_worker_keeps_no_process_alive(tmp_path: Path) -> None:

@@ -52,15 +52,15 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
         )
 
 
-def work_queue(run: QueueRun) -> None:
-    """Everything that is due: vectors, batches that came back, a new batch where enough jobs wait,
-    and the rest memory by memory."""
+def work_queue(run: QueueRun, *, ask: bool = True) -> None:
+    """Everything that is due: vectors; and unless `ask` is false batches that came back, a new
+    batch where enough jobs wait, and the rest memory by memory."""
     with run:
         run.embed()
-        if run.session.models.available:
+        if ask and run.session.models.available:
             enrichment_batches.collect(run)
             enrichment_batches.submit(run)
-        run.ask()
+            run.ask()
 
 
 def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[Degradation]:

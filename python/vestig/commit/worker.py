@@ -73,21 +73,24 @@ class Worker:
 
     def _work_once(self) -> None:
         session = self._session
-        if time.monotonic() < self._rests_until or session.ledger.missing is not None:
+        if session.ledger.missing is not None:
             return
         for namespace in session.ledger.due_job_counts(session.now_us(), KINDS):
+            # the model may be left alone; missing vectors are made all the same
+            asks = time.monotonic() >= self._rests_until
             run = QueueRun(session, namespace)
             with self._lock:
                 if self._closed.is_set():
                     return
                 self._running = run
-            work_queue(run)
+            work_queue(run, ask=asks)
             degraded = run.degraded()
             if run.tally.done:
                 catch_up(session, degraded)
             else:
                 session.metrics.degraded(degraded)
-            self._rest(run)
+            if asks:
+                self._rest(run)
 
     def _rest(self, run: QueueRun) -> None:
         """Where no model can be asked, the pauses grow like those of a failing job."""
