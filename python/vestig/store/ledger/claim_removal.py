@@ -3,7 +3,7 @@ answers and logged requests say of those."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from vestig.store.ledger import erase_patterns
@@ -68,17 +68,27 @@ def erase_answers(
 ) -> None:
     """Erases stored answers and logged payloads that name one of these memories or quote a piece of
     these texts. The key of an answer stays taken, so that its request is not done again."""
-    wanted: set[bytes] | None = None
+    wanted: dict[int, set[bytes]] = {}
     for table, column, erased in _ANSWERS:
         rows: list[tuple[Any, ...]] = fetch(
             removal.conn,
             f'SELECT "row", {column} FROM {table} WHERE namespace = ? AND {column} IS NOT NULL',
             (namespace,),
         )
-        if rows and wanted is None:
-            wanted = {id.encode() for id in ids} | erase_patterns.fragments_of(texts)
+        if rows and not wanted:
+            for piece in {id.encode() for id in ids} | erase_patterns.fragments_of(texts):
+                wanted.setdefault(len(piece), set()).add(piece)
         for found, text in rows:
-            data = text.encode()
-            if wanted is not None and any(piece in data for piece in wanted):
+            if _holds(text.encode(), wanted):
                 removal.conn.execute(f'UPDATE {table} SET {erased} WHERE "row" = ?', (found,))
                 removal.counts[table] += 1
+
+
+def _holds(data: bytes, wanted: Mapping[int, Collection[bytes]]) -> bool:
+    """Whether one of these pieces, by their lengths, stands in the data: one look-up at each place,
+    however many pieces there are."""
+    return any(
+        data[at : at + length] in pieces
+        for length, pieces in wanted.items()
+        for at in range(len(data) - length + 1)
+    )
