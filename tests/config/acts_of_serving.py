@@ -70,6 +70,14 @@ def limited(world: World) -> Any:
         return [reply.status for reply in replies], replies[-1].headers.get("retry-after")
 
 
+def traced(world: World) -> Any:
+    world.monkeypatch.setattr(routes, "_TRACED", ("count",))
+    with site(world) as served:
+        served.store.count = lambda **given: given  # type: ignore[method-assign,assignment]
+        reply = served.get("count/debug")
+        return reply.document.get("debug")
+
+
 def logged(world: World) -> Any:
     with site(world) as served:
         served.post("commit", TEXT)
@@ -149,6 +157,7 @@ SERVING: Final[dict[str, Act]] = {
     "serve.max_import_bytes": Act(
         10, status("POST", "import", LINES, Content_Type="application/jsonl")
     ),
+    "serve.debug_endpoint": Act(True, traced),
     "serve.audit": Act(False, logged),
     "serve.audit_payloads": Act(True, logged),
     "serve.cors_origins": Act(["http://page.example"], shared),

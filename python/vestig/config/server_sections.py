@@ -48,6 +48,9 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     max_import_bytes: Annotated[Count, doc("Bytes of the file that one import sends.")] = (
         1_073_741_824
     )
+    debug_endpoint: Annotated[
+        bool, doc("Offer the route at which a retrieval is asked for with its trace.")
+    ] = False
     audit: Annotated[
         bool, doc("Write each request to the log of requests: route, times, counts, no text.")
     ] = True

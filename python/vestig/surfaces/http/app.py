@@ -39,7 +39,7 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for route in routes():
+    for route in routes(traced=service.settings.debug_endpoint):
         _add(
             app,
             route.path,
@@ -77,7 +77,7 @@ def _add(
         path,
         endpoint,
         methods=[method],
-        operation_id=path.removeprefix(f"{PREFIX}/").partition("/")[0],
+        operation_id=path.removeprefix(f"{PREFIX}/").partition("/{")[0].replace("/", "-"),
         responses=openapi.responses(successes),
         status_code=min(successes),
         response_class=Response,

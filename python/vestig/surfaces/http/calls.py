@@ -141,7 +141,8 @@ def _read(route: Route, given: Given) -> _Asked:
     reasons = found.pop("reasons", None) if route.reasons else None
     if reasons is not None and not isinstance(reasons, bool):
         raise ValidationError("reasons", type(reasons).__name__, "true or false")
-    return _Asked(arguments=read_arguments(route.arguments, found), reasons=bool(reasons))
+    arguments = {**read_arguments(route.arguments, found), **route.fixed}
+    return _Asked(arguments=arguments, reasons=bool(reasons))
 
 
 def _body(data: bytes) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -35,12 +35,14 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
 }
 _RANKED: Final = ("memory recall", "search")
 _LIMITED: Final = ("retrieve",)
+# Operations whose trace is asked for at a path of its own.
+_TRACED: Final = ("retrieve",)
 _IMPORTED: Final = ("format", "scope", "merge", "partial")
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
     """One operation as a route. `items`: a body may hold several objects of arguments under
-    `items`. `limited`: clients may only ask so often."""
+    `items`. `limited`: clients may only ask so often. `fixed`: arguments that its path sets."""
 
     operation: Operation
     arguments: Arguments
@@ -49,11 +51,12 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     reasons: bool = False
     items: bool = False
     limited: bool = False
+    fixed: Mapping[str, Any] = {}
 
     @property
     def name(self) -> str:
-        """The last word of its path: what logs and documents call it."""
-        return self.path.removeprefix(f"{PREFIX}/").partition("/")[0]
+        """Its path in one word: what logs and documents call it."""
+        return self.path.removeprefix(f"{PREFIX}/").partition("/{")[0].replace("/", "-")
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -61,8 +64,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.arguments.parameters, *((_REASONS,) if self.reasons else ()))
 
 
-def routes() -> Iterator[Route]:
-    """A route for each operation that has one and exists.
+def routes(*, traced: bool = False) -> Iterator[Route]:
+    """A route for each operation that has one and exists; `traced`: with those of traces.
 
     Example:
         >>> [route.path for route in routes()][:1]
@@ -72,7 +75,7 @@ def routes() -> Iterator[Route]:
         if operation.name not in _PATHS or operation.arguments is None:
             continue
         method, path = _PATHS[operation.name]
-        yield Route(
+        route = Route(
             operation=operation,
             arguments=operation.arguments,
             method=method,
@@ -81,6 +84,10 @@ def routes() -> Iterator[Route]:
             items=operation.name == "memory add",
             limited=operation.name in _LIMITED,
         )
+        yield route
+        if traced and operation.name in _TRACED:
+            path = f"{route.path}/debug"
+            yield msgspec.structs.replace(route, path=path, fixed={"debug": True})
 
 
 def _imported() -> tuple[Parameter, ...]:
