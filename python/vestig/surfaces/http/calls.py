@@ -91,9 +91,7 @@ class Calls:
             status=kept.status,
             body=kept.body,
             replayed=kept.replayed,
-            counts={"results": len(value)} if hasattr(value, "__len__") else {},
-            confidence=getattr(value, "confidence", None),
-            reason=getattr(value, "stop_reason", None),
+            **_logged(value),
         )
 
     def _kept(
@@ -122,6 +120,19 @@ class Calls:
                 one = msgspec.structs.replace(one, index=place)
             found.append(one)
         return found
+
+
+def _logged(value: Any) -> dict[str, Any]:
+    """What the log of requests says of a result: how many, how sure, why it ended."""
+    about = getattr(value, "metadata", value)
+    sure = getattr(about, "confidence_score", getattr(value, "confidence", None))
+    lists = {name: getattr(value, name, None) for name in ("facts", "messages")}
+    counts = {name: len(found) for name, found in lists.items() if isinstance(found, tuple)}
+    return {
+        "counts": {"results": len(value)} if hasattr(value, "__len__") else counts,
+        "confidence": sure if isinstance(sure, float) else None,
+        "reason": getattr(about, "stop_reason", None),
+    }
 
 
 def _shown(route: Route, asked: _Asked, result: Any) -> tuple[int, dict[str, Any]]:
