@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ import pytest
 import vestig
 from mcp_process import MAIN, McpProcess, text_of, written_config
 from vestig.config import load
+from vestig.errors import ProviderError
 from vestig.filters import FIELDS
 from vestig.surfaces.mcp.tools import TOOLS
+from vestig.testing import HashingEmbedder
 
 READING = {"recall", "search", "show", "fetch", "stats"}
 FACT = "The spare key of the office lies under the blue pot."
@@ -346,6 +349,26 @@ def test_it_serves_its_own_namespace_only(tmp_path: Path) -> None:
         assert "not found" in refused(server, "show", id=id)
         uri = f"vestig://other/memory/{id}"
         assert server.request("resources/read", {"uri": uri})["error"]["code"] == -32602
+
+
+def test_jobs_that_a_commit_left_are_worked(tmp_path: Path) -> None:
+    class Failing(HashingEmbedder):
+        def embed(self, texts: list[str]) -> list[bytes]:
+            raise ProviderError("embedder", self.model, 1, "no answer")
+
+    config = written_config(tmp_path)
+    overrides = {"store.path": str(tmp_path / "store"), "embedding.on_failure": "defer"}
+    with vestig.open(config=config, embedder=HashingEmbedder(64)) as store:
+        store.commit("The printer of the office stands in the cellar.")
+    with vestig.open(config=overrides, embedder=Failing(64)) as store:
+        store.commit(FACT)
+        assert store.admin.stats().embedded == 1
+    with McpProcess(config) as server:
+        server.initialize()
+        ends = time.monotonic() + 60
+        while server.call("stats")["structuredContent"]["embedded"] < 2:
+            assert time.monotonic() < ends
+            time.sleep(0.05)
 
 
 def test_a_path_without_a_store_is_empty_until_something_is_remembered(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ def run(call: Call) -> NoReturn:
 
     settings = call.config.settings.mcp
     calls = Calls()
+    # jobs that commits leave are worked here while an agent thinks
+    call.store._start_worker()
     at = OpenStore(store=call.store, session=call.session)
     server = make_server(at, settings.tools, calls)
     if call.args.get("transport", settings.transport) == "stdio":
