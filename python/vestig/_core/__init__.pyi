@@ -518,6 +518,44 @@ class Projection:
             SnapshotMoved: applied_seq != seq.
         """
 
+    def levels(
+        self,
+        seq: int,
+        queries: Sequence[Query],
+        filter: Filter,
+        ranking: Ranking,
+        *,
+        limits: Sequence[int],
+        watch: bytes = ...,
+        threads: int = 1,
+    ) -> tuple[bytes, list[list[int]], list[list[tuple[float, float] | None]]]:
+        """Several queries, one crossing: their best memories by S (under `linear`, L), and S of all
+        of them under every query, without walk and TraceRank.
+
+        Args:
+            limits: of each query, how many of its best memories are wanted.
+            watch: ids (16 bytes each) whose S is wanted too; ineligible ones are left out.
+
+        Returns:
+            Ids ascending, 16 bytes each; of each query the places of its best in them, best first;
+            of each query and id (S, cosine), None where `min_similarity` excludes it.
+
+        Raises:
+            SnapshotMoved: applied_seq != seq.
+        """
+
+    def keyword_votes(
+        self,
+        seq: int,
+        queries: Sequence[Sequence[tuple[str, int]]],
+        filter: Filter,
+        limit: int,
+    ) -> list[list[tuple[bytes, float]]]:
+        """Of each query, given as (index term, edits), the memories that share a term with it: (id,
+        lexical score), best first, ties by id. A term that no eligible memory has stands for those
+        at most so many insertions, deletions and replacements of characters away. Raises
+        SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
+
     def search(
         self,
         seq: int,

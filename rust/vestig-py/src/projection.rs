@@ -12,7 +12,10 @@ use vestig_core::query::{
     related::{Texts, related},
     search,
 };
-use vestig_core::recall::{Effort, Pool, Selection, recall};
+use vestig_core::recall::{
+    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, keyword_votes, levels,
+    recall,
+};
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::Snapshot;
@@ -31,6 +34,13 @@ use crate::query::Query;
 use crate::ranking::{Ranking, pool_of};
 use crate::rows::{ROW_FIELDS, columns, new_rows};
 use crate::scan::{Row, Scan, scan_of};
+
+/// Ids, places of the best of each query, and (S, cosine) of each query and id.
+type LevelValues<'py> = (
+    Bound<'py, PyBytes>,
+    Vec<Vec<usize>>,
+    Vec<Vec<Option<(f64, f64)>>>,
+);
 
 /// Segments, manifest and tail of one store.
 #[pyclass(frozen, module = "vestig._core")]
@@ -298,6 +308,63 @@ impl Projection {
             )
         });
         scan_of(py, &ranking.0, scan?)
+    }
+
+    #[pyo3(signature = (seq, queries, filter, ranking, *, limits, watch=b"".as_slice(), threads=1))]
+    #[allow(clippy::too_many_arguments)]
+    fn levels<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        queries: Vec<PyRef<'py, Query>>,
+        filter: &Filter,
+        ranking: &Ranking,
+        limits: Vec<usize>,
+        watch: &[u8],
+        threads: usize,
+    ) -> PyResult<LevelValues<'py>> {
+        if limits.len() != queries.len() {
+            let text = format!("expected {} limits, got {}", queries.len(), limits.len());
+            return Err(PyValueError::new_err(text));
+        }
+        for query in &queries {
+            self.check(query.0.vector.as_ref())?;
+        }
+        let queries: Vec<CoreQuery> = queries.iter().map(|query| query.0.clone()).collect();
+        let request = LevelsRequest {
+            filter: &filter.0,
+            ranking: &ranking.0,
+            limits: &limits,
+            watch: &ids_of(watch)?,
+        };
+        let effort = Effort::threads(threads);
+        let found = self.on_snapshot(py, seq, |snapshot| {
+            levels(snapshot, &queries, request, effort)
+        })?;
+        let ids = PyBytes::new(py, found.ids.as_flattened());
+        Ok((ids, found.best, found.scores))
+    }
+
+    fn keyword_votes<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        queries: Vec<Vec<(String, usize)>>,
+        filter: &Filter,
+        limit: usize,
+    ) -> PyResult<Vec<Vec<Neighbour<'py>>>> {
+        let wanted = |(term, edits)| WantedTerm { term, edits };
+        let queries: Vec<Vec<WantedTerm>> = queries
+            .into_iter()
+            .map(|query| query.into_iter().map(wanted).collect())
+            .collect();
+        let found = self.on_snapshot(py, seq, |snapshot| {
+            keyword_votes(snapshot, &queries, &filter.0, limit)
+        })?;
+        Ok(found
+            .into_iter()
+            .map(|votes| neighbours(py, votes))
+            .collect())
     }
 
     #[allow(clippy::too_many_arguments)]

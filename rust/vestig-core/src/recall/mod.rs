@@ -35,7 +35,9 @@ mod analysed_query;
 mod candidates;
 mod eligible_graph;
 mod hits;
+mod keyword_votes;
 mod late_interaction;
+mod levels;
 mod metadata_signals;
 mod neighbour_vectors;
 mod pair_and_title;
@@ -59,6 +61,8 @@ mod window_words;
 pub use self::analysed_query::{Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
+pub use self::keyword_votes::{WantedTerm, keyword_votes};
+pub use self::levels::{Levels, LevelsRequest, levels};
 pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
 pub use self::ranking::{Base, Effort, Pool, Ranking, Selection, Traversal, Weights};
@@ -95,55 +99,118 @@ pub fn recall(
     selection: &Selection,
     effort: Effort,
 ) -> Scan {
-    let mut scan = Scan {
-        terms: query.terms.clone().unwrap_or_default(),
-        keywords: query.keywords.clone(),
-        ..Scan::default()
-    };
-    let vector = unit_vector(query, snapshot);
-    let mut parts = eligible_parts(snapshot, filter, &mut scan);
-    let rows = eligible_rows(&parts);
-    allocator_hint::hint(rows);
-    let mut origins = origins_of(&parts);
-    let bounded = rows >= effort.staged_rows
-        && filter.min_similarity.is_none()
-        && candidate_count(ranking, selection, false) < rows
-        && !vector.is_empty()
-        && !turn_signals::by_cosines(ranking, origins);
-    let quantised = bounded.then(|| QuantisedQuery::new(&vector));
-    if !vector.is_empty() {
-        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
-            fill_cosines(columns, &vector, quantised.as_ref(), effort);
-        }
-    }
-    if let Some(least) = filter.min_similarity {
-        for columns in &mut parts {
-            apply_min_similarity(columns, least);
-        }
-        origins = origins_of(&parts);
-    }
-    scan.eligible = eligible_rows(&parts);
-    scan.unembedded = parts.iter().map(unembedded).sum();
-    if ranking.stored_questions && !vector.is_empty() {
-        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
-            score_stored_questions(columns, &vector);
-        }
-    }
-    let mut scorer = Scorer::new(ranking, query, vector, origins);
-    let eligible = parts.iter().map(|columns| columns.eligible.clone());
-    let trace = (&ranking.trace, query.query_time);
-    let mut graph = EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
-    let mut table = ScoreTable {
-        parts,
-        signals: None,
-    };
-    scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
-    let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
-    let count = candidate_count(ranking, selection, sparse || scorer.alpha > 0.0);
-    let best = candidates(&table, &scorer, count);
-    scan.maxima = scorer.maxima;
-    Ranker::new(&table, &scorer, graph, query, selection).rank(&mut scan, &best);
+    let vector = QueryVector::new(query, snapshot);
+    let scored = ScoredQuery::new(
+        snapshot,
+        (query, &vector),
+        filter,
+        ranking,
+        selection,
+        effort,
+    );
+    let mut scan = scored.scan;
+    Ranker::new(
+        &scored.table,
+        &scored.scorer,
+        scored.graph,
+        query,
+        selection,
+    )
+    .rank(&mut scan, &scored.best);
     scan
+}
+
+/// The unit vector of a query, and its 8-bit codes.
+struct QueryVector {
+    unit: Vec<f32>,
+    quantised: QuantisedQuery,
+}
+
+impl QueryVector {
+    fn new(query: &Query, snapshot: &Snapshot) -> Self {
+        let unit = unit_vector(query, snapshot);
+        Self {
+            quantised: QuantisedQuery::new(&unit),
+            unit,
+        }
+    }
+}
+
+/// A query with the numbers of every eligible row.
+struct ScoredQuery<'a> {
+    table: ScoreTable<'a>,
+    scorer: Scorer<'a>,
+    graph: EligibleGraph<'a>,
+    /// Counts and normalisers, no results.
+    scan: Scan,
+    /// The best by S.
+    best: Vec<Candidate>,
+}
+
+impl<'a> ScoredQuery<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        (query, vector): (&'a Query, &'a QueryVector),
+        filter: &'a Filter,
+        ranking: &'a Ranking,
+        selection: &Selection,
+        effort: Effort,
+    ) -> Self {
+        let mut scan = Scan {
+            terms: query.terms.clone().unwrap_or_default(),
+            keywords: query.keywords.clone(),
+            ..Scan::default()
+        };
+        let mut parts = eligible_parts(snapshot, filter, &mut scan);
+        let rows = eligible_rows(&parts);
+        allocator_hint::hint(rows);
+        let mut origins = origins_of(&parts);
+        let bounded = rows >= effort.staged_rows
+            && filter.min_similarity.is_none()
+            && candidate_count(ranking, selection, false) < rows
+            && !vector.unit.is_empty()
+            && !turn_signals::by_cosines(ranking, origins);
+        let quantised = bounded.then_some(&vector.quantised);
+        if !vector.unit.is_empty() {
+            for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+                fill_cosines(columns, &vector.unit, quantised, effort);
+            }
+        }
+        if let Some(least) = filter.min_similarity {
+            for columns in &mut parts {
+                apply_min_similarity(columns, least);
+            }
+            origins = origins_of(&parts);
+        }
+        scan.eligible = eligible_rows(&parts);
+        scan.unembedded = parts.iter().map(unembedded).sum();
+        if ranking.stored_questions && !vector.unit.is_empty() {
+            for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+                score_stored_questions(columns, &vector.unit);
+            }
+        }
+        let mut scorer = Scorer::new(ranking, query, vector.unit.clone(), origins);
+        let eligible = parts.iter().map(|columns| columns.eligible.clone());
+        let trace = (&ranking.trace, query.query_time);
+        let mut graph =
+            EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
+        let mut table = ScoreTable {
+            parts,
+            signals: None,
+        };
+        scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
+        let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
+        let count = candidate_count(ranking, selection, sparse || scorer.alpha > 0.0);
+        let best = candidates(&table, &scorer, count);
+        scan.maxima = scorer.maxima;
+        Self {
+            table,
+            scorer,
+            graph,
+            scan,
+            best,
+        }
+    }
 }
 
 /// The query's vector with length 1 and whole lanes; empty = it has none.

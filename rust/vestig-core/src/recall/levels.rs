@@ -1,0 +1,149 @@
+//! Several queries over one snapshot: the best memories of each, and S of all of them under every
+//! query.
+
+use super::analysed_query::Query;
+use super::candidates::Candidate;
+use super::ranking::{Effort, Pool, Ranking, Selection};
+use super::score_table::ScoreTable;
+use super::scorer::Scorer;
+use super::{QueryVector, ScoredQuery};
+use crate::kernels::bits::has;
+use crate::query::filter::Filter;
+use crate::segment::Id;
+use crate::snapshot::Snapshot;
+
+/// Rows times queries up to which the numbers of all rows are kept until the memories are known;
+/// beyond, they are computed a second time.
+const KEPT_NUMBERS: usize = 500_000;
+
+/// What is asked of several queries at once.
+#[derive(Debug, Clone, Copy)]
+pub struct LevelsRequest<'a> {
+    /// Which memories take part.
+    pub filter: &'a Filter,
+    /// How S is made; its walk and TraceRank have no part in it.
+    pub ranking: &'a Ranking,
+    /// Of each query, how many of its best memories are wanted.
+    pub limits: &'a [usize],
+    /// Memories whose S is wanted too.
+    pub watch: &'a [Id],
+}
+
+/// S of memories under several queries.
+#[derive(Debug, Clone, Default)]
+pub struct Levels {
+    /// The best memories of any query and the watched ones that are eligible, ascending.
+    pub ids: Vec<Id>,
+    /// Of each query, the places in `ids` of its best memories, best first.
+    pub best: Vec<Vec<usize>>,
+    /// Of each query and memory (S, cosine); None = it is not eligible for this query.
+    pub scores: Vec<Vec<Option<(f64, f64)>>>,
+}
+
+/// The best memories of each query by S, and S of these and of others under every query.
+#[must_use]
+pub fn levels(
+    snapshot: &Snapshot,
+    queries: &[Query],
+    request: LevelsRequest<'_>,
+    effort: Effort,
+) -> Levels {
+    let vectors: Vec<QueryVector> = queries
+        .iter()
+        .map(|query| QueryVector::new(query, snapshot))
+        .collect();
+    let one = Effort {
+        threads: 1,
+        ..effort
+    };
+    let score = |at: usize, limit: usize| {
+        let selection = Selection {
+            pool: Pool::Best(limit),
+            ..Selection::best(limit)
+        };
+        let query = (&queries[at], &vectors[at]);
+        ScoredQuery::new(
+            snapshot,
+            query,
+            request.filter,
+            request.ranking,
+            &selection,
+            one,
+        )
+    };
+    let keep = snapshot.rows().saturating_mul(queries.len()) <= KEPT_NUMBERS;
+    let limits = request.limits.to_vec();
+    let first = in_threads(limits, effort.threads, |at, limit| {
+        let scored = score(at, limit);
+        let mut best = scored.best;
+        best.truncate(limit);
+        let best: Vec<Id> = best.iter().map(|candidate| candidate.id).collect();
+        (best, keep.then_some((scored.table, scored.scorer)))
+    });
+    let (found, numbers): (Vec<Vec<Id>>, Vec<_>) = first.into_iter().unzip();
+    let mut ids: Vec<Id> = request.watch.to_vec();
+    ids.extend(found.iter().flatten());
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| snapshot.find(id).is_some());
+    let scores = in_threads(numbers, effort.threads, |at, kept| {
+        if let Some((table, scorer)) = kept {
+            return scores_of(&table, &scorer, &ids);
+        }
+        let scored = score(at, 1);
+        scores_of(&scored.table, &scored.scorer, &ids)
+    });
+    let place = |id: &Id| ids.binary_search(id).ok();
+    let best = found
+        .iter()
+        .map(|best| best.iter().filter_map(place).collect())
+        .collect();
+    Levels { best, ids, scores }
+}
+
+fn scores_of(table: &ScoreTable<'_>, scorer: &Scorer<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {
+    let one = |id: &Id| {
+        let (part, row) = table.parts.iter().enumerate().find_map(|(part, columns)| {
+            let row = columns.segment.find(id)?;
+            has(&columns.eligible, row).then_some((part, row))
+        })?;
+        let candidate = Candidate::of(table, scorer, part, row);
+        Some((candidate.start, candidate.cosine))
+    };
+    ids.iter().map(one).collect()
+}
+
+/// What becomes of each item at its place, in order, made by so many threads.
+fn in_threads<I: Send, T: Send>(
+    items: Vec<I>,
+    threads: usize,
+    work: impl Fn(usize, I) -> T + Sync,
+) -> Vec<T> {
+    let share = items.len().div_ceil(threads.max(1)).max(1);
+    let mut items: Vec<(usize, I)> = items.into_iter().enumerate().collect();
+    if share >= items.len() {
+        return items.into_iter().map(|(at, item)| work(at, item)).collect();
+    }
+    let mut shares = Vec::new();
+    while !items.is_empty() {
+        let rest = items.split_off(share.min(items.len()));
+        shares.push(std::mem::replace(&mut items, rest));
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let started: Vec<_> = shares
+            .into_iter()
+            .map(|share| {
+                let each = move || share.into_iter().map(|(at, item)| work(at, item)).collect();
+                scope.spawn(each)
+            })
+            .collect();
+        let made = started.into_iter().map(|thread| {
+            let made: Vec<T> = thread.join().unwrap_or_else(|panic| {
+                std::panic::resume_unwind(panic);
+            });
+            made
+        });
+        made.flatten().collect()
+    })
+}
