@@ -55,6 +55,8 @@ class World:
             "new": ids[1],
             "ids": [ids[2]],
             "query": "Who has the keys?",
+            "queries": ["Who has the keys?"],
+            "messages": [{"content": "Who has the keys?"}],
             "receipt": receipt,
             "a": entities[0],
             "b": entities[1],

@@ -449,6 +449,64 @@ SEARCH: Final = by_name(
     TOUCH,
     TRACE,
 )
+RETRIEVE: Final = by_name(
+    Parameter(
+        name="messages",
+        kind="objects",
+        help="The end of a conversation, oldest first: objects with content, and author, timestamp,"
+        " message_id where they are known. The last one is to be answered.",
+    ),
+    Parameter(
+        name="scope",
+        help="Only this scope, as where.scope: the spelling of older clients.",
+    ),
+    Parameter(
+        name="channel_id",
+        help="Another spelling of scope.",
+    ),
+    Parameter(
+        name="max_facts",
+        kind="integer",
+        flag="--max-facts",
+        help="Most facts, 1 to 500; default retrieve.max_facts.",
+        default_text="retrieve.max_facts, 30",
+    ),
+    Parameter(
+        name="max_messages",
+        kind="integer",
+        flag="--max-messages",
+        help="Most turns of conversations beside them, 1 to 100; default retrieve.max_messages.",
+        default_text="retrieve.max_messages, 10",
+    ),
+    Parameter(
+        name="max_iterations",
+        kind="integer",
+        flag="--max-iterations",
+        help="Most rounds of searches, 1 to 50; default retrieve.max_iterations.",
+        default_text="retrieve.max_iterations, 10",
+    ),
+    Parameter(
+        name="request_id",
+        flag="--request-id",
+        help="An id of the caller's for the request, at most 128 characters; made when absent.",
+    ),
+    Parameter(
+        name="deadline_ms",
+        kind="integer",
+        flag="--deadline-ms",
+        help="Milliseconds after which no further round begins; default retrieve.deadline_ms.",
+        default_text="retrieve.deadline_ms, 10000",
+    ),
+    *TIME_TRAVEL.values(),
+    QUERY_TIME,
+    NAMESPACE,
+    Parameter(
+        name="debug",
+        kind="flag",
+        flag="--debug",
+        help="Add why each fact is there, and the steps that led to it.",
+    ),
+)
 LIST: Final = by_name(
     Parameter(
         name="offset",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Final
 
 from world import Act, World
 
+import vestig
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.retrieve.confidence import (
     Components,
@@ -16,6 +20,7 @@ from vestig.retrieve.confidence import (
 from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.message_search import message_blacklist
 from vestig.retrieve.synonyms import synonyms
+from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 __all__ = ["RETRIEVE"]
 
@@ -56,9 +61,132 @@ def relevance(world: World) -> Any:
     return relevance_component(None, [0.35, 0.75], settings(world).confidence)
 
 
+_TEXTS: Final = (
+    "The billing service runs on kubernetes",
+    "Grace maintains the billing service",
+    "The kubernetes cluster stands in Oslo",
+    "A developer broke the deployment on Friday",
+    "Soup is cooked on Mondays",
+    "The piano was tuned in spring",
+)
+
+
+def found(world: World, *contents: str, **options: Any) -> Any:
+    """A retrieval over a few notes and turns."""
+    texts = {text: (6 - place) / 10 for place, text in enumerate(_TEXTS)}
+    store = world.open({**texts, _MESSAGE: 1.0}, **options.pop("open", {}))
+    store.commit_many(_TEXTS)
+    for place in range(3):
+        text = f"I looked at the deployment {place} times"
+        store.commit(text, author="Al", session_id="s", sequence=place)
+    talk = [{"content": text} for text in (*contents, _MESSAGE)]
+    return store.retrieve(talk, request_id="r", debug=True, **options)
+
+
+def counts(world: World) -> Any:
+    made = found(world)
+    return len(made.facts), len(made.messages)
+
+
+def rounds(world: World) -> Any:
+    made = found(world, max_facts=2).metadata
+    return made.iterations_used, made.stop_reason, made.novelty_streak_without_gain
+
+
+def asked_of_all(world: World) -> Any:
+    made = found(world, "Does Ida Brown know it?", "Perhaps.", "Well.").metadata
+    return [call.queries for call in made.tool_calls]
+
+
+def order(world: World) -> Any:
+    later = world.clock() + timedelta(days=5)
+    made = found(world, query_time=later, max_iterations=2)
+    return [
+        (fact[:20], round(one.parts.composite, 2), round(one.level, 1))
+        for fact, one in zip(made.facts, made.details, strict=True)
+    ]
+
+
+def purposes(world: World) -> Any:
+    model = ScriptedModel(
+        {
+            "plan_queries": {"goal": "who", "queries": ["soup", "piano"]},
+            "stop_verdict": {"should_continue": False, "confidence": "medium"},
+            "context_summary": "A summary.",
+        }
+    )
+    made = found(world, open={"llm": model})
+    return [one.purpose for one in model.requests], made.metadata.stop_reason
+
+
+class Slow(HashingEmbedder):
+    """Takes a while for each batch of queries."""
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        if _MESSAGE in texts:
+            time.sleep(0.3)
+        return super().embed(texts)
+
+
+def patience(world: World) -> Any:
+    made = found_slowly(world).metadata
+    return made.stop_reason, [call.error for call in made.tool_calls[:1]]
+
+
+def found_slowly(world: World) -> Any:
+    store = vestig.open(":memory:", config=world.overrides, embedder=Slow(32))
+    world.opened.append(store)
+    store.commit_many(_TEXTS)
+    return store.retrieve([{"content": _MESSAGE}])
+
+
+def attempts(world: World) -> Any:
+    """How often a broken search is tried, where vectors are needed."""
+    store = world.open()
+    store.commit_many(_TEXTS)
+    store._session.embedder = FailingEmbedder("error", dimensions=64)
+    return store.retrieve([{"content": _MESSAGE}]).metadata.tool_calls[0].attempts
+
+
+def threshold(world: World) -> Any:
+    store = world.open({text: place / 10 for place, text in enumerate(_TEXTS)} | {"asked": 1.0})
+    store.commit_many(_TEXTS)
+    return store.search_facts(["asked"]).threshold
+
+
+def steps(world: World) -> Any:
+    return len(found(world).reasoning_trace)
+
+
+def coverage(world: World) -> Any:
+    return found(world).metadata.coverage_score
+
+
 _CONFIDENCE: Final = "retrieve.confidence"
 
 RETRIEVE: Final[dict[str, Act]] = {
+    "retrieve.max_facts": Act(3, counts),
+    "retrieve.max_messages": Act(1, counts, {"retrieve.max_facts": 2}),
+    "retrieve.max_iterations": Act(1, rounds),
+    "retrieve.window": Act(1, asked_of_all),
+    "retrieve.deadline_ms": Act(100, patience),
+    "retrieve.llm": Act(False, purposes),
+    "retrieve.llm_max_calls": Act(1, purposes),
+    "retrieve.early_stop_min_iterations": Act(5, rounds),
+    "retrieve.novelty_min_new_facts": Act(0, rounds),
+    "retrieve.novelty_patience": Act(1, rounds),
+    "retrieve.stop_confidence_required": Act("medium", purposes),
+    "retrieve.tool_timeout_s": Act(0.05, patience),
+    "retrieve.tool_max_retries": Act(0, attempts, {"recall.profile": "baseline"}),
+    "retrieve.trace_limit": Act(3, steps),
+    "retrieve.coverage_min_similarity": Act(1.0, coverage),
+    "retrieve.adaptive_min": Act(0.2, threshold),
+    "retrieve.others": Act(0.0, order),
+    "retrieve.rank.relevance": Act(0.1, order),
+    "retrieve.rank.novelty": Act(0.5, order),
+    "retrieve.rank.recency": Act(0.5, order),
+    "retrieve.rank.diversity": Act(0.9, order),
+    "retrieve.rank.recency_tau_days": Act(0.01, order, {"retrieve.rank.recency": 0.5}),
     "retrieve.fallback_max_queries": Act(3, queries),
     "retrieve.fallback_max_query_length": Act(12, queries),
     "retrieve.synonyms": Act({"broke": ["wrecked"]}, queries),

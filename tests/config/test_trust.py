@@ -36,6 +36,8 @@ REFUSED = tuple(
         "questions.model",
         "recall.synthesize",
         "recall.query_entities",
+        "retrieve.llm",
+        "retrieve.llm_max_calls",
         "retrieve.message_blacklist",
     )
 )

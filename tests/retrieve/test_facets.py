@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vestig.retrieve.facets import facets, facets_hit
+from vestig.retrieve.facets import facet_forms, facets, facets_hit
 from vestig.retrieve.synonyms import synonyms
 
 
@@ -31,9 +31,9 @@ def test_known_names_are_one_facet() -> None:
 
 
 def test_a_memory_hits_what_its_words_names_or_their_synonyms_contain() -> None:
-    table = synonyms({})
     wanted = ["grace hopper", "engineer", "machine learning", "lantern"]
-    assert facets_hit(wanted, ["programmer", "ml"], ["Grace Hopper"], table) == set(wanted[:3])
+    forms = facet_forms(wanted, synonyms({}))
+    assert facets_hit(forms, ["programmer", "ml"], ["Grace Hopper"]) == set(wanted[:3])
     # endings do not matter, parts of a name are not enough
-    assert facets_hit(wanted, ["lanterns", "grace"], [], table) == {"lantern"}
-    assert facets_hit(wanted, [], [], table) == set()
+    assert facets_hit(forms, ["lanterns", "grace"], []) == {"lantern"}
+    assert facets_hit(forms, [], []) == set()

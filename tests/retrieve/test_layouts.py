@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import vestig
 from vestig.language.claim_text import claim_attributes, claim_embedded_text
 from vestig.retrieve.layouts import fact_line, fact_text, message_line, message_text
-from vestig.retrieve.types import MEMORY_FACT, Evidence, Fact, Statement, memory_key
+from vestig.retrieve.types import MEMORY_FACT, Fact, memory_key
 from vestig.testing import FrozenClock, HashingEmbedder
-from vestig.types import Memory
+from vestig.types import Claim, Evidence, Memory
 
 
 def memory() -> Memory:
@@ -23,12 +23,12 @@ def seen(snippet: str, author: str | None = None) -> Evidence:
     return Evidence(source_id=None, timestamp=None, author=author, snippet=snippet)
 
 
-def fact(statement: Statement | None, *evidence: Evidence) -> Fact:
+def fact(claim: Claim | None, *evidence: Evidence) -> Fact:
     stored = memory()
     return Fact(
         key=memory_key(stored),
         memory=stored,
-        statement=statement,
+        claim=claim,
         evidence=evidence,
         evidence_count=len(evidence),
         keywords=(),
@@ -37,17 +37,20 @@ def fact(statement: Statement | None, *evidence: Evidence) -> Fact:
     )
 
 
-def claim(**changes: object) -> Statement:
+def claim(**changes: object) -> Claim:
     fields: dict[str, object] = {
         "subject": "Ada",
         "subject_id": None,
         "fact_type": "EMPLOYMENT",
         "object": "Acme",
+        "object_id": None,
+        "object_type": None,
+        "evidence": (),
         "relationship_type": "works at",
         "attributes": {"since": 2021, "role": "lead", "note": "", "assessment": "sure"},
         "confidence": 0.9,
     }
-    return Statement(**{**fields, **changes})  # type: ignore[arg-type]
+    return Claim(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_a_claim_with_its_evidence() -> None:

@@ -26,6 +26,13 @@ def a_receipt(vestig: Vestig, tmp_path: Path) -> None:
     (tmp_path / "receipt.json").write_text(answer.out, encoding="utf-8")
 
 
+def a_conversation(tmp_path: Path) -> Path:
+    """A file of messages."""
+    path = tmp_path / "talk.json"
+    path.write_text('[{"content": "Which port does the database use?"}]', encoding="utf-8")
+    return path
+
+
 def commands(
     tmp_path: Path, ids: list[str], produced: str, named: list[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -53,6 +60,7 @@ def commands(
         "memory archive": ("memory", "archive", ids[0]),
         "memory restore": ("memory", "restore", ids[0]),
         "search": ("search", "which port"),
+        "retrieve": ("retrieve", str(a_conversation(tmp_path))),
         "entity list": ("entity", "list"),
         "entity show": ("entity", "show", named[0], "--expand"),
         "entity extract": ("entity", "extract"),

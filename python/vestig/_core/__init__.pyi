@@ -528,17 +528,18 @@ class Projection:
         limits: Sequence[int],
         watch: bytes = ...,
         threads: int = 1,
-    ) -> tuple[bytes, list[list[int]], list[list[tuple[float, float] | None]]]:
+    ) -> tuple[bytes, list[list[int]], list[list[float | None]], list[float | None]]:
         """Several queries, one crossing: their best memories by S (under `linear`, L), and S of all
         of them under every query, without walk and TraceRank.
 
         Args:
             limits: of each query, how many of its best memories are wanted.
-            watch: ids (16 bytes each) whose S is wanted too; ineligible ones are left out.
+            watch: ids (16 bytes each) whose S is wanted too.
 
         Returns:
             Ids ascending, 16 bytes each; of each query the places of its best in them, best first;
-            of each query and id (S, cosine), None where `min_similarity` excludes it.
+            of each query and id S, None where the filter excludes it; of each id its largest cosine
+            to one of the queries.
 
         Raises:
             SnapshotMoved: applied_seq != seq.

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
     )
+    from vestig.retrieve.result import FactSearchResult, RetrieveResult
     from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
 __all__ = ["Vestig", "open_store"]
@@ -795,6 +796,143 @@ class Vestig:
             trace=trace,
         )
         return search(self._session, request)
+
+    def retrieve(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        where: Filter | FilterFields | None = None,
+        scope: str | None = None,
+        channel_id: str | None = None,
+        max_facts: int | None = None,
+        max_messages: int | None = None,
+        max_iterations: int | None = None,
+        request_id: str | None = None,
+        deadline_ms: int | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        query_time: Time = None,
+        namespace: str | None = None,
+        debug: bool = False,
+    ) -> RetrieveResult:
+        """What an agent needs to know to answer the end of a conversation: facts, turns of other
+        conversations, and how sure the store is. Searches in several rounds, until a round brings
+        nothing new.
+
+        Args:
+            messages: The end of a conversation, oldest first: objects with content, and author,
+                timestamp, message_id where they are known. The last one is to be answered.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only this scope, as where.scope: the spelling of older clients.
+            channel_id: Another spelling of scope.
+            max_facts: Most facts, 1 to 500; default retrieve.max_facts.
+            max_messages: Most turns of conversations beside them, 1 to 100; default
+                retrieve.max_messages.
+            max_iterations: Most rounds of searches, 1 to 50; default retrieve.max_iterations.
+            request_id: An id of the caller's for the request, at most 128 characters; made when
+                absent.
+            deadline_ms: Milliseconds after which no further round begins; default
+                retrieve.deadline_ms.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            query_time: The moment at which the query is asked, for words such as yesterday; default
+                now.
+            namespace: The namespace to act in instead of the store's own.
+            debug: Add why each fact is there, and the steps that led to it.
+
+        Returns:
+            Facts and turns as lines of text, best first, with what was done for them. Memories that
+            are messages of the conversation themselves are not among them.
+
+        Raises:
+            ValidationError: a wrong argument, or no message.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     found = store.retrieve([{"content": "Where is the spare key?"}], debug=True)
+            ...     found.details[0].memory_id == id, found.metadata.facts_returned
+            (True, 1)
+        """
+        from vestig.retrieve.request import RetrieveRequest, scoped
+        from vestig.retrieve.retrieve import retrieve
+
+        request = RetrieveRequest(
+            messages=messages,
+            where=scoped(where, scope, channel_id),
+            max_facts=max_facts,
+            max_messages=max_messages,
+            max_iterations=max_iterations,
+            request_id=request_id,
+            deadline_ms=deadline_ms,
+            as_of=as_of,
+            known_at=known_at,
+            valid_at=valid_at,
+            query_time=query_time,
+            namespace=namespace,
+            debug=debug,
+        )
+        return retrieve(self._session, request)
+
+    def search_facts(
+        self,
+        queries: str | Sequence[str],
+        limit: int = 10,
+        *,
+        where: Filter | FilterFields | None = None,
+        similarity_threshold: float | None = None,
+        adaptive_threshold: bool = True,
+        fusion: str = "rrf",
+        multi_query_boost: float = 0.0,
+        namespace: str | None = None,
+    ) -> FactSearchResult:
+        """One list of memories for several queries at once: meaning and words vote for each query,
+        and the votes are fused. For one question use `recall`, which ranks better.
+
+        Args:
+            queries: 1 to 20 queries.
+            limit: Most memories, 1 to 500.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            similarity_threshold: Least cosine of a vote by meaning, from 0 to 1.
+            adaptive_threshold: Where no threshold is named: the highest one that leaves four fifths
+                of the limit; false: 0.6.
+            fusion: How votes become one score: rrf (by rank), score_sum or score_max.
+            multi_query_boost: For score_max, the share that each further vote adds, from 0 to 1.
+            namespace: The namespace to act in instead of the store's own.
+
+        Returns:
+            A sequence of hits with similarity, keyword score and fusion score, each on a scale of
+            its own. A word that no memory has stands for those written almost like it.
+
+        Raises:
+            ValidationError: a wrong argument.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("Python scripts live in the tools folder")
+            ...     hit = store.search_facts(["Pyton scripts", "tools"])[0]
+            ...     hit.appeared_in_query_count, hit.keyword_score > 0
+            (2, True)
+        """
+        from vestig.retrieve.search_facts import FactSearchRequest, search_facts
+
+        request = FactSearchRequest(
+            queries=queries,
+            limit=limit,
+            where=checked_filter(where, query=True),
+            similarity_threshold=similarity_threshold,
+            adaptive_threshold=adaptive_threshold,
+            fusion=fusion,
+            multi_query_boost=multi_query_boost,
+            namespace=namespace,
+        )
+        return search_facts(self._session, request)
 
     # --- reading ---------------------------------------------------------------------------
 

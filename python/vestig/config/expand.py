@@ -32,6 +32,12 @@ RESERVED: Final[Mapping[str, str | None]] = {
 }
 # Short names of variables, and the key that each one sets.
 SHORT_NAMES: Final[Mapping[str, str]] = {
+    "VESTIG_EARLY_STOP_MIN_ITERATIONS": "retrieve.early_stop_min_iterations",
+    "VESTIG_NOVELTY_MIN_NEW_FACTS": "retrieve.novelty_min_new_facts",
+    "VESTIG_NOVELTY_PATIENCE": "retrieve.novelty_patience",
+    "VESTIG_STOP_CONFIDENCE_REQUIRED": "retrieve.stop_confidence_required",
+    "VESTIG_MAX_ITERATIONS": "retrieve.max_iterations",
+    "VESTIG_MAX_FACTS": "retrieve.max_facts",
     "VESTIG_FALLBACK_MAX_QUERIES": "retrieve.fallback_max_queries",
     "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "retrieve.fallback_max_query_length",
 }

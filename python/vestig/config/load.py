@@ -368,11 +368,15 @@ def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: 
                 f"expected {'at most' if may_equal else 'less than'} {other}"
                 f" ({entries[other].shown}), got {entries[key].shown}",
             )
-    if not any(msgspec.structs.astuple(chosen.weights)):
-        key = "retrieve.confidence.weights.relevance"
-        problems.add(
-            _source(entries[key]), "retrieve.confidence.weights", "expected a weight above 0"
-        )
+    rank = settings.retrieve.rank
+    parts = (rank.relevance, rank.novelty, rank.recency, rank.diversity)
+    for key, weights in (
+        ("retrieve.confidence.weights", msgspec.structs.astuple(chosen.weights)),
+        ("retrieve.rank", parts),
+    ):
+        if not any(weights):
+            place = _source(entries[f"{key}.relevance"])
+            problems.add(place, key, "expected a weight above 0")
 
 
 # The type of names whose type the rules cannot tell.

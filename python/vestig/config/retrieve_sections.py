@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
-from vestig.config.kinds import Count, Section, Share, Text, doc
+from vestig.config.kinds import (
+    Count,
+    CountOrZero,
+    Positive,
+    Section,
+    Share,
+    Text,
+    Timeout,
+    doc,
+)
 
-__all__ = ["RetrieveConfidenceSettings", "RetrieveSettings", "SynonymGroups"]
+__all__ = [
+    "RankSettings",
+    "RetrieveConfidenceSettings",
+    "RetrieveSettings",
+    "SynonymGroups",
+]
 
 # term → its synonyms
 SynonymGroups = dict[str, tuple[Text, ...]]
 
+FactCount = Annotated[int, msgspec.Meta(ge=1, le=500)]
+MessageCount = Annotated[int, msgspec.Meta(ge=1, le=100)]
+IterationCount = Annotated[int, msgspec.Meta(ge=1, le=50)]
+Milliseconds = Annotated[int, msgspec.Meta(ge=1, le=3_600_000)]
 QueryLength = Annotated[int, msgspec.Meta(ge=10, le=2_147_483_647)]
 
 
@@ -47,7 +65,66 @@ class RetrieveConfidenceSettings(Section, frozen=True, kw_only=True):
     ] = 0.80
 
 
+class RankSettings(Section, frozen=True, kw_only=True):
+    relevance: Annotated[
+        Share, doc("Weight of how well a fact fits the message and the queries in its rank.")
+    ] = 0.85
+    novelty: Annotated[
+        Share, doc("Weight of what facts of earlier rounds do not say in a fact's rank.")
+    ] = 0.0
+    recency: Annotated[Share, doc("Weight of new evidence in a fact's rank.")] = 0.0
+    diversity: Annotated[Share, doc("Weight of how many queries find a fact in its rank.")] = 0.15
+    recency_tau_days: Annotated[Positive, doc("Days in which that recency falls to 1/e.")] = 30.0
+
+
 class RetrieveSettings(Section, frozen=True, kw_only=True):
+    max_facts: Annotated[FactCount, doc("Facts when the call names no number.")] = 30
+    max_messages: Annotated[MessageCount, doc("Turns when the call names no number.")] = 10
+    max_iterations: Annotated[
+        IterationCount, doc("Most rounds of a search when the call names no number.")
+    ] = 10
+    window: Annotated[
+        Count, doc("How many of the last messages of a conversation are read for queries.")
+    ] = 5
+    deadline_ms: Annotated[
+        Milliseconds, doc("Milliseconds after which no further round begins.")
+    ] = 10_000
+    llm: Annotated[
+        bool, doc("Let the language model plan queries, judge and summarise, where there is one.")
+    ] = True
+    llm_max_calls: Annotated[
+        CountOrZero, doc("Most calls of the language model in one retrieval.")
+    ] = 3
+    early_stop_min_iterations: Annotated[
+        CountOrZero, doc("Rounds before which a search ends early only for a strong first one.")
+    ] = 2
+    novelty_min_new_facts: Annotated[
+        CountOrZero, doc("New facts below which a round brought nothing; 0: every round counts.")
+    ] = 1
+    novelty_patience: Annotated[
+        Count, doc("Rounds in a row that bring nothing before a search ends.")
+    ] = 2
+    stop_confidence_required: Annotated[
+        Literal["high", "medium", "low"],
+        doc("How sure the language model must be that a search may end."),
+    ] = "high"
+    tool_timeout_s: Annotated[Timeout, doc("Seconds that one search of a round may take.")] = 10.0
+    tool_max_retries: Annotated[
+        CountOrZero, doc("How often a search that failed is tried again.")
+    ] = 2
+    trace_limit: Annotated[CountOrZero, doc("Most steps of the trace that debug shows.")] = 20
+    coverage_min_similarity: Annotated[
+        Share | None,
+        doc("Cosine from which a fact speaks of what was asked; null: 0.35."),
+    ] = None
+    adaptive_min: Annotated[
+        Share | None,
+        doc("Least similarity that an adaptive threshold falls to; null: 0.35."),
+    ] = None
+    others: Annotated[
+        Share, doc("Weight of the other queries beside the message itself in relevance.")
+    ] = 0.5
+    rank: RankSettings = RankSettings()
     fallback_max_queries: Annotated[
         Count, doc("Queries that rules make for one round of a search; at most 20 count.")
     ] = 12

@@ -212,6 +212,11 @@ class LedgerView(Protocol):
         """Those of these content hashes that some memory of the namespace has, expired or not."""
         ...
 
+    def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
+        """Ids (16 bytes) of the memories with one of these content hashes, expired or not,
+        ascending."""
+        ...
+
     def same_text(
         self,
         namespace: str,

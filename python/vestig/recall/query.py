@@ -84,6 +84,7 @@ def analyse(
     *,
     names: tuple[QueryName, ...] | None = None,
     rerank_scores: RerankScores | None = None,
+    name_vectors: dict[str, bytes] | None = None,
 ) -> Query:
     """Keywords, windows and vectors of names of a request's text.
 
@@ -91,8 +92,11 @@ def analyse(
         vector, pieces: of the text; None = it was not embedded.
         names: those that a language model found; None = rules find them.
         rerank_scores: those of a receipt; None = a reranker scores where the ranking weighs it.
+        name_vectors: those of `names_to_embed`; None = they are made here.
     """
     settings = config.settings
+    if name_vectors is None:
+        name_vectors = query_entities.name_vectors(session, request.query, config, names)
     windows = [
         TemporalWindow(
             text=one.text,
@@ -120,7 +124,7 @@ def analyse(
         keywords=tuple(keywords),
         windows=tuple(windows),
         names=names,
-        name_vectors=query_entities.name_vectors(session, request.query, config, names),
+        name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
     )
 
@@ -204,7 +208,7 @@ class BoundQuery:
         filter = self.filter(chosen)
         rows = chosen.limit if limit is None else limit
         made = ScanRequest(
-            query=self._core_query(ranked_by, chosen, filter),
+            query=self.core_query(ranked_by, chosen, filter),
             filter=CoreFilter(**filter),
             ranking=ranked_by.core,
             limit=rows,
@@ -232,8 +236,12 @@ class BoundQuery:
         """Whether a memory of this id lies in any namespace."""
         return self.session.keeper.core.row(id_bytes(id)) is not None
 
-    def _core_query(self, ranking: Ranking, request: Request, filter: dict[str, Any]) -> CoreQuery:
-        """The query as the core takes it, with what the ranking weighs."""
+    def core_query(self, ranking: Ranking, request: Request, filter: dict[str, Any]) -> CoreQuery:
+        """The query as the core takes it, with what the ranking weighs.
+
+        Args:
+            filter: what `filter` gives for the request.
+        """
         query, text = self.query, self.request.query
         windows = [(_us(w.start), _us(w.end)) for w in query.windows]
         given: dict[str, Any] = {

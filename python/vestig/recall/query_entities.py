@@ -33,6 +33,7 @@ __all__ = [
     "matched",
     "name_vectors",
     "named_entities",
+    "names_to_embed",
     "query_entities",
 ]
 
@@ -234,23 +235,33 @@ def name_vectors(
     config: Config | None = None,
     given: Sequence[QueryName] | None = None,
 ) -> dict[str, bytes]:
-    """Vectors of the names in a query, by what is embedded of them; made before the store is read,
-    and only where `recall.entity_similarity_threshold` is set.
+    """Vectors of the names in a query, by what is embedded of them; made before the store is read.
 
     Args:
-        given: the names that a language model found; None = those that rules see.
+        given: as in `names_to_embed`.
 
     Raises:
         ProviderError: the embedder failed.
     """
-    settings = (session.config if config is None else config).settings
-    if settings.recall.entity_similarity_threshold is None:
-        return {}
-    from vestig.language.names.rules import find_names
-
-    seen = find_names(query) if given is None else given
-    names = list(dict.fromkeys(embedded_name(name.name) for name in seen))
+    names = names_to_embed(query, session.config if config is None else config, given)
     if not names:
         return {}
     check_identity(session)
     return dict(zip(names, session.embed(names), strict=True))
+
+
+def names_to_embed(
+    query: str, config: Config, given: Sequence[QueryName] | None = None
+) -> list[str]:
+    """What is embedded of the names in a query; [] unless `recall.entity_similarity_threshold` is
+    set.
+
+    Args:
+        given: the names that a language model found; None = those that rules see.
+    """
+    if config.settings.recall.entity_similarity_threshold is None:
+        return []
+    from vestig.language.names.rules import find_names
+
+    seen = find_names(query) if given is None else given
+    return list(dict.fromkeys(embedded_name(name.name) for name in seen))

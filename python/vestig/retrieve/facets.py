@@ -10,7 +10,10 @@ from vestig.language.words import terms
 from vestig.retrieve.query_words import names_in, rarity, words_of
 from vestig.retrieve.synonyms import Synonyms
 
-__all__ = ["FACETS_MAX", "facets", "facets_hit"]
+__all__ = ["FACETS_MAX", "FacetForms", "facet_forms", "facets", "facets_hit"]
+
+# Facet → the index terms of each of its forms.
+FacetForms = Mapping[str, Sequence[frozenset[str]]]
 
 FACETS_MAX: Final = 12
 
@@ -51,29 +54,39 @@ def facets(
     return sorted(found, key=found.__getitem__, reverse=True)[:FACETS_MAX]
 
 
+def facet_forms(wanted: Iterable[str], synonyms: Synonyms) -> FacetForms:
+    """Facet → the index terms of each of its forms: its own and those of its synonyms.
+
+    Example:
+        >>> from vestig.retrieve.synonyms import synonyms
+        >>> facet_forms(["ml"], synonyms({}))["ml"][0] == frozenset(["ml"])
+        True
+    """
+    return {
+        facet: tuple(
+            needed for form in (facet, *synonyms.of(facet)) if (needed := frozenset(terms(form)))
+        )
+        for facet in wanted
+    }
+
+
 def facets_hit(
-    wanted: Iterable[str], keywords: Iterable[str], entities: Iterable[str], synonyms: Synonyms
-) -> set[str]:
+    forms: FacetForms, keywords: Iterable[str], entities: Iterable[str]
+) -> frozenset[str]:
     """The facets that a memory contains: all words of the facet, or of one of its synonyms, are
     among its keywords or in the name of one of its entities, whatever their endings.
 
     Args:
-        wanted: facets.
+        forms: of the facets.
         keywords: of the memory.
         entities: names of the entities that it mentions.
 
     Example:
         >>> from vestig.retrieve.synonyms import synonyms
-        >>> wanted = ["ada lovelace", "engineers", "lantern"]
-        >>> sorted(facets_hit(wanted, ["developer", "hired"], ["Ada Lovelace"], synonyms({})))
+        >>> forms = facet_forms(["ada lovelace", "engineers", "lantern"], synonyms({}))
+        >>> sorted(facets_hit(forms, ["developer", "hired"], ["Ada Lovelace"]))
         ['ada lovelace', 'engineers']
     """
     held = frozenset(terms(" ".join((*keywords, *entities))))
-    return {
-        facet
-        for facet in wanted
-        if any(
-            needed and needed <= held
-            for needed in (frozenset(terms(form)) for form in (facet, *synonyms.of(facet)))
-        )
-    }
+    hit = (facet for facet, own in forms.items() if any(needed <= held for needed in own))
+    return frozenset(hit)

@@ -8,8 +8,8 @@ from typing import Final
 
 from vestig.language.claim_text import claim_attributes, claim_words
 from vestig.language.text_forms import normal_form
-from vestig.retrieve.types import MEMORY_FACT, Evidence, Fact, Statement
-from vestig.types import Memory
+from vestig.retrieve.types import MEMORY_FACT, Fact
+from vestig.types import Claim, Evidence, Memory
 
 __all__ = ["fact_line", "fact_text", "message_line", "message_text"]
 
@@ -20,7 +20,7 @@ _MESSAGE_CHARS_MAX: Final = 300
 def fact_text(fact: Fact) -> str:
     """A fact as a line: what its claim says, or the content of a plain memory, then confidence
     and evidence as in `fact_line`."""
-    statement = fact.statement
+    statement = fact.claim
     if statement is None:
         return fact_line(fact.memory.content, None, fact.evidence)
     return fact_line(_stated(statement), statement.confidence, fact.evidence)
@@ -42,7 +42,7 @@ def fact_line(words: str, confidence: float | None, evidence: Sequence[Evidence]
     return f"{normal_form(words)} ({sure}evidence: {told})"
 
 
-def _stated(statement: Statement) -> str:
+def _stated(statement: Claim) -> str:
     relation = statement.relationship_type
     if relation is None and statement.fact_type != MEMORY_FACT:
         relation = statement.fact_type

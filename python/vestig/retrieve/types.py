@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from vestig.times import format_us, to_us
-from vestig.types import Memory, _Value
+from vestig.types import Claim, Evidence, Memory, _Value
 
 __all__ = [
     "EVIDENCE_KEPT",
     "MEMORY_FACT",
-    "Evidence",
     "Fact",
     "FactKey",
     "FusedHit",
@@ -27,7 +24,7 @@ __all__ = [
     "PlannedQuery",
     "QueryScore",
     "QuerySource",
-    "Statement",
+    "claim_key",
     "evidence_key",
     "folded_text",
     "memory_key",
@@ -76,45 +73,20 @@ class PlannedQuery(_Value, frozen=True, kw_only=True):
     source: QuerySource
 
 
-class Evidence(_Value, frozen=True, kw_only=True):
-    """One sighting of a fact. `snippet`: what was said, at most 500 characters."""
-
-    source_id: str | None
-    timestamp: datetime | None
-    author: str | None
-    snippet: str
-
-    @property
-    def key(self) -> str:
-        """What tells it from other evidence."""
-        return evidence_key(self.source_id, self.timestamp, self.snippet)
-
-
-def evidence_key(source_id: str | None, timestamp: datetime | None, snippet: str) -> str:
-    """The source, else a hash of time and snippet in their normal form: NFC and single spaces, the
-    case is kept.
+def evidence_key(evidence: Evidence) -> str:
+    """What tells it from other evidence: its source, else a hash of time and snippet in their
+    normal form, NFC and single spaces, the case kept.
 
     Example:
-        >>> evidence_key("source_1", None, "a"), evidence_key(None, None, "a  b")[:8]
-        ('source_1', '23ed0176')
+        >>> said = Evidence(source_id=None, timestamp=None, author=None, snippet="a  b")
+        >>> evidence_key(said)[:8]
+        '23ed0176'
     """
-    if source_id is not None:
-        return source_id
-    when = "" if timestamp is None else format_us(to_us(timestamp))
-    normal = " ".join(unicodedata.normalize("NFC", snippet).split())
+    if evidence.source_id is not None:
+        return evidence.source_id
+    when = "" if evidence.timestamp is None else format_us(to_us(evidence.timestamp))
+    normal = " ".join(unicodedata.normalize("NFC", evidence.snippet).split())
     return hashlib.sha256(f"{when}\n{normal}".encode()).hexdigest()
-
-
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim says; `confidence` from 0 to 1, None where it has none."""
-
-    subject: str
-    subject_id: str | None
-    fact_type: str
-    object: str | None
-    relationship_type: str | None
-    attributes: Mapping[str, Any]
-    confidence: float | None
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +95,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         key: what makes two memories one fact.
         memory: the memory that states it.
-        statement: what its claim says; None for a plain memory.
+        claim: what it states of a subject; None for a plain memory.
         evidence: the best of it, at most `EVIDENCE_KEPT`.
         evidence_count: distinct pieces of evidence, those not kept too.
         keywords: of the memory, lower case.
@@ -133,7 +105,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
     key: FactKey
     memory: Memory
-    statement: Statement | None
+    claim: Claim | None
     evidence: tuple[Evidence, ...]
     evidence_count: int
     keywords: tuple[str, ...]
@@ -144,6 +116,23 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 def memory_key(memory: Memory) -> FactKey:
     """The key of a plain memory: its text."""
     return ("", MEMORY_FACT, memory.content_hash, None)
+
+
+def claim_key(claim: Claim) -> FactKey:
+    """The key of a memory with a claim: subject, type, object and relationship.
+
+    Example:
+        >>> claim = Claim(
+        ...     subject="Ada  Lovelace", subject_id=None, fact_type="LIVES_IN", object="Oslo",
+        ...     object_id=None, object_type=None, relationship_type=None, attributes={},
+        ...     confidence=None, evidence=(),
+        ... )
+        >>> claim_key(claim)
+        ('ada lovelace', 'LIVES_IN', 'oslo', None)
+    """
+    subject = folded_text(claim.subject) if claim.subject_id is None else claim.subject_id
+    object = None if claim.object is None else folded_text(claim.object)
+    return (subject, claim.fact_type, object, claim.relationship_type)
 
 
 class QueryScore(_Value, frozen=True, kw_only=True):

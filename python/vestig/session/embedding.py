@@ -19,6 +19,7 @@ from vestig.types import Claim, Memory
 
 __all__ = [
     "PROBES",
+    "all_query_vectors",
     "check_identity",
     "embed_memories",
     "embedded_text",
@@ -122,9 +123,20 @@ def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, Pi
     Raises:
         ProviderError, EmbeddingMismatchError: as `embed_memories`.
     """
+    return all_query_vectors(session, [text], late=late)[0]
+
+
+def all_query_vectors(
+    session: Session, texts: Sequence[str], *, late: bool
+) -> list[tuple[bytes, Pieces | None]]:
+    """As `query_vectors` of each of several queries, from one batch.
+
+    Raises:
+        ProviderError, EmbeddingMismatchError: as `embed_memories`.
+    """
     if late and gives_tokens(session.embedder):
-        return session.embed_tokens([text])[0]
-    return session.embed([text])[0], None
+        return [*session.embed_tokens(list(texts))]
+    return [(vector, None) for vector in session.embed(list(texts))]
 
 
 def probed_identity(session: Session) -> EmbeddingIdentity:

@@ -36,6 +36,7 @@ def operations() -> tuple[Operation, ...]:
     from vestig.surfaces.operations.mcp import MCP
     from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
     from vestig.surfaces.operations.replay import REPLAY
+    from vestig.surfaces.operations.retrieve import RETRIEVE
     from vestig.surfaces.operations.search import SEARCH
     from vestig.surfaces.operations.serve import SERVE
     from vestig.surfaces.operations.store import STORE_OPERATIONS
@@ -44,6 +45,7 @@ def operations() -> tuple[Operation, ...]:
         *MEMORY_OPERATIONS,
         REPLAY,
         SEARCH,
+        RETRIEVE,
         *ENTITY_OPERATIONS,
         *EDGE_OPERATIONS,
         *STORE_OPERATIONS,

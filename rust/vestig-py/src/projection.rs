@@ -35,11 +35,12 @@ use crate::ranking::{Ranking, pool_of};
 use crate::rows::{ROW_FIELDS, columns, new_rows};
 use crate::scan::{Row, Scan, scan_of};
 
-/// Ids, places of the best of each query, and (S, cosine) of each query and id.
+/// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
 type LevelValues<'py> = (
     Bound<'py, PyBytes>,
     Vec<Vec<usize>>,
-    Vec<Vec<Option<(f64, f64)>>>,
+    Vec<Vec<Option<f64>>>,
+    Vec<Option<f64>>,
 );
 
 /// Segments, manifest and tail of one store.
@@ -342,7 +343,7 @@ impl Projection {
             levels(snapshot, &queries, request, effort)
         })?;
         let ids = PyBytes::new(py, found.ids.as_flattened());
-        Ok((ids, found.best, found.scores))
+        Ok((ids, found.best, found.scores, found.cosines))
     }
 
     fn keyword_votes<'py>(

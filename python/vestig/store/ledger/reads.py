@@ -174,6 +174,17 @@ class SqliteView:
             )
             return {row[0].hex() for row in rows}
 
+    def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
+        """Ids (16 bytes) of the memories with one of these content hashes, expired or not."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)",
+                tuple({bytes.fromhex(one) for one in hashes}),
+                (namespace,),
+            )
+            return sorted(row[0] for row in rows)
+
     def same_text(
         self,
         namespace: str,

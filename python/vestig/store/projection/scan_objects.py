@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from vestig._core import Filter, Query, Ranking, TraceParams, Walk
+from vestig._core import Filter, Projection, Query, Ranking, TraceParams, Walk
 
-__all__ = ["Filter", "Query", "Ranking", "TraceParams", "Walk"]
+__all__ = ["Filter", "Projection", "Query", "Ranking", "TraceParams", "Walk"]

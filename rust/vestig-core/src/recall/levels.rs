@@ -36,8 +36,10 @@ pub struct Levels {
     pub ids: Vec<Id>,
     /// Of each query, the places in `ids` of its best memories, best first.
     pub best: Vec<Vec<usize>>,
-    /// Of each query and memory (S, cosine); None = it is not eligible for this query.
-    pub scores: Vec<Vec<Option<(f64, f64)>>>,
+    /// Of each query and memory S; None = it is not eligible for this query.
+    pub scores: Vec<Vec<Option<f64>>>,
+    /// Of each memory the largest cosine to a query that it is eligible for.
+    pub cosines: Vec<Option<f64>>,
 }
 
 /// The best memories of each query by S, and S of these and of others under every query.
@@ -98,7 +100,19 @@ pub fn levels(
         .iter()
         .map(|best| best.iter().filter_map(place).collect())
         .collect();
-    Levels { best, ids, scores }
+    let largest = |at: usize| {
+        let of_queries = scores.iter().filter_map(|row| row[at]);
+        of_queries.map(|(_, cosine)| cosine).reduce(f64::max)
+    };
+    Levels {
+        best,
+        cosines: (0..ids.len()).map(largest).collect(),
+        scores: scores
+            .iter()
+            .map(|row| row.iter().map(|pair| pair.map(|(s, _)| s)).collect())
+            .collect(),
+        ids,
+    }
 }
 
 fn scores_of(table: &ScoreTable<'_>, scorer: &Scorer<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {

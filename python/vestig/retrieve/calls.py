@@ -1,0 +1,94 @@
+"""The searches of a request, each within a time limit, tried again where that can help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
+
+from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.errors import ProviderError, StoreLockedError
+from vestig.retrieve.result import ToolCall
+from vestig.session.session import Session
+from vestig.time_limit import within
+from vestig.times import from_us
+
+__all__ = ["Calls"]
+
+_T = TypeVar("_T")
+
+
+class Calls:
+    """Every search that was tried.
+
+    Args:
+        ends_at: by `time.monotonic`, when the request has used its time.
+    """
+
+    def __init__(self, session: Session, settings: RetrieveSettings, ends_at: float) -> None:
+        self.session = session
+        self.settings = settings
+        self.ends_at = ends_at
+        self.made: list[ToolCall] = []
+
+    @property
+    def failed(self) -> int:
+        """Calls that gave no answer in any attempt."""
+        return sum(not one.success for one in self.made)
+
+    @property
+    def retried(self) -> int:
+        """Calls that needed more than one attempt for their answer."""
+        return sum(one.success and one.attempts > 1 for one in self.made)
+
+    @property
+    def empty_in_a_row(self) -> int:
+        """The last calls that were of one tool and found nothing."""
+        count = 0
+        for one in reversed(self.made):
+            if one.name != self.made[-1].name or one.result_count or not one.success:
+                break
+            count += 1
+        return count
+
+    def call(
+        self,
+        name: Literal["fact_search", "message_search"],
+        queries: Sequence[str],
+        search: Callable[[], _T],
+        count: Callable[[_T], int],
+    ) -> _T | None:
+        """What a search gives, None where it failed: each attempt runs at most
+        `retrieve.tool_timeout_s` seconds and no longer than the request.
+
+        Args:
+            search: changes nothing, for what runs too long is left to end by itself.
+            count: the number of its results.
+        """
+        settings = self.settings
+        started, moment = time.perf_counter(), from_us(self.session.now_us())
+        attempts, error, found = 0, None, None
+        while attempts <= settings.tool_max_retries:
+            left_s = self.ends_at - time.monotonic()
+            if attempts and left_s <= 0:
+                break
+            attempts += 1
+            try:
+                found = within(min(settings.tool_timeout_s, max(left_s, 0.001)), search)
+                error = None
+                break
+            except (ProviderError, StoreLockedError, TimeoutError) as failure:
+                error = type(failure).__name__
+        self.made.append(
+            ToolCall(
+                name=name,
+                queries=tuple(queries),
+                result_count=0 if found is None else count(found),
+                success=error is None,
+                duration_ms=(time.perf_counter() - started) * 1e3,
+                attempts=attempts,
+                timestamp=moment,
+                error=error,
+            )
+        )
+        return found

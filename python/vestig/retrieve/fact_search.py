@@ -1,0 +1,375 @@
+"""The fact search of a retrieval: every query is scored by recall's own ranking, without a walk.
+
+Of the focus the best `max_facts` memories come into the pool, of every other query the best ten.
+What a query says of a memory is S, which under `linear` is L.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+import msgspec
+
+from vestig.commit.text import content_hash, normalise
+from vestig.config import Config
+from vestig.config.schema import HygieneSettings
+from vestig.errors import ProviderError
+from vestig.filters import Moments
+from vestig.ids import id_bytes, id_text, split_ids
+from vestig.memories.equal_texts import distinct, text_keys
+from vestig.ports import LedgerView, Pieces
+from vestig.recall.confidence import ROWS_READ, confidence
+from vestig.recall.query import BoundQuery, Query, analyse
+from vestig.recall.query_entities import names_to_embed
+from vestig.recall.ranking import Ranking, ranking_of
+from vestig.recall.request import RecallRequest, query_argument
+from vestig.recall.request import Request as RecallCall
+from vestig.retrieve.facts import facts_of
+from vestig.retrieve.rank import FOCUS
+from vestig.retrieve.request import Request
+from vestig.retrieve.types import Fact, PlannedQuery
+from vestig.session.embedding import all_query_vectors, check_identity
+from vestig.session.filter_ids import resolved
+from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Projection
+from vestig.store.projection.scan_objects import Query as CoreQuery
+from vestig.store.projection.scan_objects import Ranking as CoreRanking
+from vestig.types import Degradation
+
+__all__ = ["PER_QUERY", "EmbeddedQuery", "FactSearch", "Found", "own_messages"]
+
+# Memories of each query but the focus, and how far down one counts as a match of its query.
+PER_QUERY: Final = 10
+# More is asked for where memories of one text are among the best.
+_GROWTH: Final = 4
+_THREADS: Final = max(1, min(4, os.cpu_count() or 1))
+
+
+class EmbeddedQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned query as recall analyses it, with its vector; None where it could not be
+    embedded."""
+
+    planned: PlannedQuery
+    analysed: Query
+
+    @property
+    def vector(self) -> bytes | None:
+        """The vector of its text."""
+        return self.analysed.vector
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What all queries so far found, at one state of the store.
+
+    Args:
+        seq: of that state.
+        queries: in the order in which they were run; the first is the focus.
+        best: of each query the ids of its best memories, of different texts.
+        levels: query number → memory id → S.
+        facts: memory id → the fact that it states, without a similarity.
+        similarities: memory id → its largest cosine to a query; none where none was compared.
+        bound: the queries at that state, for further searches of it.
+        focus_confidence: recall's own; None where the profile has none.
+        unembedded: eligible memories without a vector.
+    """
+
+    seq: int
+    queries: tuple[EmbeddedQuery, ...]
+    best: tuple[tuple[str, ...], ...]
+    levels: Mapping[int, Mapping[str, float]]
+    facts: Mapping[str, Fact]
+    similarities: Mapping[str, float]
+    bound: tuple[CoreQuery, ...]
+    focus_confidence: float | None
+    unembedded: int
+
+    def matching(self, numbers: range) -> dict[str, frozenset[int]]:
+        """Memory id → those of these queries that have it among their best ten; none for the rest
+        of what the focus brought into the pool."""
+        matched: dict[str, set[int]] = {}
+        for number in numbers:
+            for place, id in enumerate(self.best[number]):
+                own = matched.setdefault(id, set())
+                if place < PER_QUERY:
+                    own.add(number)
+        return {id: frozenset(own) for id, own in matched.items()}
+
+
+class FactSearch:
+    """The fact searches of one request. Every method returns a value of its own and changes
+    nothing, so that a call which is given up does no harm."""
+
+    def __init__(self, session: Session, config: Config, request: Request) -> None:
+        self.session = session
+        self.config = config
+        self.request = request
+        ranking = ranking_of(session, config)
+        # confidence and levels know no walk, and no cross-encoder is asked
+        self.ranking: Ranking = msgspec.structs.replace(ranking, core_for_reranking=None)
+
+    def embed(
+        self, planned: Sequence[PlannedQuery]
+    ) -> tuple[tuple[EmbeddedQuery, ...], Degradation | None]:
+        """Vectors of queries, in one batch; without any, words alone can still rank
+        (`partial_backend`).
+
+        Raises:
+            ProviderError: the embedder failed, under a ranking that needs vectors.
+        """
+        texts = [one.text for one in planned]
+        names = list(dict.fromkeys(name for text in texts for name in self._names(text)))
+        try:
+            check_identity(self.session)
+            made: Sequence[tuple[bytes | None, Pieces | None]] = all_query_vectors(
+                self.session, [*texts, *names], late=self.ranking.counts_tokens
+            )
+            lost = None
+        except ProviderError as error:
+            if not self.ranking.counts_words:
+                raise
+            made = [(None, None)] * (len(texts) + len(names))
+            lost = Degradation(
+                code="partial_backend",
+                detail=f"no vectors of queries ({type(error).__name__}): ranked by words alone",
+            )
+        named = {
+            name: vector
+            for name, (vector, _) in zip(names, made[len(texts) :], strict=True)
+            if vector is not None
+        }
+        pairs = zip(planned, made[: len(texts)], strict=True)
+        found = tuple(
+            EmbeddedQuery(planned=one, analysed=self.analysed(one.text, vector, pieces, named))
+            for one, (vector, pieces) in pairs
+        )
+        return found, lost
+
+    def _names(self, text: str) -> list[str]:
+        return names_to_embed(text, self.config)
+
+    def run(self, before: Found | None, fresh: Sequence[EmbeddedQuery]) -> Found:
+        """All that was found before and what these queries find, at the newest state."""
+        known = before
+
+        def read(view: LedgerView, core: Projection) -> Found:
+            state = known if known is not None and known.seq == view.seq else None
+            queries = (*(known.queries if known is not None else ()), *fresh)
+            return _State(self, view, core, queries).found(state)
+
+        return self.session.keeper.run(read)
+
+    def whole(self, found: Found) -> Found:
+        """The same with the level of every memory under every query."""
+        return self.run(found, ())
+
+    def analysed(
+        self,
+        text: str,
+        vector: bytes | None = None,
+        pieces: Pieces | None = None,
+        names: dict[str, bytes] | None = None,
+    ) -> Query:
+        """A query as recall analyses it.
+
+        Args:
+            names: vectors of the names in it; None = no name is compared by its vector.
+        """
+        text, _ = query_argument(text, self.config.settings.recall.max_query_chars)
+        call = RecallCall(
+            arguments=RecallRequest(query=text, where=self.request.where),
+            query=text,
+            conversation=None,
+            query_vector=vector,
+            limit=self.request.max_facts,
+            namespace=self.request.namespace,
+            filter=self.request.filter,
+            moments=self.request.moments,
+            seed=None,
+            expect=(),
+            receipt=False,
+            budget=None,
+            min_confidence=None,
+            touch=False,
+            include_vectors=False,
+            warnings=(),
+        )
+        return analyse(self.session, self.config, call, vector, pieces, name_vectors=names or {})
+
+
+class _Crossing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the core found: ids; of each query the places of its best among them, and S of each;
+    of each id its largest cosine."""
+
+    ids: list[str]
+    best: list[list[int]]
+    scores: list[list[float | None]]
+    cosines: list[float | None]
+
+
+class _State:
+    """One state of the store, for a callback of the keeper's `run`."""
+
+    def __init__(
+        self,
+        search: FactSearch,
+        view: LedgerView,
+        core: Projection,
+        queries: Sequence[EmbeddedQuery],
+    ) -> None:
+        self.search = search
+        self.view = view
+        self.core = core
+        self.queries = tuple(queries)
+        request, own = search.request, search.request.filter
+        mine = own_messages(view, request, search.config.settings.hygiene)
+        self.parts = msgspec.structs.replace(own, exclude_ids=(*own.exclude_ids, *mine))
+        # of all queries
+        self.filter = resolved(view, core, self.parts)
+
+    @property
+    def space(self) -> str:
+        """The namespace of the request."""
+        return self.search.request.namespace
+
+    @property
+    def at(self) -> Moments:
+        """The times of the request."""
+        return self.search.request.moments
+
+    def found(self, before: Found | None) -> Found:
+        """What all queries found; those of `before` are not run again, but for the levels of what
+        is new."""
+        start = self.first() if before is None else before
+        done = len(start.bound)
+        more = [self.core_query(self.bound(one)) for one in self.queries[done:]]
+        bound = (*start.bound, *more)
+        pool, best = set(start.facts), list(start.best)
+        levels = {number: dict(own) for number, own in start.levels.items()}
+        similarities = dict(start.similarities)
+        fresh = range(len(best), len(bound))
+        if fresh:
+            asked = [*([FOCUS] if best else []), *fresh]
+            limits = {number: self.limit(number) for number in fresh}
+            found = self.crossing(bound, asked, limits, pool)
+            own = found.best[len(asked) - len(fresh) :]
+            best += [tuple(found.ids[place] for place in places) for places in own]
+            pool |= {id for own in best for id in own}
+        else:
+            asked = [n for n in range(len(bound)) if not pool <= levels[n].keys()]
+            found = self.crossing(bound, asked, {}, pool)
+        for number, row in zip(asked, found.scores, strict=True):
+            known = levels.setdefault(number, {})
+            pairs = zip(found.ids, row, strict=True)
+            known.update({id: level for id, level in pairs if level is not None})
+        for id, cosine in zip(found.ids, found.cosines, strict=True):
+            if cosine is not None and cosine > similarities.get(id, -2.0):
+                similarities[id] = cosine
+        missing = sorted(id_bytes(id) for id in pool if id not in start.facts)
+        facts = {**start.facts, **facts_of(self.view, self.space, missing, self.at)}
+        return msgspec.structs.replace(
+            start,
+            queries=self.queries,
+            best=tuple(best),
+            levels=levels,
+            facts=facts,
+            similarities=similarities if self.has_vectors else {},
+            bound=bound,
+        )
+
+    def first(self) -> Found:
+        """What recall says of the focus; nothing is found yet."""
+        focus = self.bound(self.queries[FOCUS])
+        asked = msgspec.structs.replace(focus.request, filter=self.parts)
+        scan = focus.scan(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
+        return Found(
+            seq=self.view.seq,
+            queries=(),
+            best=(),
+            levels={},
+            facts={},
+            similarities={},
+            bound=(self.core_query(focus),),
+            focus_confidence=confidence(scan) if focus.has_confidence else None,
+            unembedded=scan.unembedded,
+        )
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether any cosine was compared."""
+        return any(one.vector is not None for one in self.queries)
+
+    def limit(self, number: int) -> int:
+        """How many memories a query brings into the pool."""
+        return max(self.search.request.max_facts, PER_QUERY) if number == FOCUS else PER_QUERY
+
+    def bound(self, one: EmbeddedQuery) -> BoundQuery:
+        """A query at this state."""
+        return BoundQuery(self.search.session, self.view, one.analysed)
+
+    def core_query(self, bound: BoundQuery) -> CoreQuery:
+        """A bound query as the core takes it."""
+        return bound.core_query(self.search.ranking, bound.request, self.filter)
+
+    def crossing(
+        self,
+        bound: Sequence[CoreQuery],
+        asked: Sequence[int],
+        limits: Mapping[int, int],
+        watch: set[str],
+    ) -> _Crossing:
+        """The best memories of these queries, of different texts and as many as the limits say, and
+        the levels of these and of others."""
+        if not asked:
+            return _Crossing(ids=[], best=[], scores=[], cosines=[])
+        ranking = self.search.ranking
+        chosen = CoreFilter(**self.filter)
+        queries = [bound[number] for number in asked]
+        packed = b"".join(sorted(id_bytes(id) for id in watch))
+        wanted = [limits.get(number, 0) for number in asked]
+        raised = list(wanted)
+        while True:
+            raw, places, scores, cosines = self.core.levels(
+                self.view.seq,
+                queries,
+                chosen,
+                cast("CoreRanking", ranking.core),
+                limits=raised,
+                watch=packed,
+                threads=_THREADS,
+            )
+            ids = split_ids(raw)
+            kept = [self.distinct(ids, own) for own in places]
+            short = [
+                at
+                for at, own in enumerate(kept)
+                if len(own) < wanted[at] and len(places[at]) >= raised[at] > 0
+            ]
+            if not short:
+                return _Crossing(
+                    ids=[id_text("mem", id) for id in ids],
+                    best=[own[:most] for own, most in zip(kept, wanted, strict=True)],
+                    scores=scores,
+                    cosines=cosines,
+                )
+            for at in short:
+                raised[at] *= _GROWTH
+
+    def distinct(self, ids: Sequence[bytes], places: Sequence[int]) -> list[int]:
+        """The places without those of texts that stand before them."""
+        own = [ids[place] for place in places]
+        keys = text_keys(self.search.session, self.view, self.space, own, self.at.known_at_us)
+        return [places[at] for at in distinct(own, keys)] if keys else list(places)
+
+
+def own_messages(view: LedgerView, request: Request, settings: HygieneSettings) -> list[str]:
+    """Ids of the memories that are messages of the request, by their text or by their reference in
+    the scopes of the request: agents store a turn before they ask."""
+    texts = {content_hash(normalise(one.content, settings)) for one in request.messages}
+    found = {id_text("mem", id) for id in view.ids_with_hashes(request.namespace, tuple(texts))}
+    named = [one.message_id for one in request.messages if one.message_id is not None]
+    if named:
+        found.update(view.recorded_by(request.namespace, named))
+    return sorted(found)

@@ -1,0 +1,146 @@
+"""What a language model may do in a retrieval: plan queries, judge whether they suffice, sum up.
+
+Every step has a rule that does without. A model that fails is not asked again in the same request,
+and the result says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+
+from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.errors import ConfigError, ProviderError
+from vestig.retrieve.context_summary import context_summary, conversation_text
+from vestig.retrieve.stop import Certainty, Verdict
+from vestig.retrieve.types import Message, PlannedQuery, folded_text
+from vestig.session.model_calls import degradation_of
+from vestig.session.session import Session
+from vestig.types import Degradation
+
+__all__ = ["ModelSteps", "Plan", "cleaned_queries"]
+
+_T = TypeVar("_T")
+
+# Most queries that a plan may have; it is asked for fewer.
+_ACCEPTED: Final = 20
+_TRIED_SHOWN: Final = 15
+_FACTS_SHOWN: Final = 10
+_GOAL_CHARS: Final = 200
+_CONVERSATION_CHARS: Final = 4_000
+_LABEL: Final = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?(?:query\s*:\s*)?", re.IGNORECASE)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's plan: what has to be known, and queries that look for it."""
+
+    queries: list[str]
+    goal: str = ""
+
+
+class _Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's answer on stopping."""
+
+    should_continue: bool
+    confidence: Certainty
+    reasoning: str = ""
+
+
+def cleaned_queries(
+    given: Sequence[str], tried: Collection[str], max_length: int
+) -> list[PlannedQuery]:
+    """The usable queries of a plan: without labels, blanks, repeats and what was tried, cut at the
+    end of a word; at most 20.
+
+    Example:
+        >>> found = cleaned_queries(["query: Oslo office", " oslo  office", "x" * 9, ""], (), 8)
+        >>> [one.text for one in found]
+        ['Oslo', 'xxxxxxxx']
+    """
+    seen = {folded_text(text) for text in tried}
+    found: list[PlannedQuery] = []
+    for text in given[:_ACCEPTED]:
+        plain = _cut(" ".join(_LABEL.sub("", text).split()), max_length)
+        if plain and folded_text(plain) not in seen:
+            seen.add(folded_text(plain))
+            found.append(PlannedQuery(text=plain, source="model"))
+    return found
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    whole = text[: most + 1].rpartition(" ")[0]
+    return whole or text[:most]
+
+
+class ModelSteps:
+    """The calls of a model in one request, together at most `retrieve.llm_max_calls`: one is left
+    for the summary, and where there are more, one for the verdict.
+
+    Args:
+        messages: the window of the conversation.
+        ends_at: by `time.monotonic`, when the request has used its time.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        settings: RetrieveSettings,
+        messages: Sequence[Message],
+        ends_at: float,
+    ) -> None:
+        self.session = session
+        self.settings = settings
+        self.ends_at = ends_at
+        self.degraded: list[Degradation] = []
+        wanted = settings.llm and session.models.available
+        self.left = settings.llm_max_calls if wanted else 0
+        self.messages = messages
+
+    def plan(self, iteration: int, tried: Mapping[str, int], facts: Sequence[str]) -> Plan | None:
+        """The goal and queries for a round; None: by rules."""
+        if self.left <= (1 if iteration == 1 else 2):
+            return None
+        return self._ask("plan_queries", tried, facts, Plan)
+
+    def verdict(self, tried: Mapping[str, int], facts: Sequence[str]) -> Verdict | None:
+        """Whether the facts suffice; None: nobody was asked, or the answer was unreadable."""
+        if self.left <= 1:
+            return None
+        found = self._ask("stop_verdict", tried, facts, _Judgement)
+        if found is None:
+            return None
+        return Verdict(should_continue=found.should_continue, confidence=found.confidence)
+
+    def summary(self, facts: Sequence[str], turns: Sequence[str]) -> str:
+        """What was found in prose; "" where nobody was asked, or nothing was found."""
+        if self.left < 1:
+            return ""
+        self.left -= 1
+        text, failed = context_summary(
+            self.session.models, self.messages, facts, turns, ends_at=self.ends_at
+        )
+        self.degraded += [] if failed is None else [failed]
+        return text
+
+    def _ask(
+        self, prompt: str, tried: Mapping[str, int], facts: Sequence[str], answer: type[_T]
+    ) -> _T | None:
+        latest = list(tried.items())[-_TRIED_SHOWN:]
+        values = {
+            "conversation": conversation_text(self.messages)[-_CONVERSATION_CHARS:],
+            "tried": "\n".join(f"{query} ({count} facts)" for query, count in latest),
+            "facts": "\n".join(facts[:_FACTS_SHOWN]),
+        }
+        self.left -= 1
+        try:
+            models = self.session.models
+            return models.ask(prompt, values, answer=answer, ends_at=self.ends_at).value
+        except (ProviderError, ConfigError) as error:
+            self.left = 0
+            self.degraded.append(degradation_of(error))
+            return None

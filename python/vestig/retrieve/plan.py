@@ -1,0 +1,119 @@
+"""What is searched for: the goal of a conversation, what it is about, the queries of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from vestig.config import Config
+from vestig.ports import LedgerView
+from vestig.recall.query import BoundQuery
+from vestig.retrieve.facets import facets
+from vestig.retrieve.fact_search import FactSearch
+from vestig.retrieve.fallback_queries import fallback_queries
+from vestig.retrieve.request import Request
+from vestig.retrieve.synonyms import Synonyms, synonyms
+from vestig.retrieve.types import PlannedQuery
+
+__all__ = ["FACTS_READ", "Analysis", "Planner", "goal_of"]
+
+_GOAL_CHARS: Final = 200
+# Rounds from which the words of what was found make queries, and of how many facts.
+_FACTS_FROM: Final = 3
+FACTS_READ: Final = 10
+
+
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a conversation asks. `names`: entities of the store that it names; `idf`: index term →
+    idf over the eligible memories, None where the ranking counts no words."""
+
+    goal: str
+    focus: str
+    recent: tuple[str, ...]
+    names: tuple[str, ...]
+    facets: tuple[str, ...]
+    idf: Mapping[str, float] | None
+
+
+def goal_of(contents: Sequence[str]) -> str:
+    """The last message with a question mark, else the last one; at most 200 characters.
+
+    Example:
+        >>> goal_of(["Where is the key?", "I looked everywhere."])
+        'Where is the key?'
+    """
+    asking = (text for text in reversed(contents) if "?" in text)
+    return next(asking, contents[-1]).strip()[:_GOAL_CHARS]
+
+
+class Planner:
+    """Queries by rules, for one request."""
+
+    def __init__(self, search: FactSearch, config: Config, request: Request) -> None:
+        self.search = search
+        self.settings = config.settings.retrieve
+        self.request = request
+        self.synonyms: Synonyms = synonyms(self.settings.synonyms)
+
+    def analyse(self) -> Analysis:
+        """What the end of the conversation asks, by rules and by the names of the store."""
+        window = [message.content for message in self.request.messages[-self.settings.window :]]
+        goal = goal_of(window)
+        focus = window[-1].strip() or goal
+        names, idf = self._known_words("\n".join(dict.fromkeys((focus, goal, *window))))
+        return Analysis(
+            goal=goal,
+            focus=focus,
+            recent=tuple(window[:-1]),
+            names=names,
+            facets=tuple(facets(goal, focus, names, idf=idf)),
+            idf=idf,
+        )
+
+    def queries(
+        self,
+        analysis: Analysis,
+        iteration: int,
+        tried: Mapping[str, int],
+        facts: Sequence[str],
+    ) -> list[PlannedQuery]:
+        """The queries of a round beside the focus, [] when nothing is left to ask.
+
+        Args:
+            tried: query → number of its results.
+            facts: texts of the facts found so far, best first.
+        """
+        texts = facts[:FACTS_READ] if iteration >= _FACTS_FROM else ()
+        idf = analysis.idf
+        if texts and idf is not None:
+            more = self._known_words("\n".join(texts))[1] or {}
+            idf = {**more, **idf}
+        return fallback_queries(
+            analysis.focus,
+            analysis.recent,
+            None if analysis.goal == analysis.focus else analysis.goal,
+            tried,
+            iteration,
+            analysis.names,
+            facts=texts,
+            idf=idf,
+            max_queries=self.settings.fallback_max_queries,
+            max_length=self.settings.fallback_max_query_length,
+            synonym_table=self.synonyms,
+        )
+
+    def _known_words(self, text: str) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
+        """Names of entities of the store in a text, and the idf of its index terms."""
+        if not text.strip():
+            return (), None
+        query = self.search.analysed(text)
+
+        def read(view: LedgerView, _: object) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
+            bound = BoundQuery(self.search.session, view, query)
+            scan = bound.scan(ranking=self.search.ranking, limit=1)
+            idf = dict(zip(scan.terms, scan.idfs, strict=True)) if scan.terms else None
+            return tuple(one.name for one in bound.entities), idf
+
+        return self.search.session.keeper.run(read)

@@ -1,0 +1,157 @@
+"""The order of facts: relevance over all queries of a request, beside novelty, age and breadth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from vestig.config.retrieve_sections import RankSettings
+from vestig.retrieve.merge import MergedFact
+from vestig.retrieve.result import CompositeParts
+from vestig.retrieve.types import FactKey
+from vestig.times import DAY_US, to_us
+
+__all__ = ["Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"]
+
+# Query number → memory id → level; a memory that a query cannot be compared with is missing.
+Levels = Mapping[int, Mapping[str, float]]
+
+FOCUS: Final = 0
+# More evidence than this, and more queries, add nothing.
+_EVIDENCE_STEPS: Final = 3
+_QUERY_STEPS: Final = 2
+
+
+class RankedFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact at its place. `level`: its relevance before it was scaled; `levels`: that of each of
+    its memories."""
+
+    merged: MergedFact
+    level: float
+    levels: Mapping[str, float]
+    parts: CompositeParts
+
+
+def relevances(ids: Sequence[str], levels: Levels, others: float) -> dict[str, float]:
+    """Memory id → level under the focus + `others` · mean level under the other queries.
+
+    A memory that a query cannot be compared with counts for it as the least of these memories.
+
+    Example:
+        >>> levels = {0: {"a": 1.0, "b": 0.0}, 1: {"b": 2.0}, 2: {"a": 4.0}}
+        >>> relevances(["a", "b"], levels, 0.5)
+        {'a': 2.5, 'b': 1.5}
+    """
+    sums = [0.0] * len(ids)
+    count = max(1, len(levels) - (FOCUS in levels))
+    for query, found in levels.items():
+        weight = 1.0 if query == FOCUS else others / count
+        values = [found.get(id) for id in ids]
+        known = [value for value in values if value is not None]
+        least = min(known, default=0.0)
+        if len(known) < len(values):
+            known = [least if value is None else value for value in values]
+        sums = [total + weight * value for total, value in zip(sums, known, strict=True)]
+    return dict(zip(ids, sums, strict=True))
+
+
+def scaled(values: Sequence[float]) -> list[float]:
+    """Least 0, largest 1; all equal: 1.
+
+    Example:
+        >>> scaled([1.0, 3.0, 2.0]), scaled([5.0])
+        ([0.0, 1.0, 0.5], [1.0])
+    """
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    return [1.0 if high == low else (value - low) / (high - low) for value in values]
+
+
+def composite(
+    relevance: float, novelty: float, recency: float, diversity: float, settings: RankSettings
+) -> CompositeParts:
+    """The parts, each from 0 to 1, with their weighted mean.
+
+    Example:
+        >>> weights = RankSettings(relevance=0.6, novelty=0.15, recency=0.1, diversity=0.15)
+        >>> round(composite(0.9, 1.0, math.exp(-1), 1.0, weights).composite, 6)
+        0.876788
+    """
+    weights = (settings.relevance, settings.novelty, settings.recency, settings.diversity)
+    values = (relevance, novelty, recency, diversity)
+    total = sum(weight * value for weight, value in zip(weights, values, strict=True))
+    return CompositeParts(
+        relevance=relevance,
+        novelty=novelty,
+        recency=recency,
+        diversity=diversity,
+        composite=total / sum(weights),
+    )
+
+
+def ranked(
+    facts: Mapping[FactKey, MergedFact],
+    levels: Levels,
+    settings: RankSettings,
+    *,
+    others: float,
+    now_us: int,
+    every_part: bool = False,
+) -> list[RankedFact]:
+    """All facts of a request, best first, ties by key.
+
+    Args:
+        others: weight of the other queries beside the focus.
+        now_us: to which ages count.
+        every_part: also parts that weigh nothing; else they are 0 then.
+    """
+    pool = list(facts.values())
+    novelties = _novelties(pool) if every_part or settings.novelty else [0.0 for _ in pool]
+    by_memory = relevances([id for one in pool for id in one.facts], levels, others)
+    of_facts = [max(by_memory[id] for id in one.facts) for one in pool]
+    found = []
+    rows = zip(pool, of_facts, scaled(of_facts), novelties, strict=True)
+    for one, level, relevance, novelty in rows:
+        parts = composite(
+            relevance,
+            novelty,
+            _recency(one, now_us, settings.recency_tau_days)
+            if every_part or settings.recency
+            else 0.0,
+            min(1.0, (len(one.queries) - 1) / _QUERY_STEPS) if one.queries else 0.0,
+            settings,
+        )
+        own = {id: by_memory[id] for id in one.facts}
+        found.append(RankedFact(merged=one, level=level, levels=own, parts=parts))
+    return sorted(found, key=lambda one: (-one.parts.composite, one.merged.place))
+
+
+def _novelties(pool: Sequence[MergedFact]) -> list[float]:
+    """Of each fact: half for words that no fact of an earlier iteration shares, half for
+    evidence."""
+    words = [one.keywords for one in pool]
+    found = []
+    for one, own in zip(pool, words, strict=True):
+        earlier = (
+            other for fact, other in zip(pool, words, strict=True) if fact.iteration < one.iteration
+        )
+        nearest = max((_jaccard(own, other) for other in earlier), default=0.0)
+        supported = min(1.0, max(0, len(one.evidence) - 1) / _EVIDENCE_STEPS)
+        found.append(0.5 * (1 - nearest) + 0.5 * supported)
+    return found
+
+
+def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
+
+
+def _recency(one: MergedFact, now_us: int, tau_days: float) -> float:
+    """Of the newest evidence, else of the beginning of what a memory says."""
+    stated = [to_us(seen.timestamp) for seen in one.evidence.values() if seen.timestamp is not None]
+    newest = max(stated or [to_us(fact.memory.t_valid) for fact in one.facts.values()])
+    return math.exp(-max(0, now_us - newest) / (tau_days * DAY_US))

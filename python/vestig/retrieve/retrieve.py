@@ -1,0 +1,313 @@
+"""Retrieval from a conversation: analyse → plan → execute → evaluate → (plan | synthesise).
+
+Several rounds of searches; novelty decides when they end. All state lives for one request.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from vestig.config import Config
+from vestig.retrieve.calls import Calls
+from vestig.retrieve.confidence import (
+    compute_confidence,
+    compute_confidence_score,
+    confidence_breakdown,
+)
+from vestig.retrieve.fact_search import FactSearch, Found
+from vestig.retrieve.layouts import fact_text, message_text
+from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
+from vestig.retrieve.plan import FACTS_READ, Planner
+from vestig.retrieve.request import Request, RetrieveRequest, check_request
+from vestig.retrieve.result import (
+    FactDetail,
+    RetrieveMetadata,
+    RetrieveResult,
+    TraceStep,
+)
+from vestig.retrieve.rounds import Rounds
+from vestig.retrieve.stop import Progress, StopReason, stop_reason, verdict_counts
+from vestig.retrieve.turns import TurnSearch
+from vestig.retrieve.types import PlannedQuery
+from vestig.session.session import Session
+from vestig.session.transaction import ahead_notice
+from vestig.types import Degradation
+
+__all__ = ["retrieve"]
+
+# One record of each request; numbers, codes and ids only.
+_LOG: Final = logging.getLogger("vestig.retrieve")
+
+
+class _Retrieval:
+    """One request, step by step."""
+
+    def __init__(self, session: Session, config: Config, request: Request) -> None:
+        self.session = session
+        self.config = config
+        self.settings = config.settings.retrieve
+        self.request = request
+        self.started = time.monotonic()
+        self.search = FactSearch(session, config, request)
+        self.calls = Calls(session, self.settings, self.started + request.deadline_s)
+        self.planner = Planner(self.search, config, request)
+        self.analysis = self.planner.analyse()
+        window = request.messages[-self.settings.window :]
+        self.model = ModelSteps(session, self.settings, window, self.calls.ends_at)
+        self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
+        self.generated = 0
+        self.degraded: list[Degradation] = []
+        self.warnings: list[str] = list(request.warnings)
+        self.trace: list[TraceStep] = []
+
+    def run(self) -> RetrieveResult:
+        """All steps."""
+        self.note("analyse", f"{len(self.analysis.facets)} facets")
+        reason = self.loop()
+        return self.synthesise(reason)
+
+    def loop(self) -> StopReason:
+        """Rounds until one of the reasons holds."""
+        while True:
+            planned = self.plan()
+            if not planned:
+                return "no_queries"
+            self.execute(planned)
+            reason = self.evaluate()
+            if reason is not None:
+                return reason
+
+    # --- the steps -------------------------------------------------------------------------
+
+    def plan(self) -> list[PlannedQuery]:
+        """The queries of the next round: a model's, where there is one and it gives usable ones,
+        else those of the rules."""
+        rounds = self.rounds
+        iteration, tried, texts = rounds.count + 1, rounds.tried(), self.best_texts()
+        planned: list[PlannedQuery] = []
+        made = self.model.plan(iteration, tried, texts)
+        if made is not None:
+            self.note("analyse", f"goal of {len(made.goal)} characters")
+            most = self.settings.fallback_max_query_length
+            known = {self.analysis.focus, *tried}
+            planned = cleaned_queries(made.queries, known, most)
+        if not planned:
+            planned = self.planner.queries(self.analysis, iteration, tried, texts)
+        if not tried and self.analysis.focus:
+            planned = [PlannedQuery(text=self.analysis.focus, source="focus"), *planned]
+        self.generated += len(planned)
+        self.note("plan", f"{len(planned)} queries")
+        return planned
+
+    def best_texts(self) -> list[str]:
+        """The texts of the best facts so far."""
+        best = self.rounds.order[:FACTS_READ]
+        return [one.merged.speaker(one.levels).memory.content for one in best]
+
+    def execute(self, planned: list[PlannedQuery]) -> None:
+        """One search over all planned queries."""
+        search, before = self.search, self.rounds.found
+
+        def run() -> tuple[Found, Degradation | None]:
+            queries, lost = search.embed(planned)
+            return search.run(before, queries), lost
+
+        found = self.calls.call(
+            "fact_search",
+            [one.text for one in planned],
+            run,
+            lambda one: len(_keys_of(one[0], len(planned))),
+        )
+        if found is not None:
+            self.degraded += [] if found[1] is None else [found[1]]
+            for one in planned:
+                self.session.metrics.add("vestig_queries_total", source=one.source)
+        self.rounds.add(None if found is None else found[0])
+        made = self.calls.made[-1]
+        self.note("execute", f"{made.result_count} facts in {made.attempts} attempts")
+
+    def evaluate(self) -> StopReason | None:
+        """Whether the round was the last. A model is asked only where its verdict could end it."""
+        rounds, settings = self.rounds, self.settings
+        at = Progress(
+            iteration=rounds.count,
+            max_iterations=self.request.max_iterations,
+            max_facts=self.request.max_facts,
+            failed=rounds.failed,
+            used_s=time.monotonic() - self.started,
+            deadline_s=self.request.deadline_s,
+            facts=sum(rounds.new_facts),
+            new_facts=rounds.new_facts[-1],
+            streak=rounds.streak,
+            coverage=rounds.coverage.score,
+            score=rounds.score(self.calls),
+            empty_calls=self.calls.empty_in_a_row,
+            verdict=None,
+        )
+        reason = stop_reason(at, settings)
+        if reason in (None, "tool_loop") and verdict_counts(at, settings):
+            verdict = self.model.verdict(rounds.tried(), self.best_texts())
+            reason = stop_reason(msgspec.structs.replace(at, verdict=verdict), settings)
+        self.note(
+            "evaluate",
+            f"{rounds.new_facts[-1]} new, coverage {rounds.coverage.score:.2f},"
+            f" {'on' if reason is None else reason}",
+        )
+        return reason
+
+    def synthesise(self, reason: StopReason) -> RetrieveResult:
+        """The final order of the facts, the turns beside them, and a summary by a model."""
+        rounds = self.rounds
+        if rounds.found is not None:
+            rounds.finish(self.search.whole(rounds.found), every_part=self.request.debug)
+        turns = TurnSearch(self.search, self.config, self.request)
+        facts = rounds.facts()
+        found = turns.best(self.calls, rounds.found, {fact.memory.id for fact in facts})
+        self.warnings += turns.warnings
+        self.degraded += turns.degraded
+        texts, messages = [fact_text(fact) for fact in facts], [message_text(one) for one in found]
+        self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
+        return self.result(reason, texts, messages, self.model.summary(texts, messages))
+
+    # --- the answer ------------------------------------------------------------------------
+
+    def result(
+        self, reason: StopReason, facts: list[str], messages: list[str], summary: str
+    ) -> RetrieveResult:
+        """Everything put together, counted and logged."""
+        rounds, confidence = self.rounds, self.settings.confidence
+        components = rounds.components(self.calls)
+        score = compute_confidence_score(components, confidence)
+        self.add_degraded(reason)
+        metadata = RetrieveMetadata(
+            request_id=self.request.request_id,
+            seq=self.seq(),
+            processing_time_ms=(time.monotonic() - self.started) * 1e3,
+            queries_generated=self.generated,
+            queries_executed=0 if rounds.found is None else len(rounds.found.queries),
+            tool_calls=tuple(self.calls.made),
+            iterations_used=rounds.count,
+            new_facts_per_iteration=tuple(rounds.new_facts),
+            new_evidence_per_iteration=tuple(rounds.new_evidence),
+            new_facts_last_iteration=rounds.new_facts[-1] if rounds.new_facts else 0,
+            novelty_streak_without_gain=rounds.streak,
+            coverage_score=rounds.coverage.score,
+            unique_facts_seen=len(rounds.pool.merged),
+            facts_returned=len(facts),
+            messages_retrieved=len(messages),
+            duplicates_merged=rounds.pool.duplicates,
+            stop_reason=reason,
+            confidence_score=score,
+            confidence_breakdown=confidence_breakdown(components, confidence),
+            degraded=tuple(self.degraded),
+            warnings=tuple(self.warnings),
+        )
+        self.record(metadata)
+        debug = self.request.debug
+        return RetrieveResult(
+            facts=tuple(facts),
+            messages=tuple(messages),
+            context_summary=summary,
+            confidence=compute_confidence(score, components.relevance, confidence),
+            metadata=metadata,
+            details=self.details() if debug else UNSET,
+            reasoning_trace=tuple(self.trace) if debug else UNSET,
+        )
+
+    def details(self) -> tuple[FactDetail, ...]:
+        """Why each returned fact is there."""
+        rounds = self.rounds
+        queries = () if rounds.found is None else rounds.found.queries
+        return tuple(
+            FactDetail(
+                fact_key=one.merged.key,
+                memory_id=fact.memory.id,
+                similarity=fact.similarity,
+                level=one.level,
+                parts=one.parts,
+                iteration=one.merged.iteration,
+                novelty_added=one.merged.key in rounds.news,
+                supporting_evidence_count=fact.evidence_count,
+                query_coverage_count=len(one.merged.queries),
+                queries=tuple(queries[at].planned.text for at in sorted(one.merged.queries)),
+            )
+            for one, fact in zip(rounds.returned, rounds.facts(), strict=True)
+        )
+
+    def seq(self) -> int:
+        """The state that the facts are of."""
+        if self.rounds.found is not None:
+            return self.rounds.found.seq
+        with self.session.ledger.read() as view:
+            return view.seq
+
+    def add_degraded(self, reason: StopReason) -> None:
+        """What made the answer weaker, each code once."""
+        found = self.rounds.found
+        if found is not None and found.unembedded:
+            detail = "eligible memories have no vector yet: found by words only"
+            self.degraded.append(
+                Degradation(code="unembedded_skipped", detail=detail, count=found.unembedded)
+            )
+        if reason == "deadline":
+            detail = "the time of the request was used up: no further round was begun"
+            self.degraded.append(Degradation(code="deadline_hit", detail=detail))
+        with self.session.ledger.read() as view:
+            self.degraded += ahead_notice(view.last_recorded_us, self.session.now_us())
+        self.degraded += self.model.degraded
+        self.degraded += self.session.keeper.take_degraded()
+        self.degraded = list({one.code: one for one in self.degraded}.values())
+        self.session.metrics.degraded(self.degraded)
+
+    def record(self, metadata: RetrieveMetadata) -> None:
+        """The counters and the one record of this request."""
+        metrics = self.session.metrics
+        metrics.add("vestig_retrieve_stops_total", reason=metadata.stop_reason)
+        _LOG.info(
+            "retrieve.stop",
+            extra={
+                "request_id": metadata.request_id,
+                "reason": metadata.stop_reason,
+                "iteration": metadata.iterations_used,
+                "floor": self.settings.early_stop_min_iterations,
+                "streak": metadata.novelty_streak_without_gain,
+                "coverage": metadata.coverage_score,
+                "unique_facts": metadata.unique_facts_seen,
+                "score": metadata.confidence_score,
+            },
+        )
+
+    def note(
+        self,
+        step: Literal["analyse", "plan", "execute", "evaluate", "synthesise"],
+        detail: str,
+    ) -> None:
+        """Adds a step to the trace, the newest `retrieve.trace_limit` of which are shown."""
+        if self.request.debug:
+            made = TraceStep(step=step, iteration=self.rounds.count, detail=detail)
+            self.trace = [*self.trace, made][-self.settings.trace_limit or len(self.trace) + 1 :]
+
+
+def _keys_of(found: Found, fresh: int) -> set[object]:
+    """Keys of the facts that the last so many queries found."""
+    numbers = range(len(found.queries) - fresh, len(found.queries))
+    return {found.facts[id].key for id in found.matching(numbers)}
+
+
+def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:
+    """Facts, turns and a confidence for the end of a conversation."""
+    config = session.config
+    with session.operation("retrieve"):
+        request = check_request(
+            given,
+            config.settings.retrieve,
+            now_us=session.now_us(),
+            namespace=session.namespace,
+            include_expired=config.settings.recall.include_expired,
+        )
+        return _Retrieval(session, config, request).run()

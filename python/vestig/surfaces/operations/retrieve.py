@@ -1,0 +1,102 @@
+"""`retrieve`: facts and turns for the end of a conversation, and their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.filters import FIELDS
+from vestig.language.text_forms import one_line
+from vestig.parameters import RETRIEVE as ROWS
+from vestig.parameters import Parameter
+from vestig.surfaces.operation import Arguments, Call, Operation
+from vestig.surfaces.operations.memory_parameters import filter_arguments
+
+if TYPE_CHECKING:
+    from vestig.retrieve.result import RetrieveResult
+
+__all__ = ["RETRIEVE"]
+
+_LINE_CHARS: Final = 1_000
+_ARGUMENTS: Final = Arguments(
+    method="retrieve", parameters=tuple(ROWS.values()), required=("messages",), filtered=True
+)
+# Rows that are no options: part of the file, or options of every command.
+_NO_OPTIONS: Final = frozenset(("messages", "scope", "channel_id", "namespace", "query_time"))
+
+
+def _request(text: bytes) -> dict[str, Any]:
+    """The arguments of a file: a request as one JSON object, or its messages as a list."""
+    from vestig.surfaces.json_schema import decoded, read_arguments
+
+    found = decoded(text)
+    return read_arguments(_ARGUMENTS, {"messages": found} if isinstance(found, list) else found)
+
+
+def _retrieve(call: Call) -> Any:
+    given = filter_arguments(call.args)
+    source = given.pop("file")
+    if source == "-" and call.input is not None:
+        found = _request(call.input().read().encode())
+    else:
+        found = _request(Path(source).read_bytes())
+    where = given.pop("where", None)
+    if where is not None:
+        inside = found.get("where") or {}
+        _check_once(where, inside, "where.")
+        found["where"] = {**inside, **where}
+    _check_once(given, found)
+    return call.store.retrieve(found.pop("messages"), **found, **given)
+
+
+def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str = "") -> None:
+    """What an option says, the file must not say too."""
+    from vestig.errors import ValidationError
+
+    for name in options:
+        if file.get(name) is not None:
+            allowed = "either the option or the field of the file, not both"
+            raise ValidationError(f"{prefix}{name}", "given twice", allowed)
+
+
+def _text(result: RetrieveResult, _: Mapping[str, Any]) -> str:
+    """How sure, then facts and turns by line."""
+    score = result.metadata.confidence_score
+    lines = [f"confidence {result.confidence} ({score:.2f}), {result.metadata.stop_reason}"]
+    for title, texts in (("Facts", result.facts), ("Messages", result.messages)):
+        if texts:
+            lines += ["", f"{title}:", *(f"- {one_line(text, _LINE_CHARS)}" for text in texts)]
+    if result.context_summary:
+        lines += ["", result.context_summary]
+    if not result.facts and not result.messages:
+        lines += ["", "No memories found."]
+    return "\n".join([*lines, *_steps(result)])
+
+
+def _steps(result: RetrieveResult) -> list[str]:
+    """The trace, where there is one."""
+    trace = result.reasoning_trace or ()
+    lines = [f"{one.iteration} {one.step}: {one.detail}" for one in trace]
+    return ["", "Steps:", *lines] if lines else []
+
+
+RETRIEVE: Final = Operation(
+    name="retrieve",
+    help="What an agent needs to know to answer the end of a conversation: facts and turns, from"
+    " several rounds of searches. For one question use `recall`.",
+    params=(
+        Parameter(
+            name="file",
+            help="A JSON file: an object with messages and any of the options, or the list of"
+            " messages alone; - reads standard input.",
+        ),
+        *(row for name, row in ROWS.items() if name not in _NO_OPTIONS),
+        *FIELDS.values(),
+    ),
+    run=_retrieve,
+    document="retrieve",
+    text=_text,
+    without_store="empty",
+    arguments=_ARGUMENTS,
+)

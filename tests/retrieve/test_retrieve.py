@@ -1,0 +1,196 @@
+"""What `retrieve` gives back, through the public call."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from conversations import FACTS, opened, said
+
+from vestig.testing import FailingEmbedder, HashingEmbedder
+
+QUESTION = said("I met Grace yesterday.", "Which developer maintains the billing service?")
+
+
+def test_the_fact_asked_for_comes_first() -> None:
+    with opened() as store:
+        found = store.retrieve(QUESTION, debug=True)
+    assert found.facts[0].startswith("Grace Hopper maintains the billing service (")
+    assert found.metadata.facts_returned == len(found.facts) == 8
+    assert found.metadata.unique_facts_seen == 8
+    assert found.context_summary == ""
+    assert found.metadata.degraded == ()
+    assert found.metadata.tool_calls[0].queries[0] == QUESTION[-1]["content"]
+    assert found.details
+    first = found.details[0]
+    assert first.fact_key[1] == "MEMORY"
+    assert first.query_coverage_count >= 1
+    assert first.supporting_evidence_count == 1
+    assert QUESTION[-1]["content"] in first.queries
+
+
+def test_debug_alone_adds_details_and_steps() -> None:
+    with opened() as store:
+        plain, full = store.retrieve(QUESTION), store.retrieve(QUESTION, debug=True)
+    assert not {"details", "reasoning_trace"} & plain.to_dict().keys()
+    assert full.reasoning_trace
+    assert [one.step for one in full.reasoning_trace[:4]] == [
+        "analyse",
+        "plan",
+        "execute",
+        "evaluate",
+    ]
+    assert full.reasoning_trace[-1].step == "synthesise"
+    assert len(full.reasoning_trace) <= 20
+    assert full.facts == plain.facts
+
+
+def test_numbers_of_the_metadata_fit_each_other() -> None:
+    with opened() as store:
+        made = store.retrieve(QUESTION).metadata
+    searches = [call for call in made.tool_calls if call.name == "fact_search"]
+    assert made.iterations_used == len(searches) == len(made.new_facts_per_iteration)
+    assert made.queries_executed == sum(len(call.queries) for call in searches)
+    assert made.queries_generated == made.queries_executed
+    assert made.queries_executed > len(made.tool_calls)
+    assert made.new_facts_last_iteration == made.new_facts_per_iteration[-1]
+    assert len(made.new_evidence_per_iteration) == made.iterations_used
+    assert sum(made.new_evidence_per_iteration) == 8
+    parts = made.confidence_breakdown
+    assert set(parts) == {"relevance", "evidence", "coverage", "reliability"}
+    assert made.confidence_score == pytest.approx(sum(one.product for one in parts.values()))
+    assert all(one.product == pytest.approx(one.value * one.weight) for one in parts.values())
+
+
+def test_two_requests_at_one_state_are_identical_but_for_times() -> None:
+    def without_times(value: Any) -> Any:
+        if isinstance(value, dict):
+            timed = ("processing_time_ms", "duration_ms", "timestamp", "request_id")
+            return {k: without_times(v) for k, v in value.items() if k not in timed}
+        return [without_times(item) for item in value] if isinstance(value, list) else value
+
+    with opened() as store:
+        store.commit("Who fixed the billing service?", author="Al", session_id="s", sequence=0)
+        first, second = (store.retrieve(QUESTION, debug=True).to_dict() for _ in range(2))
+    assert without_times(first) == without_times(second)
+
+
+def test_turns_that_the_agent_has_stored_already_do_not_come_back() -> None:
+    with opened() as store:
+        question = QUESTION[-1]["content"]
+        store.commit(question, author="user", session_id="now", sequence=1)
+        store.commit(question, author="another", session_id="then", sequence=4)
+        store.commit(
+            "Grace told me about the billing service in other words",
+            session_id="now",
+            sequence=2,
+            provenance={"artifact_ref": "m-17"},
+        )
+        messages = [*QUESTION[:-1], {"content": question}, {**said("Hm?")[0], "message_id": "m-17"}]
+        found = store.retrieve(messages)
+        shown = json.dumps(found.to_dict()["facts"] + found.to_dict()["messages"])
+        assert "in other words" not in shown
+        assert question not in shown
+        assert "Grace Hopper maintains" in shown
+        # without the reference the turn is one among others
+        assert any("in other words" in text for text in store.retrieve(QUESTION).facts)
+
+
+def test_every_field_of_the_filter_holds_in_every_round() -> None:
+    texts = [f"The pump {n} in hall {n % 4} was oiled with oil {n % 7}" for n in range(60)]
+    with opened(()) as store:
+        inside = {
+            store.commit(text, scope="in", tags=["good"]).memory_id if n % 3 else None
+            for n, text in enumerate(texts)
+        } - {None}
+        for n, text in enumerate(texts):
+            if not n % 3:
+                store.commit(text, scope="out")
+        asked = said("Which pump in hall 2 was oiled?", "And with which oil was the pump oiled?")
+        for where in ({"scope": "in"}, {"tags": "good"}):
+            found = store.retrieve(asked, where=where, debug=True, max_facts=500)
+            assert found.metadata.iterations_used >= 2
+            assert found.details
+            assert {one.memory_id for one in found.details} <= inside
+            assert found.metadata.facts_returned == len(inside)
+
+
+def test_evidence_of_several_sightings_counts() -> None:
+    with opened() as store:
+        for day in range(4):
+            store.commit(
+                "Omar keeps the spare fuses in the attic",
+                author="Ada",
+                t_ref=datetime(2026, 2, day + 1, tzinfo=UTC),
+            )
+        found = store.retrieve(said("Who keeps the spare fuses in the attic?"), debug=True)
+    assert found.details
+    assert found.details[0].supporting_evidence_count == 4
+    assert found.facts[0].count('Ada: "Omar keeps the spare fuses in the attic"') == 4
+
+
+def test_one_record_of_each_request(caplog: pytest.LogCaptureFixture) -> None:
+    with opened() as store, caplog.at_level(logging.INFO, logger="vestig.retrieve"):
+        made = store.retrieve(QUESTION, request_id="call-1").metadata
+        counted = store.admin.metrics()
+    (record,) = [one for one in caplog.records if one.msg == "retrieve.stop"]
+    logged = {
+        name: getattr(record, name)
+        for name in (
+            "request_id", "reason", "iteration", "floor", "streak", "coverage", "unique_facts",
+            "score",
+        )
+    }  # fmt: skip
+    assert logged == {
+        "request_id": "call-1",
+        "reason": made.stop_reason,
+        "iteration": made.iterations_used,
+        "floor": 2,
+        "streak": made.novelty_streak_without_gain,
+        "coverage": made.coverage_score,
+        "unique_facts": made.unique_facts_seen,
+        "score": made.confidence_score,
+    }
+    assert counted[f'vestig_retrieve_stops_total{{reason="{made.stop_reason}"}}'] == 1
+    sources = ("focus", "entity", "phrase", "keyword", "synonym", "question", "goal")
+    queries = [counted.get(f'vestig_queries_total{{source="{name}"}}', 0) for name in sources]
+    assert sum(queries) == made.queries_executed
+    assert queries[0] == 1
+    assert not any(fact[:20] in str(vars(record)) for fact in FACTS)
+
+
+def test_without_vectors_words_alone_answer() -> None:
+    with opened() as store:
+        broken = FailingEmbedder("error", dimensions=HashingEmbedder().dimensions)
+        store._session.embedder = broken
+        found = store.retrieve(QUESTION)
+    assert found.facts[0].startswith("Grace Hopper maintains")
+    assert [one.code for one in found.metadata.degraded] == ["partial_backend"]
+
+
+def test_an_empty_store_answers_with_nothing() -> None:
+    with opened(()) as store:
+        found = store.retrieve(QUESTION)
+    assert found.facts == found.messages == ()
+    assert found.confidence == "low"
+    assert found.metadata.confidence_score == 0
+    assert found.metadata.coverage_score == 0
+
+
+def test_time_travel_shows_what_was_known() -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    times = [now - timedelta(days=9), now - timedelta(days=3)]
+    with opened((), clock=lambda: times[0]) as store:
+        store.commit("The archive key hangs behind the door")
+        times[0] = times[1]
+        store.commit("The archive key hangs behind the door")
+        store.commit("The archive key was lost in the harbour")
+        asked = said("Where is the archive key?")
+        assert len(store.retrieve(asked).facts) == 2
+        then = store.retrieve(asked, known_at=now - timedelta(days=5), debug=True)
+    assert len(then.facts) == 1
+    assert then.details
+    assert then.details[0].supporting_evidence_count == 1
