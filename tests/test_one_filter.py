@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 import vestig
 from scripted import Opener
@@ -129,6 +130,16 @@ def test_every_operation_lets_the_same_through(
     kinds = plain.get("kinds") or "MEMORY"
     found = store.search(QUERY, "vector", where={**plain, "kinds": kinds}, limit=20)
     assert {hit.node_id for hit in found} == wanted
+    for most in (500, 1):
+        several = store.retrieve([{"content": QUERY}], where=where, max_facts=most, debug=True)
+        assert several.details is not UNSET
+        shown = {one.memory_id for one in several.details}
+        assert shown <= wanted
+        assert most == 1 or shown == wanted
+        texts = [memory.content for memory in store.list(where, limit=100)]
+        assert all(any(text[:30] in line for text in texts) for line in several.messages)
+    votes = store.search_facts([QUERY], where=where, similarity_threshold=0, limit=100)
+    assert {hit.id for hit in votes} <= wanted
     assert {memory.id for memory in store.list(where, limit=100)} == wanted
     assert store.count(where) == len(wanted)
     statuses = {

@@ -283,18 +283,51 @@ def test_the_list_of_trivial_messages_is_relative_to_what_names_it(
 
 
 def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
-    short = {"VESTIG_FALLBACK_MAX_QUERIES": "7", "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "40"}
+    short = {
+        "VESTIG_EARLY_STOP_MIN_ITERATIONS": "0",
+        "VESTIG_NOVELTY_MIN_NEW_FACTS": "3",
+        "VESTIG_NOVELTY_PATIENCE": "4",
+        "VESTIG_STOP_CONFIDENCE_REQUIRED": "medium",
+        "VESTIG_FALLBACK_MAX_QUERIES": "7",
+        "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "40",
+        "VESTIG_MAX_ITERATIONS": "5",
+        "VESTIG_MAX_FACTS": "9",
+    }
     config = loaded(env=short)
-    assert config.settings.retrieve.fallback_max_queries == 7
-    assert config.settings.retrieve.fallback_max_query_length == 40
-    assert config.origin("retrieve.fallback_max_queries") == (
-        "environment VESTIG_FALLBACK_MAX_QUERIES"
-    )
+    for name, value in short.items():
+        key = f"retrieve.{name.removeprefix('VESTIG_').lower()}"
+        assert str(config.entry(key).value) == value
+        assert config.origin(key) == f"environment {name}"
     both = {**short, "VESTIG_RETRIEVE__FALLBACK_MAX_QUERIES": "7"}
     with pytest.raises(ConfigError, match="keep one"):
         loaded(env=both)
     with pytest.raises(ConfigError, match="fallback_max_query_length"):
         loaded(env={"VESTIG_FALLBACK_MAX_QUERY_LENGTH": "9"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("early_stop_min_iterations", -1),
+        ("novelty_min_new_facts", -1),
+        ("novelty_patience", 0),
+        ("stop_confidence_required", "sure"),
+        ("fallback_max_queries", 0),
+        ("fallback_max_query_length", 9),
+        ("max_facts", 501),
+        ("max_messages", 0),
+        ("max_iterations", 51),
+        ("tool_timeout_s", 0),
+        ("rank.relevance", 1.5),
+        ("rank", {"relevance": 0, "novelty": 0, "recency": 0, "diversity": 0}),
+        ("confidence", {"medium": 0.8}),
+        ("confidence", {"sim_lo": 0.8}),
+    ],
+    ids=str,
+)
+def test_what_keys_of_retrieval_refuse(loaded: Loader, key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match="retrieve"):
+        loaded(overrides={f"retrieve.{key}": value})
 
 
 _FALSY = [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conversations import FACTS, opened, said
@@ -194,3 +195,67 @@ def test_time_travel_shows_what_was_known() -> None:
     assert len(then.facts) == 1
     assert then.details
     assert then.details[0].supporting_evidence_count == 1
+
+
+def test_memories_with_one_claim_are_one_fact() -> None:
+    def claim(relationship: str, object: str | None = "Acme") -> dict[str, Any]:
+        return {
+            "subject": "Ana",
+            "fact_type": "EMPLOYMENT",
+            "object": object,
+            "relationship_type": relationship,
+            "confidence": 0.8,
+            "evidence": [{"author": "Ana", "snippet": f"I said {relationship} once"}],
+        }
+
+    with opened() as store:
+        store.commit("Ana works at Acme since 2019", claim=claim("works_at"))
+        store.commit("Acme has employed Ana for years", claim=claim("works_at", " ACME "))
+        store.commit("Ana once consulted Acme", claim=claim("consulted"))
+        store.commit("Ana is employed somewhere", claim=claim("works_at", None))
+        found = store.retrieve(said("Where does Ana work, at Acme?"), debug=True)
+    assert found.details
+    claims = [one for one in found.details if one.fact_key[1] == "EMPLOYMENT"]
+    assert {one.fact_key for one in claims} == {
+        ("ana", "EMPLOYMENT", "acme", "works_at"),
+        ("ana", "EMPLOYMENT", "acme", "consulted"),
+        ("ana", "EMPLOYMENT", None, "works_at"),
+    }
+    assert found.metadata.unique_facts_seen == 8 + 3
+    lines = [fact for fact in found.facts if fact.startswith("Ana ")]
+    assert len(lines) == 3
+    assert all("confidence: 0.80" in line and 'Ana: "I said' in line for line in lines)
+
+
+def test_a_blank_name_is_found_in_the_message_before() -> None:
+    with opened() as store:
+        store.commit("Grace Hopper lives in Arlington")
+        found = store.retrieve(said("I met Grace Hopper.", "and where does she live?"))
+    assert any("Grace Hopper" in query for query in found.metadata.tool_calls[0].queries)
+    assert found.facts[0].startswith("Grace Hopper lives in Arlington")
+
+
+def test_one_batch_of_the_embedder_for_each_round() -> None:
+    class Counted(HashingEmbedder):
+        batches: ClassVar[list[int]] = []
+
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            self.batches.append(len(texts))
+            return super().embed(texts)
+
+    config = {"recall.entity_similarity_threshold": 0.5}
+    embedder = Counted()
+    with opened(embedder=embedder, config=config) as store:
+        store.commit("I looked at the billing service", author="Al", session_id="s", sequence=0)
+        embedder.batches.clear()
+        made = store.retrieve(QUESTION).metadata
+    assert len(embedder.batches) == made.iterations_used
+    assert sum(embedder.batches) >= made.queries_executed
+
+
+def test_reading_changes_nothing() -> None:
+    with opened() as store:
+        before = store.admin.stats()
+        store.retrieve(QUESTION)
+        store.search_facts(["billing service"])
+        assert store.admin.stats() == before

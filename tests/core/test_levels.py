@@ -1,0 +1,130 @@
+"""Several queries in one crossing give what each gives alone; votes by words, also misspelt."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, vector
+
+from vestig import _core
+
+WORDS = [
+    *("river", "night", "boat", "lamp", "harbour"),
+    *("copper", "kettle", "garden", "winter", "letter"),
+]
+WEIGHTS = [
+    {"bias": -1.0, "cosine": 2.0, "lexical": 1.5},
+    {"cosine": 1.0, "lexical": -0.5, "form.length": 0.3},
+] * 2
+
+
+def rows(dice: random.Random, count: int) -> list[Given]:
+    return [
+        Given(
+            id=id_of(number),
+            seq=number + 1,
+            content=" ".join(dice.choices(WORDS, k=6)),
+            origin=dice.randrange(4),
+            status=int(dice.random() < 0.2),
+            embedding=vector(*(dice.uniform(-1, 1) for _ in range(4))),
+        )
+        for number in range(count)
+    ]
+
+
+def projected(dice: random.Random, given: list[Given], path: Path | None) -> _core.Projection:
+    """In several segments, and a tail."""
+    projection = _core.Projection.open(None if path is None else str(path), STORE, 4, "t")
+    cuts = sorted(dice.sample(range(1, len(given)), k=3))
+    for start, end in zip([0, *cuts], [*cuts, len(given)], strict=True):
+        projection.apply([row.row() for row in given[start:end]], end, HEAD)
+        if path is not None and end != len(given):
+            projection.publish()
+    return projection
+
+
+def queries(dice: random.Random, count: int) -> list[Any]:
+    return [
+        _core.Query(
+            query_time_us=NOW,
+            vector=None if number % 5 == 4 else vector(*(dice.uniform(-1, 1) for _ in range(4))),
+            text=" ".join(dice.choices(WORDS, k=3)),
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seed", "size", "count"), [(0, 40, 3), (1, 300, 7), (2, 3_000, 4), (3, 3_000, 170)]
+)
+def test_each_query_gives_what_it_gives_alone(
+    seed: int, size: int, count: int, tmp_path: Path
+) -> None:
+    dice = random.Random(seed)
+    given = rows(dice, size)
+    projection = projected(dice, given, tmp_path if seed % 2 else None)
+    asked = queries(dice, count)
+    limits = [dice.choice([0, 1, 5, 12]) for _ in asked]
+    watched = [row.id for row in dice.sample(given, k=9)]
+    made = ranking(weights=WEIGHTS, tracerank_power=0.0, limit=12)
+    seq = projection.applied_seq
+    answers = [
+        projection.levels(
+            seq,
+            asked,
+            everything(),
+            made.core,
+            limits=limits,
+            watch=b"".join(watched),
+            threads=threads,
+        )
+        for threads in (1, 3)
+    ]
+    assert answers[0] == answers[1]
+    raw, best, scores, cosines = answers[0]
+    ids = [raw[at : at + 16] for at in range(0, len(raw), 16)]
+    assert ids == sorted(set(ids))
+    assert set(watched) <= set(ids)
+    eligible = {row.id for row in given if row.status == 0}
+    for query, limit, places, row in list(zip(asked, limits, best, scores, strict=True))[:6]:
+        every = ranking(weights=WEIGHTS, tracerank_power=0.0, limit=max(1, limit), watch=raw)
+        scan = recall(projection, seq, query, everything(), every)
+        wanted = {one.id: one for one in (*scan.rows, *scan.watched)}
+        assert [ids[place] for place in places] == [one.id for one in scan.rows[:limit]]
+        for id, level in zip(ids, row, strict=True):
+            assert level == (wanted[id].start_score if id in eligible else None)
+    for at, id in enumerate(ids):
+        assert (cosines[at] is None) == (id not in eligible)
+
+
+def test_words_vote_and_words_that_nobody_has_stand_for_others(tmp_path: Path) -> None:
+    dice = random.Random(7)
+    given = rows(dice, 200)
+    projection = projected(dice, given, tmp_path)
+    seq = projection.applied_seq
+
+    def votes(*terms: tuple[str, int], limit: int = 500) -> list[tuple[bytes, float]]:
+        (found,) = projection.keyword_votes(seq, [terms], everything(), limit)
+        return found
+
+    alone = ranking(weights=[{"lexical": 1.0}] * 4, tracerank_power=0.0, limit=200, pool=None)
+    query = _core.Query(query_time_us=NOW, vector=None, text="river lamp")
+    scan = recall(projection, seq, query, everything(), alone)
+    wanted = {row.id: row.signal("lexical")[0] for row in scan.rows if row.signal("lexical")[0]}
+    assert dict(votes(("river", 0), ("lamp", 0))) == wanted
+    ranked = votes(("river", 0), ("lamp", 0))
+    assert ranked == sorted(ranked, key=lambda vote: (-vote[1], vote[0]))
+    assert votes(("river", 0), ("lamp", 0), limit=3) == ranked[:3]
+    # a letter missing, one too many, another one, two of them
+    assert votes(("rver", 1)) == votes(("rivver", 1)) == votes(("rivar", 1)) == votes(("river", 0))
+    assert votes(("ravar", 1)) == []
+    assert votes(("ravar", 2)) == votes(("river", 0))
+    assert votes(("rver", 0)) == []
+    # a word that is there stands for itself alone
+    assert votes(("river", 2)) == votes(("river", 0))
+    assert votes() == []
+    expired = [row.id for row in given if row.status]
+    assert not {id for id, _ in votes(("river", 0))} & set(expired)
