@@ -21,11 +21,10 @@ from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.equal_texts import distinct, text_keys
 from vestig.ports import LedgerView, Pieces
 from vestig.recall.confidence import ROWS_READ, confidence
-from vestig.recall.query import BoundQuery, Query, analyse
+from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import RecallRequest, query_argument
-from vestig.recall.request import Request as RecallCall
 from vestig.retrieve.facts import facts_of
 from vestig.retrieve.rank import FOCUS
 from vestig.retrieve.request import Request
@@ -107,6 +106,11 @@ class FactSearch:
         self.config = config
         self.request = request
         ranking = ranking_of(session, config)
+        # a recall of this request; each query takes the place of its text
+        given = RecallRequest(query="-", limit=request.max_facts, namespace=request.namespace)
+        self.call = msgspec.structs.replace(
+            request_of(session, config, given), filter=request.filter, moments=request.moments
+        )
         # confidence and levels know no walk, and no cross-encoder is asked
         self.ranking: Ranking = msgspec.structs.replace(ranking, core_for_reranking=None)
 
@@ -178,24 +182,7 @@ class FactSearch:
             names: vectors of the names in it; None = no name is compared by its vector.
         """
         text, _ = query_argument(text, self.config.settings.recall.max_query_chars)
-        call = RecallCall(
-            arguments=RecallRequest(query=text, where=self.request.where),
-            query=text,
-            conversation=None,
-            query_vector=vector,
-            limit=self.request.max_facts,
-            namespace=self.request.namespace,
-            filter=self.request.filter,
-            moments=self.request.moments,
-            seed=None,
-            expect=(),
-            receipt=False,
-            budget=None,
-            min_confidence=None,
-            touch=False,
-            include_vectors=False,
-            warnings=(),
-        )
+        call = msgspec.structs.replace(self.call, query=text, query_vector=vector)
         return analyse(self.session, self.config, call, vector, pieces, name_vectors=names or {})
 
 
