@@ -134,18 +134,16 @@ def test_evidence_of_several_sightings_counts() -> None:
 
 
 def test_one_record_of_each_request(caplog: pytest.LogCaptureFixture) -> None:
-    with opened() as store, caplog.at_level(logging.INFO, logger="vestig.retrieve"):
+    with opened() as store, caplog.at_level(logging.INFO, logger="vestig"):
+        caplog.clear()
         made = store.retrieve(QUESTION, request_id="call-1").metadata
         counted = store.admin.metrics()
-    (record,) = [one for one in caplog.records if one.msg == "retrieve.stop"]
-    logged = {
-        name: getattr(record, name)
-        for name in (
-            "request_id", "reason", "iteration", "floor", "streak", "coverage", "unique_facts",
-            "score",
-        )
-    }  # fmt: skip
-    assert logged == {
+    records = {one.getMessage(): one.vestig for one in caplog.records}
+    assert sorted(one.getMessage() for one in caplog.records) == [
+        "retrieve.request",
+        "retrieve.stop",
+    ]
+    assert records["retrieve.stop"] == {
         "request_id": "call-1",
         "reason": made.stop_reason,
         "iteration": made.iterations_used,
@@ -155,12 +153,18 @@ def test_one_record_of_each_request(caplog: pytest.LogCaptureFixture) -> None:
         "unique_facts": made.unique_facts_seen,
         "score": made.confidence_score,
     }
-    assert counted[f'vestig_retrieve_stops_total{{reason="{made.stop_reason}"}}'] == 1
+    whole = records["retrieve.request"]
+    assert whole["queries_executed"] == made.queries_executed
+    assert whole["queries_generated"] == made.queries_generated
+    assert whole["new_facts"] == ",".join(map(str, made.new_facts_per_iteration))
+    assert whole["duplicates_merged"] == made.duplicates_merged
     sources = ("focus", "entity", "phrase", "keyword", "synonym", "question", "goal")
+    assert sum(whole.get(f"queries_{name}", 0) for name in sources) == made.queries_executed
+    assert counted[f'vestig_retrieve_stops_total{{reason="{made.stop_reason}"}}'] == 1
     queries = [counted.get(f'vestig_queries_total{{source="{name}"}}', 0) for name in sources]
     assert sum(queries) == made.queries_executed
     assert queries[0] == 1
-    assert not any(fact[:20] in str(vars(record)) for fact in FACTS)
+    assert not any(fact[:20] in str(records) for fact in FACTS)
 
 
 def test_without_vectors_words_alone_answer() -> None:

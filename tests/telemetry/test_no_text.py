@@ -106,6 +106,13 @@ class World:
         store.replay_receipt(store.recall(query, receipt=True).receipt)
         self.failing(store.recall, query, config={"recall.limit": "many"})
         store.search(query, trace=True)
+        talk = [{"content": f"I met {word('Ravi')}.", "author": word("author")}]
+        talk.append({"content": query, "message_id": word("message")})
+        retrieved = store.retrieve(talk, debug=True)
+        assert len(retrieved.facts) > 0
+        store.retrieve(talk, where=where)
+        self.failing(store.retrieve, talk, max_facts=0)
+        store.search_facts([query, word("rivers")])
         store.list(where=where)
         store.count(where=where)
         store.show(self.ids[0])

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Final, Literal
+from collections import Counter
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET
@@ -36,12 +37,11 @@ from vestig.retrieve.turns import TurnSearch
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.telemetry.logs import log_event
+from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
 __all__ = ["retrieve"]
-
-# One record of each request; numbers, codes and ids only.
-_LOG: Final = logging.getLogger("vestig.retrieve")
 
 
 class _Retrieval:
@@ -69,16 +69,20 @@ class _Retrieval:
         """All steps."""
         self.note("analyse", f"{len(self.analysis.facets)} facets")
         reason = self.loop()
-        return self.synthesise(reason)
+        with span("synthesise"):
+            return self.synthesise(reason)
 
     def loop(self) -> StopReason:
         """Rounds until one of the reasons holds."""
         while True:
-            planned = self.plan()
+            with span("plan"):
+                planned = self.plan()
             if not planned:
                 return "no_queries"
-            self.execute(planned)
-            reason = self.evaluate()
+            with span("execute", queries=len(planned)):
+                self.execute(planned)
+            with span("evaluate"):
+                reason = self.evaluate()
             if reason is not None:
                 return reason
 
@@ -265,21 +269,33 @@ class _Retrieval:
         self.session.metrics.degraded(self.degraded)
 
     def record(self, metadata: RetrieveMetadata) -> None:
-        """The counters and the one record of this request."""
+        """The counters and the records of this request: numbers, codes and ids."""
         metrics = self.session.metrics
         metrics.add("vestig_retrieve_stops_total", reason=metadata.stop_reason)
-        _LOG.info(
+        log_event(
+            logging.INFO,
             "retrieve.stop",
-            extra={
-                "request_id": metadata.request_id,
-                "reason": metadata.stop_reason,
-                "iteration": metadata.iterations_used,
-                "floor": self.settings.early_stop_min_iterations,
-                "streak": metadata.novelty_streak_without_gain,
-                "coverage": metadata.coverage_score,
-                "unique_facts": metadata.unique_facts_seen,
-                "score": metadata.confidence_score,
-            },
+            request_id=metadata.request_id,
+            reason=metadata.stop_reason,
+            iteration=metadata.iterations_used,
+            floor=self.settings.early_stop_min_iterations,
+            streak=metadata.novelty_streak_without_gain,
+            coverage=metadata.coverage_score,
+            unique_facts=metadata.unique_facts_seen,
+            score=metadata.confidence_score,
+        )
+        found = self.rounds.found
+        sources = Counter(one.planned.source for one in (() if found is None else found.queries))
+        log_event(
+            logging.INFO,
+            "retrieve.request",
+            request_id=metadata.request_id,
+            queries_generated=metadata.queries_generated,
+            queries_executed=metadata.queries_executed,
+            **{f"queries_{source}": count for source, count in sorted(sources.items())},
+            new_facts=",".join(map(str, metadata.new_facts_per_iteration)),
+            duplicates_merged=metadata.duplicates_merged,
+            score=metadata.confidence_score,
         )
 
     def note(
