@@ -22,7 +22,7 @@ from vestig.filters import FIELDS
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 
-READING = {"recall", "search", "show", "fetch", "stats"}
+READING = {"recall", "search", "retrieve", "show", "fetch", "stats"}
 FACT = "The spare key of the office lies under the blue pot."
 
 
@@ -86,7 +86,7 @@ def test_the_filter_is_one_definition_with_every_field(listed: dict[str, Any]) -
         for tool in listed.values()
         if "where" in tool["inputSchema"]["properties"]
     ]
-    assert len(filters) == 2
+    assert len(filters) == 3
     for found in filters:
         assert found == filters[0]
         assert list(found["properties"]) == list(FIELDS)
@@ -96,10 +96,24 @@ def test_the_filter_is_one_definition_with_every_field(listed: dict[str, Any]) -
         assert not (beside and "where" in tool["inputSchema"]["properties"])
 
 
+def test_a_conversation_gets_its_facts_once_and_quoted(server: McpProcess, id: str) -> None:
+    result = server.call(
+        "retrieve", messages=[{"author": "ann", "content": "Where is the spare key of the office?"}]
+    )
+    text, content = text_of(result), result["structuredContent"]
+    assert text.startswith(f"confidence: {content['confidence']} ")
+    assert next(line for line in text.splitlines() if FACT in line).startswith("> ")
+    assert FACT not in json.dumps(content)
+    assert content["facts_returned"] >= 1
+    told = refused(server, "retrieve", messages=[])
+    assert "messages" in told
+
+
 def test_every_result_fits_its_schema(server: McpProcess, listed: dict[str, Any], id: str) -> None:
     results = {
         "recall": server.call("recall", query="where is the key?", explain=True),
         "search": server.call("search", query="where is the key?"),
+        "retrieve": server.call("retrieve", messages=[{"content": "Where is the spare key?"}]),
         "show": server.call("show", id=id),
         "stats": server.call("stats"),
     }
@@ -425,7 +439,9 @@ def test_the_client_of_the_sdk_can_use_it(tmp_path: Path) -> None:
 
 
 def test_the_keys_need_a_trusted_file(tmp_path: Path) -> None:
-    (tmp_path / "vestig.yaml").write_text("mcp:\n  tools: [recall]\n  result_tokens: 900\n")
+    written = {"tools": "[recall]", "transport": "http", "host": "::1", "port": 1}
+    lines = [f"  {key}: {value}\n" for key, value in (written | {"result_tokens": 900}).items()]
+    (tmp_path / "vestig.yaml").write_text("mcp:\n" + "".join(lines))
     with pytest.raises(vestig.ConfigError) as error:
         load(environ={"XDG_CONFIG_HOME": str(tmp_path)}, cwd=tmp_path)
     for key in ("tools", "transport", "host", "port", "result_tokens"):

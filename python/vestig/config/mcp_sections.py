@@ -10,11 +10,14 @@ from vestig.config.kinds import Section, Text, doc
 
 __all__ = ["McpSettings"]
 
-ToolName = Literal["remember", "recall", "search", "show", "supersede", "forget", "fetch", "stats"]
+ToolName = Literal[
+    "remember", "recall", "search", "retrieve", "show", "supersede", "forget", "fetch", "stats"
+]
 _ALL_TOOLS: Final[tuple[ToolName, ...]] = (
     "remember",
     "recall",
     "search",
+    "retrieve",
     "show",
     "supersede",
     "forget",

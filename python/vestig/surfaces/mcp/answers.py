@@ -211,6 +211,34 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> Answer:
     return Answer(text=layout.text, content=layout.content)
 
 
+def retrieve(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+    """Facts and turns for the end of a conversation."""
+    fields = dict(given)
+    result = at.store.retrieve(fields.pop("messages"), **fields)
+    found = result.metadata
+    lines = [f"confidence: {result.confidence} ({found.confidence_score:.2f})"]
+    for title, texts in (("Facts", result.facts), ("Messages", result.messages)):
+        if texts:
+            lines += ["", f"{title}:", *(quoted(text) for text in texts)]
+    if result.context_summary:
+        lines += ["", "Summary:", quoted(result.context_summary)]
+    if not result.facts and not result.messages:
+        lines += ["", "No memory was found."]
+    content: dict[str, Any] = {
+        "confidence": result.confidence,
+        "confidence_score": found.confidence_score,
+        "stop_reason": found.stop_reason,
+        "iterations_used": found.iterations_used,
+        "facts_returned": found.facts_returned,
+        "messages_retrieved": found.messages_retrieved,
+        "coverage_score": found.coverage_score,
+        "seq": found.seq,
+    }
+    if found.warnings:
+        content["warnings"] = list(found.warnings)
+    return Answer(text="\n".join(lines), content=content | _degraded(found.degraded))
+
+
 def search(at: OpenStore, given: Mapping[str, Any]) -> Answer:
     """Memories and entities by meaning or by links."""
     fields = dict(given)
