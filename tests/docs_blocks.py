@@ -105,9 +105,10 @@ def signatures() -> str:
     from vestig.api.admin import Admin
     from vestig.api.graph import Graph
     from vestig.evaluation.evaluate import evaluate
+    from vestig.evaluation.retrieval_replay import replay_requests
 
     places: dict[str, dict[str, Any]] = {
-        "vestig": {"open": vestig.open, "evaluate": evaluate},
+        "vestig": {"open": vestig.open, "evaluate": evaluate, "replay_requests": replay_requests},
         "Vestig": dict(vars(vestig.Vestig)),
         "Vestig.graph": dict(vars(Graph)),
         "Vestig.admin": dict(vars(Admin)),

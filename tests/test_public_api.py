@@ -50,6 +50,7 @@ PINNED = {
     "ProviderTimeoutError",
     "RecallHit",
     "RecallResult",
+    "RetrievalReplay",
     "SearchHit",
     "SearchResult",
     "StoreDamagedError",
@@ -61,6 +62,7 @@ PINNED = {
     "__version__",
     "evaluate",
     "open",
+    "replay_requests",
 }
 METHODS = {
     "archive",

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
         VestigError,
     )
     from vestig.evaluation.evaluate import evaluate
-    from vestig.evaluation.report import EvaluationReport
+    from vestig.evaluation.report import EvaluationReport, RetrievalReplay
+    from vestig.evaluation.retrieval_replay import replay_requests
     from vestig.filters import Filter
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail
@@ -65,6 +66,7 @@ __all__ = [
     "ProviderTimeoutError",
     "RecallHit",
     "RecallResult",
+    "RetrievalReplay",
     "SearchHit",
     "SearchResult",
     "StoreDamagedError",
@@ -76,6 +78,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "open",
+    "replay_requests",
 ]
 
 _HOME: Final = {
@@ -89,10 +92,12 @@ _HOME: Final = {
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",
     "RecallResult": "vestig.answers",
+    "RetrievalReplay": "vestig.evaluation.report",
     "SearchHit": "vestig.graph.search_result",
     "SearchResult": "vestig.graph.search_result",
     "Vestig": "vestig.api.store",
     "evaluate": "vestig.evaluation.evaluate",
+    "replay_requests": "vestig.evaluation.retrieval_replay",
 }
 
 

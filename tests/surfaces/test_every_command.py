@@ -45,11 +45,14 @@ def commands(
     )
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"content": "The nightly backup writes to the bucket vault-eu"}\n')
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text('{"messages": [{"content": "which port?"}]}\n')
     return {
         "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
         "memory search": ("memory", "search", "which port"),
         "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
         "replay-receipt": ("replay-receipt", str(tmp_path / "receipt.json")),
+        "replay": ("replay", str(requests)),
         "memory show": ("memory", "show", ids[0]),
         "memory list": ("memory", "list"),
         "count": ("count", "--statuses", "active"),
@@ -101,6 +104,7 @@ DOCUMENTS = {
     "memory search": "recall",
     "memory recall": "recall",
     "replay-receipt": "replay",
+    "replay": "retrieval_replay",
     "memory show": "memory",
     "memory list": "memories",
     "count": "count",

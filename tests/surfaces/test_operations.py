@@ -24,7 +24,9 @@ COMMANDS = {
     "stats",
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
+    "replay",
     "replay-receipt",
+    "retrieve",
     "search",
     *(f"entity {name}" for name in ("list", "show", "extract", "merge", "expire", "purge")),
     *(f"edge {name}" for name in ("list", "show", "link", "unlink", "rebuild")),
@@ -67,12 +69,15 @@ SURFACE_ONLY = {
         "peers",
         "questions",
         "leave_out",
+        "retrieve",
+        "sample",
         "cache",
         "format",
         "output",
     },
     "serve": {"host", "port"},
     "mcp": {"transport", "host", "port"},
+    "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},
     "config trust": {"file", "list", "remove"},
@@ -93,8 +98,15 @@ METHODS = {
     "import": "import_",
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
-FILTERED = ("recall", "search", "list", "count", "forget", "export")
-RENAMED = {"file": {"export": "target", "import_": "source", "replay_receipt": "receipt"}}
+FILTERED = ("recall", "retrieve", "search", "list", "count", "forget", "export")
+RENAMED = {
+    "file": {
+        "export": "target",
+        "import_": "source",
+        "replay_receipt": "receipt",
+        "retrieve": "messages",
+    }
+}
 
 
 def command_of(name: str) -> tuple[click.Command, click.Context]:

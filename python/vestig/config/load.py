@@ -179,6 +179,22 @@ class Config:
         layer = _call_layer(items, profile)
         return Config((*self._layers, layer), self._folder, self._data_folder)
 
+    def with_keys(self, values: Mapping[str, Any]) -> Config:
+        """This configuration for a store that is opened anew, with any keys above all layers.
+
+        Raises:
+            ConfigError: unknown key, wrong value.
+
+        Example:
+            >>> load(environ={}).with_keys({"namespace": "work"}).settings.namespace
+            'work'
+        """
+        problems = Problems()
+        items = _call_items(values, problems, self._folder)
+        problems.raise_if_any()
+        layer = _call_layer(items, None)
+        return Config((*self._layers, layer), self._folder, self._data_folder)
+
 
 def load(
     path: str | os.PathLike[str] | None = None,

@@ -30,12 +30,14 @@ _TIMED_CUT: Final = 10
 class StoredUnits(msgspec.Struct, kw_only=True):
     """Where the units of a benchmark lie in a store.
 
-    `units_of` and `scope_of`: by memory id. `ends`: conversation → latest `t_valid`. `origin`: the
-    most frequent origin type of memories with units. `missing`: number of units in no memory.
+    `units_of`, `scope_of` and `text_of` (the hash of its text): by memory id. `ends`: conversation
+    → latest `t_valid`. `origin`: the most frequent origin type of memories with units. `missing`:
+    number of units in no memory.
     """
 
     units_of: dict[str, tuple[str, ...]] = {}
     scope_of: dict[str, str | None] = {}
+    text_of: dict[str, str] = {}
     ends: dict[str | None, Any] = {}
     origin: str | None = None
     missing: int = 0
@@ -68,6 +70,7 @@ def stored_units(store: Vestig, benchmark: Benchmark) -> StoredUnits:
         units.sort(key=lambda unit: place[memory.scope, unit])
         stored.units_of[memory.id] = tuple(units)
         stored.scope_of[memory.id] = memory.scope
+        stored.text_of[memory.id] = memory.content_hash
         found.update((memory.scope, unit) for unit in units)
         stored.ends[memory.scope] = max(
             memory.t_valid, stored.ends.get(memory.scope, memory.t_valid)

@@ -9,22 +9,21 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
 
 from vestig.api.store import Vestig
+from vestig.arguments import count_argument
 from vestig.config import Config
-from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
-from vestig.evaluation import benchmarks as benchmark_folders
 from vestig.evaluation import variants
 from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
-from vestig.evaluation.benchmarks import Benchmark
+from vestig.evaluation.benchmark_store import benchmark_folders, finish_jobs, vectors_of
+from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
-from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.calibration import POPULATIONS
 from vestig.evaluation.comparison import compare, gate_breaches
 from vestig.evaluation.losses_by_author import with_losses
@@ -42,7 +41,6 @@ from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, co
 from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
-from vestig.registry import make_embedder
 from vestig.results import ImportReport
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 
@@ -60,6 +58,8 @@ def evaluate(
     questions: bool = False,
     confidence: bool = False,
     leave_out: Sequence[str] = (),
+    retrieve: bool = False,
+    sample: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
     embedder: Embedder | None = None,
@@ -79,6 +79,10 @@ def evaluate(
         confidence: every profile and switch also measures how well its confidence knows questions
             that the memories do not answer; runs three times as many questions.
         leave_out: categories whose questions are left out.
+        retrieve: measure `retrieve` instead, each question as the last message of a conversation,
+            alone and after four turns, beside a single recall.
+        sample: with `retrieve`, so many questions of each benchmark, drawn by a fixed seed; None =
+            all.
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
         embedder: an embedder object instead of the configured one.
@@ -102,24 +106,68 @@ def evaluate(
         1.0
     """
     loaded = load_config(config, None)
+    if retrieve:
+        rows = (profiles, switches, ablate, gate, questions, confidence, not peers)
+        _only_with_recall(dict(zip(_ROW_ARGUMENTS, rows, strict=True)))
+        count = None if sample is None else count_argument("sample", sample)
+        chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
+        # no figure depends on a language model
+        ruled = loaded.with_keys({"retrieve.llm": False})
+        return _retrieval(chosen, ruled, vectors_of(loaded, embedder, cache), count, progress)
+    if sample is not None:
+        raise ValidationError("sample", sample, "it only with retrieve")
     plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
-    chosen = [_read(folder, leave_out) for folder in _folders(benchmarks)]
-    vectors = _vectors(loaded, embedder, cache)
+    chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
+    vectors = vectors_of(loaded, embedder, cache)
     steps = _Steps(progress, sum(_size(one, plan, peers, confidence) for one in chosen))
     vectors.on_made = steps.add
     wanted = _Wanted(peers=peers, gate=gate, questions=questions, confidence=confidence)
     reports = tuple(
         _benchmark(benchmark, loaded, plan, vectors, steps, wanted) for benchmark in chosen
     )
+    return _report(CUTS, DEPTH, gated=gate, benchmarks=reports)
+
+
+# Arguments that make rows of recall.
+_ROW_ARGUMENTS: Final = (
+    *("profiles", "switches", "ablate", "gate", "questions", "confidence", "peers"),
+)
+
+
+def _only_with_recall(given: Mapping[str, Any]) -> None:
+    """Refuses what measures recall in an evaluation of `retrieve`.
+
+    Raises:
+        ValidationError: one of these is given.
+    """
+    for name, value in given.items():
+        if value:
+            raise ValidationError(name, value, "nothing with retrieve: it makes rows of recall")
+
+
+def _retrieval(
+    chosen: Sequence[Benchmark],
+    config: Config,
+    vectors: CachedEmbedder,
+    sample: int | None,
+    progress: Progress | None,
+) -> EvaluationReport:
+    from vestig.evaluation.labelled_retrieval import evaluate_retrieval
+    from vestig.evaluation.retrieval_figures import CUTS as RETRIEVED
+
+    measured = evaluate_retrieval(chosen, config, vectors, sample=sample, progress=progress)
+    return _report(RETRIEVED, RETRIEVED[-1], gated=False, retrieval=measured)
+
+
+def _report(cuts: tuple[int, ...], depth: int, **fields: Any) -> EvaluationReport:
     return EvaluationReport(
         version=_version(),
         seed=SEED,
         interval_draws=INTERVAL_DRAWS,
         paired_draws=PAIRED_DRAWS,
-        cuts=CUTS,
-        depth=DEPTH,
-        gated=gate,
-        benchmarks=reports,
+        cuts=cuts,
+        depth=depth,
+        **{"benchmarks": (), **fields},
     )
 
 
@@ -177,31 +225,9 @@ def _version() -> str:
     return version("vestig")
 
 
-def _folders(given: Any) -> list[Any]:
-    if given is None:
-        return [benchmark_folders.SHIPPED]
-    if isinstance(given, (str, os.PathLike)):
-        return [given]
-    folders = list(given)
-    if not folders or not all(isinstance(one, (str, os.PathLike)) for one in folders):
-        raise ValidationError("benchmarks", type(given).__name__, "folders of benchmarks")
-    return folders
-
-
 def _read(folder: Any, leave_out: Sequence[str]) -> Benchmark:
-    benchmark = benchmark_folders.read_benchmark(folder)
-    return benchmark_folders.without_categories(benchmark, leave_out) if leave_out else benchmark
-
-
-def _vectors(
-    config: Config, embedder: Embedder | None, cache: str | os.PathLike[str] | None
-) -> CachedEmbedder:
-    """The embedder of all benchmarks; vectors of other settings are kept apart."""
-    settings = config.settings.embedding
-    inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
-    cut = "" if settings.max_length is None else f"cut{settings.max_length}"
-    plain = "" if settings.normalize else "plain"
-    return cached_embedder(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
+    benchmark = read_benchmark(folder)
+    return without_categories(benchmark, leave_out) if leave_out else benchmark
 
 
 def _benchmark(
@@ -222,7 +248,7 @@ def _benchmark(
         started = time.perf_counter()
         with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):
             imported = store.import_(benchmark.corpus, format="messages")
-            _finish_jobs(store)
+            finish_jobs(store)
         seconds = time.perf_counter() - started
         stored = stored_units(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
@@ -290,12 +316,6 @@ def _warnings(measured: MeasuredStore, degraded: Mapping[str, set[str]]) -> Iter
     for name, codes in degraded.items():
         if codes:
             yield f"{name}: {', '.join(sorted(codes))}"
-
-
-def _finish_jobs(store: Vestig) -> None:
-    """Runs the job queue until it is empty: its results are part of what recall finds."""
-    while store.admin.enrich().done:
-        pass
 
 
 def _measured(

@@ -11,6 +11,7 @@ from vestig.evaluation.hybrid_comparison import BETTER, WORSE
 from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
 from vestig.evaluation.report_table import SIGNIFICANT, Table
+from vestig.evaluation.retrieval_tables import retrieval_facts, retrieval_tables
 from vestig.evaluation.tables import facts, tables, verdict
 
 __all__ = ["html"]
@@ -277,13 +278,14 @@ def _looks(report: BenchmarkReport, kinds: Sequence[str]) -> list[tuple[str, str
     return [*((look, meaning) for look, meaning in words.items() if look in there), _DIFFERENT[-1]]
 
 
+def _head(name: str, named: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield f"<h2>{escape(name)}</h2>"
+    pairs = "".join(f"<dt>{escape(one)}</dt><dd>{escape(value)}</dd>" for one, value in named)
+    yield f"<dl>{pairs}</dl>"
+
+
 def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator[str]:
-    yield f"<h2>{escape(benchmark.name)}</h2>"
-    named = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
-        for name, value in facts(report, benchmark)
-    )
-    yield f"<dl>{named}</dl>"
+    yield from _head(benchmark.name, facts(report, benchmark))
     for line in benchmark.warnings:
         yield f'<p class="note">{escape(line)}</p>'
     made = list(tables(benchmark, all_keys=True))
@@ -307,6 +309,9 @@ def html(report: EvaluationReport) -> str:
     body += [f'<p class="verdict">{escape(line)}</p>' for line in verdict(report)]
     for benchmark in report.benchmarks:
         body += _benchmark(report, benchmark)
+    for retrieved in report.retrieval:
+        body += _head(retrieved.name, retrieval_facts(report, retrieved))
+        body += [_titled(table) for table in retrieval_tables(retrieved) if table.rows]
     inner = "\n".join(part for part in body if part)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

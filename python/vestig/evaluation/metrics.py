@@ -21,6 +21,7 @@ __all__ = [
     "MRR",
     "Tally",
     "metric_name",
+    "ranked_gains",
     "score",
     "score_by_cut",
 ]
@@ -47,6 +48,26 @@ METRICS: Final = (*(metric_name(family, cut) for family in FAMILIES for cut in C
 
 def _discount(place: int) -> float:
     return 1 / math.log2(place + 2)
+
+
+def ranked_gains(gains: Sequence[int], relevant: int, cuts: Sequence[int]) -> dict[str, float]:
+    """`recall@k` and `ndcg@k` of a ranking in which one place may answer several labels.
+
+    Args:
+        gains: labels that each place is the first to answer.
+        relevant: how many labels there are, >= 1.
+
+    Example:
+        >>> ranked_gains([0, 2], 2, (1, 5))["recall@5"]
+        1.0
+    """
+    values: dict[str, float] = {}
+    for cut in cuts:
+        ideal = sum(_discount(place) for place in range(min(cut, relevant)))
+        gain = sum(min(count, 1) * _discount(place) for place, count in enumerate(gains[:cut]))
+        values[metric_name("recall", cut)] = sum(gains[:cut]) / relevant
+        values[metric_name("ndcg", cut)] = gain / ideal
+    return values
 
 
 def _at(ranked: Sequence[str], relevant: Collection[str], cut: int) -> dict[str, float]:

@@ -184,9 +184,81 @@ class BenchmarkReport(_Value, frozen=True, kw_only=True):
         return {row.name: row for row in self.rows}[name]
 
 
+class RetrievalFigures(_Value, frozen=True, kw_only=True):
+    """Figures of many retrievals.
+
+    `metrics`: recall and nDCG of the questions with labels. `relevant_found`: labels that any
+    returned fact answers to, in all. `labels`: expected label → label that came → how often.
+    `enough_queries`: share of the retrievals whose first round had at least six
+    queries beside the message.
+    """
+
+    retrievals: int
+    labelled: int
+    metrics: dict[str, Estimate]
+    relevant_found: int
+    iterations_mean: float | None
+    queries_mean: float | None
+    enough_queries: float | None
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    stop_reasons: dict[str, int]
+    labels: dict[str, dict[str, int]]
+    got: dict[str, int]
+    score_mean: float | None
+
+
+class RetrievalRow(_Value, frozen=True, kw_only=True):
+    """One way of asking. `own`: questions where they belong; `foreign`: where they do not, null
+    with one conversation alone. `recall`: a single recall of the same questions;
+    `against_recall`: what retrieval has more of each metric, paired by question."""
+
+    name: str
+    own: RetrievalFigures
+    foreign: RetrievalFigures | None
+    recall: dict[str, Estimate]
+    against_recall: dict[str, Difference]
+
+
+class RetrievalBenchmark(_Value, frozen=True, kw_only=True):
+    """The rows of one labelled folder; `settings`: every key of the configuration."""
+
+    name: str
+    digest: str
+    units: int
+    units_missing: int
+    conversations: int
+    questions: int
+    rows: tuple[RetrievalRow, ...]
+    settings: dict[str, Any]
+
+
+class ReplaySide(_Value, frozen=True, kw_only=True):
+    """One side of a replay. `config`: the file that was named, null for what was in effect; `seq`:
+    the state of the store; `settings`: every key of the configuration."""
+
+    config: str | None
+    seq: int | None
+    figures: RetrievalFigures
+    settings: dict[str, Any]
+
+
+class RetrievalReplay(_Value, frozen=True, kw_only=True):
+    """What `vestig.replay_requests` found. `new_against_old`: what the new side has more of each
+    metric, paired by request."""
+
+    cuts: tuple[int, ...]
+    requests: int
+    old: ReplaySide
+    new: ReplaySide
+    new_against_old: dict[str, Difference]
+    warnings: tuple[str, ...] = ()
+
+
 class EvaluationReport(_Value, frozen=True, kw_only=True):
     """What `vestig.evaluate` found. `seed` is that of the bootstrap; `gated`: whether `default`
-    was judged against `baseline`."""
+    was judged against `baseline`. `retrieval`: the figures of `retrieve`, where these were asked
+    for in the place of those of recall."""
 
     version: str
     seed: int
@@ -196,6 +268,7 @@ class EvaluationReport(_Value, frozen=True, kw_only=True):
     depth: int
     gated: bool
     benchmarks: tuple[BenchmarkReport, ...]
+    retrieval: tuple[RetrievalBenchmark, ...] = ()
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,8 +12,19 @@ from vestig.evaluation.comparison import named_difference
 from vestig.evaluation.hybrid_comparison import against_hybrid, category_differences
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
 from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
+from vestig.evaluation.retrieval_tables import retrieval_facts, retrieval_tables
 
-__all__ = ["RECALL_PREFIXES", "SHOWN", "facts", "markdown", "tables", "text", "verdict"]
+__all__ = [
+    "RECALL_PREFIXES",
+    "SHOWN",
+    "chapters",
+    "facts",
+    "markdown",
+    "tables",
+    "text",
+    "text_of",
+    "verdict",
+]
 
 SHOWN: Final = (
     ("recall@1", "R@1"),
@@ -268,19 +279,51 @@ def _padded(table: Table) -> str:
     )
 
 
+class Chapter(msgspec.Struct, frozen=True, kw_only=True):
+    """A labelled folder in a report: facts as (name, value), what to know, tables."""
+
+    name: str
+    facts: Sequence[tuple[str, str]]
+    warnings: Sequence[str] = ()
+    tables: Sequence[Table]
+
+
+def chapters(report: EvaluationReport, *, all_keys: bool) -> Iterator[Chapter]:
+    """Each folder of a report, those of recall first."""
+    for benchmark in report.benchmarks:
+        yield Chapter(
+            name=benchmark.name,
+            facts=facts(report, benchmark),
+            warnings=benchmark.warnings,
+            tables=tuple(tables(benchmark, all_keys=all_keys)),
+        )
+    for retrieved in report.retrieval:
+        yield Chapter(
+            name=retrieved.name,
+            facts=retrieval_facts(report, retrieved),
+            tables=tuple(retrieval_tables(retrieved)),
+        )
+
+
 def text(report: EvaluationReport) -> str:
     """The report for a terminal."""
     parts = []
-    for benchmark in report.benchmarks:
-        parts.append(benchmark.name)
-        named = facts(report, benchmark)
-        width = max(len(name) for name, _ in named)
-        parts.append("\n".join(f"{name:<{width}}  {value}" for name, value in named))
-        for table in tables(benchmark, all_keys=False):
-            head = f"{table.title}. {table.note}".rstrip()
-            parts.append(f"{head}\n{_padded(table)}")
+    for chapter in chapters(report, all_keys=False):
+        parts.append(chapter.name)
+        width = max(len(name) for name, _ in chapter.facts)
+        parts.append("\n".join(f"{name:<{width}}  {value}" for name, value in chapter.facts))
+        parts.append(text_of(chapter.tables))
     parts += verdict(report)
     return "\n\n".join(parts)
+
+
+def text_of(shown: Iterable[Table]) -> str:
+    """Tables for a terminal, those without rows left out."""
+    return "\n\n".join(
+        f"{f'{table.title}. {table.note}'.rstrip()}\n{_padded(table)}"
+        for table in shown
+        if table.rows
+    )
 
 
 def _cell(value: str) -> str:
@@ -302,13 +345,11 @@ def _markdown_table(table: Table) -> str:
 def markdown(report: EvaluationReport) -> str:
     """The report as Markdown: every table, effective values folded."""
     parts = ["# Evaluation", *verdict(report)]
-    for benchmark in report.benchmarks:
-        parts.append(f"## {_cell(benchmark.name)}")
-        parts.append(
-            "\n".join(f"- {name}: {_cell(value)}" for name, value in facts(report, benchmark))
-        )
-        parts += [f"> {_cell(line)}" for line in benchmark.warnings]
-        for table in tables(benchmark, all_keys=True):
+    for chapter in chapters(report, all_keys=True):
+        parts.append(f"## {_cell(chapter.name)}")
+        parts.append("\n".join(f"- {name}: {_cell(value)}" for name, value in chapter.facts))
+        parts += [f"> {_cell(line)}" for line in chapter.warnings]
+        for table in chapter.tables:
             body = [table.note, _markdown_table(table)] if table.note else [_markdown_table(table)]
             if table.folded:
                 inner = "\n\n".join(body)

@@ -35,7 +35,7 @@ def operations() -> tuple[Operation, ...]:
     from vestig.surfaces.operations.evaluate import EVAL
     from vestig.surfaces.operations.mcp import MCP
     from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
-    from vestig.surfaces.operations.replay import REPLAY
+    from vestig.surfaces.operations.replay import REPLAY, REPLAY_REQUESTS
     from vestig.surfaces.operations.retrieve import RETRIEVE
     from vestig.surfaces.operations.search import SEARCH
     from vestig.surfaces.operations.serve import SERVE
@@ -44,6 +44,7 @@ def operations() -> tuple[Operation, ...]:
     return (
         *MEMORY_OPERATIONS,
         REPLAY,
+        REPLAY_REQUESTS,
         SEARCH,
         RETRIEVE,
         *ENTITY_OPERATIONS,

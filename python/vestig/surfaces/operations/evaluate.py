@@ -94,8 +94,8 @@ def _eval(call: Call) -> Any:
 
 EVAL: Final = Operation(
     name="eval",
-    help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid. The"
-    " store in use is not touched. Exit 1 when --gate fails.",
+    help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid, or"
+    " retrieve beside recall. The store in use is not touched. Exit 1 when --gate fails.",
     params=(
         Parameter(
             name="benchmarks",
@@ -153,6 +153,21 @@ EVAL: Final = Operation(
             kind="words",
             flag="--leave-out",
             help="Categories of questions to leave out; repeatable.",
+        ),
+        Parameter(
+            name="retrieve",
+            kind="flag",
+            flag="--retrieve",
+            help="Measure retrieve instead: each question as the last message of a conversation,"
+            " alone and after four turns, beside a single recall.",
+        ),
+        Parameter(
+            name="sample",
+            kind="integer",
+            least=1,
+            flag="--sample",
+            help="With --retrieve, so many questions of each benchmark, drawn by a fixed seed.",
+            default_text="all",
         ),
         Parameter(
             name="cache",

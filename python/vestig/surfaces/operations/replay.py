@@ -1,15 +1,20 @@
-"""`replay-receipt`: the ranking that a receipt describes, derived again and compared."""
+"""`replay-receipt`: the ranking that a receipt describes, derived again and compared; `replay`:
+recorded requests of retrieve under two configurations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.cli.why import replayed
 from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["REPLAY"]
+if TYPE_CHECKING:
+    from vestig.evaluation.report import RetrievalReplay
+
+__all__ = ["REPLAY", "REPLAY_REQUESTS"]
 
 _LINE: Final = "Receipt: "
 
@@ -32,4 +37,62 @@ REPLAY: Final = Operation(
     run=_replay,
     document="replay",
     text=replayed,
+)
+
+
+def _replay_requests(call: Call) -> Any:
+    import vestig
+
+    given = dict(call.args)
+    sides = {name: given.pop(name, call.config) for name in ("old", "new")}
+    path = call.config.settings.store.path
+    return vestig.replay_requests(
+        given.pop("file"), store=path, progress=call.progress, **sides, **given
+    )
+
+
+def _compared(value: RetrievalReplay, _: Mapping[str, Any]) -> str:
+    from vestig.evaluation.retrieval_tables import replay_tables
+    from vestig.evaluation.tables import text_of
+
+    lines = [f"{value.requests:,} requests, seq {value.old.seq}"]
+    for name, side in (("old", value.old), ("new", value.new)):
+        lines.append(f"{name}: {side.config or 'the configuration in effect'}")
+    lines += [f"Warning: {line}" for line in value.warnings]
+    return "\n".join(lines) + "\n\n" + text_of(replay_tables(value))
+
+
+REPLAY_REQUESTS: Final = Operation(
+    name="replay",
+    help="Run recorded requests of retrieve under two configurations and compare what they find.",
+    params=(
+        Parameter(
+            name="file",
+            help="A request in JSON on each line, with relevant (ids or references) and"
+            " expected_confidence where they are known.",
+        ),
+        Parameter(
+            name="old",
+            flag="--old",
+            help="Configuration file of the old side.",
+            default_text="the one in effect",
+        ),
+        Parameter(
+            name="new",
+            flag="--new",
+            help="Configuration file of the new side.",
+            default_text="the one in effect",
+        ),
+        Parameter(
+            name="llm",
+            kind="switch",
+            flag="--llm",
+            help="Let the configured language model plan and judge.",
+            default_text="llm",
+        ),
+    ),
+    run=_replay_requests,
+    document="retrieval_replay",
+    text=_compared,
+    needs_store=False,
 )
