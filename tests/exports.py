@@ -65,6 +65,8 @@ def as_version(lines: list[Line], version: int) -> list[bytes]:
             del fields["namespaces"], fields["where"]
         if fields["record"] == "memory":
             del fields["embedding_model"]
+        if fields["record"] == "job" and version < 6:
+            fields.pop("batch_id", None)
         older.append(_line(fields))
     return older
 

@@ -55,7 +55,7 @@ def test_only_where_it_is_wanted_and_there_is_a_model(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"query": " "}, {"query": '[{"content": "x"}]'}, {}, "nothing", {"query": "a\0b"}]
+    "answer", [{"query": " "}, {"query": '[{"content": "x"}]'}, {}, "nothing", {"query": "\0"}]
 )
 def test_an_answer_without_a_query_is_a_failure_and_rules_answer(
     opener: Opener, answer: Any

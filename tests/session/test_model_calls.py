@@ -21,9 +21,10 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
-from vestig.session.metrics import Metrics, error_type
+from vestig.session.metrics import Metrics
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
+from vestig.telemetry.error_types import error_type
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel
 
 CONTENT = {"content": "Ada lives in Oslo."}
