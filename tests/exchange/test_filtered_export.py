@@ -51,7 +51,7 @@ def records(path: Path) -> dict[str, list[dict[str, Any]]]:
         ({"entities": "Grace Hopper"}, {OSLO}),
         ({"tags": "nothing"}, set()),
     ],
-    ids=repr,
+    ids=["tag", "author", "tag without scope", "entity", "nothing"],
 )
 def test_what_is_chosen_comes_with_what_belongs_to_it(
     filled: vestig.Vestig, tmp_path: Path, where: Any, texts: set[str]
