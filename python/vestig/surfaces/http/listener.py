@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from vestig.errors import ConfigError
 
@@ -20,9 +23,40 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Server(uvicorn.Server):
-    """A server that says when it listens, and ends without an error when it is told to."""
+    """A server that logs nothing, says when it listens, and ends without an error when it is told
+    to.
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    Args:
+        app: what answers.
+        started: called when it listens.
+        stop_s: seconds that running requests have to end in.
+        lifespan: whether `app` is told of start and end.
+        http: reader of the protocol, or uvicorn's own.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        started: Callable[[], None],
+        *,
+        stop_s: int,
+        lifespan: Literal["on", "off"] = "off",
+        http: type[asyncio.Protocol] | None = None,
+    ) -> None:
+        config = uvicorn.Config(
+            app,
+            http="auto" if http is None else http,
+            ws="none",
+            loop="asyncio",
+            lifespan=lifespan,
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=stop_s,
+        )
+        # its messages hold exceptions, and those may hold stored text
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         super().__init__(config)
         self._when_started = started
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable
 from typing import Final
 
-import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vestig.api.store import Vestig
@@ -79,22 +77,8 @@ def server_of(
     service: Service, access: Access, started: Callable[[], None] = lambda: None
 ) -> Server:
     """A server of a service; the caller gives it a socket. `started` is called when it listens."""
-    config = uvicorn.Config(
-        application(service, access),
-        http=_Protocol,
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        workers=1,
-        timeout_graceful_shutdown=_STOP_S,
-    )
-    # its messages hold exceptions, and those may hold stored text
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    return Server(config, started)
+    app = application(service, access)
+    return Server(app, started, stop_s=_STOP_S, http=_Protocol)
 
 
 def serve(

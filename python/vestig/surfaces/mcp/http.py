@@ -7,11 +7,9 @@ answered as a line is.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Final
 
-import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import Response
@@ -116,20 +114,9 @@ def serve_http(server: Server, settings: ServeSettings, say: Callable[[str], Non
         # checked by the gate, by the same rules as elsewhere
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    config = uvicorn.Config(
-        _Gate(app, access),
-        ws="none",
-        loop="asyncio",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=_STOP_S,
-    )
     host, port = place.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     line = f"Listening on http://{shown}:{port}{PATH}"
-    # its messages hold exceptions, and those may hold stored text
-    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    Listener(config, lambda: say(line)).run(sockets=[place])
+    Listener(_Gate(app, access), lambda: say(line), stop_s=_STOP_S, lifespan="on").run(
+        sockets=[place]
+    )
