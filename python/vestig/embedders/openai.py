@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import msgspec
 
 from vestig.config.secrets import read_secret
+from vestig.config.vendors import service_url
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
@@ -157,19 +157,10 @@ def _family(model: str) -> str:
 
 class _Url:
     def __init__(self, base_url: str) -> None:
-        parts = urlsplit(base_url)
-        try:
-            port = parts.port
-        except ValueError:
-            port = -1
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-            raise ConfigError(
-                "embedding.base_url: expected a URL such as http://localhost:11434/v1,"
-                " got something else; mend embedding.base_url"
-            )
+        parts = service_url("embedding.base_url", base_url, DEFAULT_BASE_URL)
         self.secure = parts.scheme == "https"
-        self.host: str = parts.hostname
-        self.port = port
+        self.host = parts.hostname or ""
+        self.port = parts.port
         query = f"?{parts.query}" if parts.query else ""
         self.path = f"{parts.path.rstrip('/')}/embeddings{query}"
 

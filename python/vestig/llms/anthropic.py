@@ -13,11 +13,11 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 import msgspec
 
 from vestig.config.secrets import read_secret
+from vestig.config.vendors import service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
 from vestig.llms.json_depth import is_too_deep
 from vestig.ports import (
@@ -188,16 +188,7 @@ _BATCHES: Final = "batches of anthropic"
 def _checked_url(given: str | None) -> str:
     if given is None:
         return _BASE_URL
-    parts = urlsplit(given)
-    try:
-        port = parts.port
-    except ValueError:
-        port = -1
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-        raise ConfigError(
-            "llm.base_url: expected a URL such as https://api.anthropic.com, got something else;"
-            " correct llm.base_url"
-        )
+    service_url("llm.base_url", given, _BASE_URL)
     return given
 
 
