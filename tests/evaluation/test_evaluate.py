@@ -15,7 +15,7 @@ from vestig.config import load
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.variants import plan, switches_of
-from vestig.testing import HashingEmbedder
+from vestig.testing import HashingEmbedder, LoopbackMessages
 
 PROFILES = ["baseline", "default"]
 
@@ -274,3 +274,21 @@ def test_progress_grows_to_its_end(bench: Bench) -> None:
     assert {all_ for _, all_ in calls} == {2 * 10 + 2 * 6}
     assert done[-1] == 2 * 10 + 2 * 6
     assert len(set(done)) > 6, "questions are counted one by one"
+
+
+def test_no_language_model_is_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
+    folder = bench(units(), queries())
+    with LoopbackMessages("[]") as server:
+        config = {
+            "llm.provider": "anthropic",
+            "llm.base_url": server.base_url,
+            "enrichment.mode": "inline",
+            "recall.query_entities": "llm",
+        }
+        report = vestig.evaluate(
+            folder, profiles=PROFILES, embedder=HashingEmbedder(), config=config
+        )
+        assert server.requests == []
+    settings = report.benchmarks[0].row("default").settings
+    assert settings["llm.provider"] == "none", "the report says what was measured"

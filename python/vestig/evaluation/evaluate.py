@@ -84,7 +84,8 @@ def evaluate(
         sample: with `retrieve`, so many questions of each benchmark, drawn by a fixed seed; None =
             all.
         cache: folder that keeps vectors between runs.
-        config: as in `vestig.open`; the store it names is not touched.
+        config: as in `vestig.open`; the store it names is not touched, and no language model is
+            asked.
         embedder: an embedder object instead of the configured one.
         progress: called with (work done, work in all).
 
@@ -105,15 +106,14 @@ def evaluate(
         >>> report.benchmarks[0].row("baseline").metrics["recall@5"].mean
         1.0
     """
-    loaded = load_config(config, None)
+    # no figure depends on a language model, and none is paid for
+    loaded = load_config(config, None).with_keys(_WITHOUT_MODEL)
     if retrieve:
         rows = (profiles, switches, ablate, gate, questions, confidence, not peers)
         _only_with_recall(dict(zip(_ROW_ARGUMENTS, rows, strict=True)))
         count = None if sample is None else count_argument("sample", sample)
         chosen = [_read(folder, leave_out) for folder in benchmark_folders(benchmarks)]
-        # no figure depends on a language model
-        ruled = loaded.with_keys({"retrieve.llm": False})
-        return _retrieval(chosen, ruled, vectors_of(loaded, embedder, cache), count, progress)
+        return _retrieval(chosen, loaded, vectors_of(loaded, embedder, cache), count, progress)
     if sample is not None:
         raise ValidationError("sample", sample, "it only with retrieve")
     plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
@@ -128,6 +128,7 @@ def evaluate(
     return _report(CUTS, DEPTH, gated=gate, benchmarks=reports)
 
 
+_WITHOUT_MODEL: Final = {"llm.provider": "none", "retrieve.llm": False}
 # Arguments that make rows of recall.
 _ROW_ARGUMENTS: Final = (
     *("profiles", "switches", "ablate", "gate", "questions", "confidence", "peers"),
