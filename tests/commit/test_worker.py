@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -152,6 +153,20 @@ def test_a_worker_keeps_no_process_alive(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ends\n", "")
+
+
+def test_a_store_that_is_dropped_leaves_no_worker(tmp_path: Path) -> None:
+    store = vestig.open(tmp_path / "store", embedder=HashingEmbedder(), worker=True)
+    store.commit(TEXT)
+    worker = store._worker
+    assert worker is not None
+    thread = worker._thread
+    assert thread.is_alive()
+    del store, worker
+    gc.collect()
+    assert waited(lambda: not thread.is_alive())
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as again:
+        assert again.admin.doctor().exit_code == 0
 
 
 def test_a_worker_needs_a_store_that_can_be_written(tmp_path: Path) -> None:

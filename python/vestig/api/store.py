@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
@@ -170,6 +171,8 @@ class Vestig:
         if not self._session.read_only:
             self._worker = Worker(self._session)
             self._worker.start()
+            # a store that is dropped without `close` leaves no thread behind
+            weakref.finalize(self, self._worker.stop)
 
     # --- writing ---------------------------------------------------------------------------
 

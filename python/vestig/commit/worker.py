@@ -45,15 +45,19 @@ class Worker:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends; idempotent."""
+        """Ends, and waits a moment for what is being written; idempotent."""
+        self.stop()
+        if self._thread.is_alive():
+            self._thread.join(_CLOSE_S)
+
+    def stop(self) -> None:
+        """Begins no job any more; returns at once, in any thread."""
         with self._lock:
             self._closed.set()
             running = self._running
         self._session.jobs_queued.set()
         if running is not None:
             running.stop()
-        if self._thread.is_alive():
-            self._thread.join(_CLOSE_S)
 
     def _work(self) -> None:
         queued = self._session.jobs_queued
