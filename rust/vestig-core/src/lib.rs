@@ -9,6 +9,7 @@
 //! | [`query`] | Which rows pass a filter, are similar, are linked, are named? | snapshot and below |
 //! | [`snapshot`] | Which segments and tail make the state at a transaction? How is it published? | segment, kernels, words |
 //! | [`segment`] | What lies in one file, byte by byte, and how is it read and built? | kernels |
+//! | [`embed`] | Which vector has a text? | kernels |
 //! | [`kernels`] | Which number follows from these slices? | error |
 //! | [`words`] | Which tokens and index terms has a text? | — |
 //!
@@ -20,6 +21,7 @@
     allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp)
 )]
 
+pub mod embed;
 pub mod error;
 pub mod kernels;
 pub mod query;

@@ -8,6 +8,7 @@ pub mod bits;
 pub mod dates;
 pub mod dispatch;
 pub mod dot;
+pub mod encoder;
 pub mod entity_walk;
 pub mod lexical;
 pub mod math;
