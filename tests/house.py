@@ -13,7 +13,7 @@ POSITIONAL_MAX = 6
 # Rooms, lowest first, in groups whose members do not know each other: an import points to an
 # earlier group. A room of `store` is named with it.
 ROOMS: tuple[tuple[str, ...], ...] = (
-    ("times", "_core"),
+    ("times", "lazy_pattern", "_core"),
     ("types",),
     ("errors",),
     ("hints", "ids", "changes", "results", "parameters", "time_limit", "telemetry"),
@@ -364,6 +364,24 @@ def broad_excepts(path: str, source: str) -> list[str]:
         near = lines[node.lineno - 1 : node.body[0].lineno]
         if not any(re.search(r"#\s*(?!noqa)\w", line) for line in near):
             found.append(f"{path}:{node.lineno}: a broad except without its reason")
+    return found
+
+
+def compiled_at_import(path: str, source: str) -> list[str]:
+    """Regular expressions that an import compiles: `lazy_pattern` waits for a text."""
+    found = []
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                waiting.append(child)
+            else:
+                waiting += child.args.defaults
+                waiting += getattr(child, "decorator_list", [])
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and getattr(called.value, "id", "") == "re":
+            found.append(f"{path}:{called.lineno}: re.{called.attr}() runs when it is imported")
     return found
 
 

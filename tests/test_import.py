@@ -68,6 +68,52 @@ def cli(*words: str) -> str:
     )
 
 
+COMPILED = """
+import re, sys
+compile_ = re.compile
+compiled = []
+def spy(pattern, flags=0):
+    if sys._getframe(1).f_globals["__name__"] == "vestig.lazy_pattern":
+        compiled.append(str(pattern))
+    return compile_(pattern, flags)
+re.compile = spy
+"""
+RECALL = """
+import vestig
+from vestig.testing import HashingEmbedder
+with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+    del compiled[:]
+    store.recall("which label does the kettle carry?")
+"""
+
+
+def compiled_by(code: str) -> list[str]:
+    """Regular expressions of the package that `code` compiles in a fresh interpreter; it may
+    empty the list `compiled`."""
+    run = subprocess.run(
+        [sys.executable, "-c", f"{COMPILED}\n{code}\nimport json\nprint(json.dumps(compiled))"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    found: list[str] = json.loads(run.stdout)
+    return found
+
+
+def test_no_regular_expression_is_compiled_when_the_package_is_imported() -> None:
+    rooms = "vestig.open, vestig.surfaces.cli.cli"
+    everything = "from vestig.recall import recall; from vestig.commit import pipeline"
+    assert compiled_by(f"import vestig, vestig.surfaces.cli\n{rooms}\n{everything}") == []
+
+
+def test_a_plain_recall_compiles_only_what_its_text_needs() -> None:
+    compiled = compiled_by(RECALL)
+    assert 0 < len(compiled) <= 12, compiled
+    # a text without a digit, a slash and a word of time meets none of these
+    assert not [pattern for pattern in compiled if "january" in pattern or "www" in pattern]
+
+
 def test_the_measure_sees_a_module() -> None:
     assert "wave" in loaded_by("import wave")[0]
 

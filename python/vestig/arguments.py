@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -15,6 +14,7 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.hints import check_names, did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
+from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
@@ -70,7 +70,7 @@ _ALLOWED: Final = (
     "a time such as 2026-03-18, 2026-03-18T12:00:00Z or 2026-03-18 12:00+01:00,"
     " a datetime or a date, in the years 1-9999"
 )
-_ISO: Final = re.compile(
+_ISO: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})"
     r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
     r"\s?([Zz]|[+-]\d{2}(?::?\d{2}(?::?\d{2})?)?)?)?"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "ID_PREFIXES",
@@ -32,13 +32,13 @@ _ID_BYTES: Final = 16
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 _FULL: Final = {
-    prefix: re.compile(
+    prefix: lazy_pattern(
         rf"{prefix}_[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}}"
     )
     for prefix in ID_PREFIXES
 }
 # What may follow the underscore: at least `PREFIX_CHARS_MIN` characters of a UUID.
-_BODY: Final = re.compile(r"[0-9a-f-]{8,36}")
+_BODY: Final = lazy_pattern(r"[0-9a-f-]{8,36}")
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 # The source of the random bits of ids in this context.

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -35,6 +34,7 @@ from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
 from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.errors import ProviderError, ProviderTimeoutError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.contract import LanguageModelContract
 from vestig.llms.loopback import FAULTS, LoopbackMessages, LoopbackRequest
 from vestig.llms.scripted import ScriptedModel
@@ -61,7 +61,7 @@ __all__ = [
     "vector_at",
 ]
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 _FLOAT32_BYTES: Final = 4
 
 

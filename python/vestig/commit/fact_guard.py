@@ -6,7 +6,6 @@ a claimed token only as its class. The verdict depends on the two texts alone, n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Final
@@ -28,6 +27,7 @@ from vestig.language.names.rules import Name, find_names
 from vestig.language.quantities.numbers import Token, find_amounts, find_quantities, tokenise
 from vestig.language.text_cache import TextCache
 from vestig.language.time.expressions import TemporalExpression, find_expressions, lowered
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["GUARD_CLASSES", "GuardText", "differs", "prepare"]
 
@@ -39,7 +39,7 @@ _compared: Final = attrgetter(*GUARD_CLASSES)
 # Stands in for a claimed code point while names are looked for: it joins no pattern.
 _MASK: Final = "\x1f"
 # Times of day in words, with the "12" that may stand before them.
-_NOON: Final = re.compile(r"(?<![\w:.])(?:12\s+)?(noon|midnight)\b")
+_NOON: Final = lazy_pattern(r"(?<![\w:.])(?:12\s+)?(noon|midnight)\b")
 _NOON_CLOCKS: Final = {"noon": "12:00:00", "midnight": "00:00:00"}
 # Words of a date that tell its side: "next Friday" is not "on Friday", even where both are one day.
 _DIRECTIONS: Final = {
@@ -51,12 +51,12 @@ _DIRECTIONS: Final = {
 # compared with its capitals, for `userId` is not `userID`.
 _CASED_TYPES: Final = frozenset(("SYSTEM", "FILE"))
 _QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
-_INNER_CAPITAL: Final = re.compile("[a-z0-9][A-Z]")
+_INNER_CAPITAL: Final = lazy_pattern("[a-z0-9][A-Z]")
 # Words joined by signs, such as passwords and codes.
-_JOINED: Final = re.compile(r"(?<!\w)[^\W_]\w*(?:[-./:@#+]\w+)+")
-_DIGIT: Final = re.compile("[0-9]")
+_JOINED: Final = lazy_pattern(r"(?<!\w)[^\W_]\w*(?:[-./:@#+]\w+)+")
+_DIGIT: Final = lazy_pattern("[0-9]")
 # The sign first, then what stands around it: so the search skips to signs.
-_JOINT: Final = re.compile(r"[-./:@#+](?<=\w.)(?=\w)")
+_JOINT: Final = lazy_pattern(r"[-./:@#+](?<=\w.)(?=\w)")
 
 
 class GuardText(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class _Claims:
         return "".join(pieces) + text[position:]
 
 
-_DIGITS: Final = re.compile(r"\d+")
+_DIGITS: Final = lazy_pattern(r"\d+")
 
 
 def _date_key(found: TemporalExpression) -> tuple[object, ...]:

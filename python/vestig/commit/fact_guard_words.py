@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "APOSTROPHES",
@@ -28,13 +29,13 @@ IGNORABLE: Final = frozenset(
     )
 )
 
-_LEAD_IN: Final = re.compile(
+_LEAD_IN: Final = lazy_pattern(
     r"\s*(?:note\s+that|remember\s+that|just\s+so\s+you\s+know|by\s+the\s+way|fyi"
     r"|for\s+the\s+record)\b(?:\s*[,:;–—-]+)?\s+",
     re.IGNORECASE,
 )
 # Behind a sentence these words are an aside only after a break: "he ran for the record" is none.
-_TAIL: Final = re.compile(
+_TAIL: Final = lazy_pattern(
     r"(?:\s*[,;:.!?(–—-]\s*(?:just\s+so\s+you\s+know|by\s+the\s+way|for\s+the\s+record|fyi)"
     r"|\s+fyi)\s*[.!?)…]*\s*$",
     re.IGNORECASE,

@@ -7,7 +7,6 @@ item.
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -31,6 +30,7 @@ from vestig.language.names.gazetteer import (
 from vestig.language.names.name_table import NameTable
 from vestig.language.text_cache import TextCache
 from vestig.language.words import terms
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
@@ -38,7 +38,7 @@ from vestig.session.session import Session
 __all__ = ["NameResolution", "NameVectors"]
 
 _GIVEN_START: Final = -2
-_WORD: Final = re.compile(r"[\w'’-]+")
+_WORD: Final = lazy_pattern(r"[\w'’-]+")
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
 

@@ -17,6 +17,7 @@ from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
 from vestig.language.answered_questions import sentences
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["CHARS_MAX", "given_questions", "is_allowed", "questions_by_rule", "usable_questions"]
 
@@ -72,7 +73,7 @@ _FALLBACK: Final = {
     "problem-solution": "How is this solved: {0}?",
     "learning-failure": "What went wrong: {0}?",
 }
-_PREFIX: Final = re.compile(
+_PREFIX: Final = lazy_pattern(
     r"(?:note|remember|fyi|reminder|(?:lesson )?learn(?:ed|t))\s*:\s*", re.I
 )
 # Words whose capital goes when they no longer begin a sentence.
@@ -91,7 +92,7 @@ _Rules = tuple[tuple[re.Pattern[str], str], ...]
 def _rules(trigger: str) -> _Rules:
     """Compiled at their first use: few stores make questions."""
     return tuple(
-        (re.compile(pattern, re.I | re.S), question) for pattern, question in _RULES[trigger]
+        (lazy_pattern(pattern, re.I | re.S), question) for pattern, question in _RULES[trigger]
     )
 
 

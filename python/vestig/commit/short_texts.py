@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from vestig.commit.fact_guard_words import APOSTROPHES, NEGATIONS, expanded
 from vestig.language.names.rules import quoted, starts_sentence
 from vestig.language.quantities.numbers import tokenise
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["is_too_short"]
 
 # Han, Hiragana, Katakana and Hangul: such a character says about as much as three letters.
-_DENSE: Final = re.compile(
+_DENSE: Final = lazy_pattern(
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff\u3130-\u318f"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7fb\uf900-\ufaff\uff66-\uffdc"
     "\U00020000-\U0003ffff]"
 )
 _DENSE_WORTH: Final = 3
 _WORDS_MIN: Final = 2
-_LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
+_LETTERS: Final = lazy_pattern(r"[^\W\d_]{2,}")
 
 
 def is_too_short(text: str, chars_min: int) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar, Final
 
+from vestig.lazy_pattern import lazy_pattern
+
 __all__ = ["BYTES_MAX", "DEPTH_MAX", "NODES_MAX", "parse", "parse_value"]
 
 BYTES_MAX: Final = 1024 * 1024
@@ -33,7 +35,6 @@ def _base() -> Any:
 @cache
 def _loader() -> Any:
     """A safe YAML loader with the scalars of YAML 1.2 (`off` is a word) and unique keys."""
-    import re
 
     import yaml
 
@@ -65,7 +66,7 @@ def _loader() -> Any:
         return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
 
     def resolve(tag: str, pattern: str, first: str) -> None:
-        Loader.add_implicit_resolver(f"{_CORE}{tag}", re.compile(pattern), list(first))
+        Loader.add_implicit_resolver(f"{_CORE}{tag}", lazy_pattern(pattern), list(first))
 
     resolve("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
     resolve("int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789")
@@ -76,7 +77,7 @@ def _loader() -> Any:
         "-+0123456789.",
     )
     Loader.add_implicit_resolver(
-        f"{_CORE}null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
+        f"{_CORE}null", lazy_pattern(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
     )
     resolve("merge", r"^(?:<<)$", "<")
     Loader.add_constructor(f"{_CORE}int", integer)

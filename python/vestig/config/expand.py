@@ -12,6 +12,7 @@ from vestig.config.documents import parse_value
 from vestig.config.problems import Problems
 from vestig.config.schema import KEYS, entry_specs, spec_of
 from vestig.hints import nearest
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "RESERVED",
@@ -43,8 +44,8 @@ SHORT_NAMES: Final[Mapping[str, str]] = {
 }
 _PREFIX: Final = "VESTIG_"
 _TEST_PREFIX: Final = "VESTIG_TEST_"
-_TOKEN: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
-_DOTENV_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
+_TOKEN: Final = lazy_pattern(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
+_DOTENV_LINE: Final = lazy_pattern(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 
 
 def names_variable(text: str) -> bool:

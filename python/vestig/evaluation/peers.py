@@ -11,7 +11,6 @@ conversation.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,7 @@ import msgspec
 from vestig.evaluation.benchmarks import Benchmark, Query, Unit
 from vestig.evaluation.metrics import DEPTH
 from vestig.language.words import terms
+from vestig.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PEERS", "PeerParameters", "parameters_for", "peer_rankings"]
 
 PEERS: Final = ("cosine", "bm25", "hybrid")
-_WORD: Final = re.compile(r"\w\w+")
+_WORD: Final = lazy_pattern(r"\w\w+")
 
 
 class PeerParameters(msgspec.Struct, frozen=True, kw_only=True):

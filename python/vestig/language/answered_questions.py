@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["RULES_VERSION", "answered_questions", "sentences"]
 
@@ -21,7 +22,7 @@ RULES_VERSION: Final = "questions-1"
 
 # Sentences that begin behind this many code points make no questions.
 _CHARS_READ: Final = 1_200
-_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+_END: Final = lazy_pattern(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
 
 _BE: Final = word_list("am is are was were")
 _MODALS: Final = word_list("have has had will would can could should must may might")
@@ -51,7 +52,7 @@ _MONTH: Final = (
 )
 _DAY: Final = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _SPAN: Final = r"(?:minute|hour|day|week|weekend|month|year|summer|winter|spring|autumn|fall|night)"
-_TIME: Final = re.compile(
+_TIME: Final = lazy_pattern(
     rf"\b(?:(?:in|on|at|since|until|by|during|around)\s+(?:early\s+|late\s+|the\s+)?"
     rf"(?:{_MONTH}|{_DAY}|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}|\d{{4}}|noon|midnight)\b"
     rf"(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{{4}}\b)?"
@@ -61,22 +62,22 @@ _TIME: Final = re.compile(
     rf"|for\s+(?:\w+\s+){{1,2}}{_SPAN}s?\b)",
     re.IGNORECASE,
 )
-_PLACE: Final = re.compile(
+_PLACE: Final = lazy_pattern(
     rf"\b(?:in|at|from|to|near|into|across)\s+(?:(?:the|a|my|our|his|her|their)\s+)?"
     rf"(?!{_MONTH}\b|{_DAY}\b)[A-Z]\w[\w'’-]*(?:\s+[A-Z]\w[\w'’-]*)*"
 )
-_NUMBER: Final = re.compile(
+_NUMBER: Final = lazy_pattern(
     r"\b(?:\d[\d.,]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?)"
     rf"\s+(?!{_MONTH}\b)([a-z]\w+)"
 )
-_REASON: Final = re.compile(r",?\s+(?:because|since|so that|in order to|due to)\b.*", re.I | re.S)
-_FIRST: Final = re.compile(r"\b(?:I|me|myself)\b")
-_OWN: Final = re.compile(r"\b(?:[Mm]y|mine)\b")
-_OPENING: Final = re.compile(
+_REASON: Final = lazy_pattern(r",?\s+(?:because|since|so that|in order to|due to)\b.*", re.I | re.S)
+_FIRST: Final = lazy_pattern(r"\b(?:I|me|myself)\b")
+_OWN: Final = lazy_pattern(r"\b(?:[Mm]y|mine)\b")
+_OPENING: Final = lazy_pattern(
     r"^(?:(?:yes|yeah|no|well|so|oh|ok|okay|and|but|also|then|thanks|hi|hey|wow|actually)\b[\s,!.]*)+",
     re.IGNORECASE,
 )
-_SHORT: Final = re.compile(
+_SHORT: Final = lazy_pattern(
     r"\b(ca|wo)n['’]t\b|(?<=[a-z])(n['’]t|['’](?:m|re|ve|ll|d))\b", re.IGNORECASE
 )
 _LONG: Final = {"m": " am", "re": " are", "ve": " have", "ll": " will", "d": " would"}
@@ -89,10 +90,10 @@ _NOUN: Final = (
 _PRONOUN: Final = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Yy]ou|[Ii]t)"
 _SUBJECT: Final = rf"(?P<subject>{_PRONOUN}\b|{_NOUN}|{_NAME})"
 _ADVERB: Final = r"(?:\s+(?:just|also|really|always|never|often|recently|finally|\w+ly))*"
-_AUXILIARY: Final = re.compile(
+_AUXILIARY: Final = lazy_pattern(
     rf"{_SUBJECT}{_ADVERB}\s+(?P<verb>{'|'.join((*_BE, *_MODALS))})\b(?P<rest>.*)", re.S
 )
-_ACTING: Final = re.compile(
+_ACTING: Final = lazy_pattern(
     rf"{_SUBJECT}{_ADVERB}\s+(?P<verb>{'|'.join(_PAST)}|[a-z]{{2,}}ed|(?:{'|'.join(_NOW)})(?:e?s)?)"
     r"\b(?P<rest>.*)",
     re.S,

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["HOW_MANY", "WHEN", "WHICH", "answer_types", "is_yearless"]
 
@@ -20,20 +21,20 @@ _NO_KIND: Final = (
     *_VERBS,
     *word_list("may might must if about else a an the i you he she it we they"),
 )
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy_pattern(
     rf"^\W*when\b|\bwhen (?:{'|'.join(_VERBS)})\b"
     r"|\b(?:what|which) (?:day|date|week|month|year|time)\b|\bhow long ago\b",
     re.IGNORECASE,
 )
-_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long)\b", re.IGNORECASE)
-_WHICH: Final = re.compile(
+_HOW_MANY: Final = lazy_pattern(r"\bhow (?:many|much|often|old|long)\b", re.IGNORECASE)
+_WHICH: Final = lazy_pattern(
     rf"\b(?:who|whom|whose|where|which)\b|\bwhat (?!(?:{'|'.join(_NO_KIND)})\b)\w",
     re.IGNORECASE,
 )
-_MONTH: Final = re.compile(
+_MONTH: Final = lazy_pattern(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
 )
-_YEAR: Final = re.compile(r"\b\d{4}\b")
+_YEAR: Final = lazy_pattern(r"\b\d{4}\b")
 
 
 def answer_types(query: str) -> int:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Final
 
 from vestig.language.names.forms import norm_name
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["text_flags", "title_key"]
 
@@ -18,23 +19,23 @@ _OWN_BIT: Final = 1 << 13
 _NAMES_AT: Final = 14
 _NAMES_MOST: Final = 3
 
-_DIGIT: Final = re.compile(r"\d")
+_DIGIT: Final = lazy_pattern(r"\d")
 _NUMBER_WORDS: Final = (
     "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand million"
     " once twice"
 )
-_NUMBER: Final = re.compile(rf"\b(?:{_NUMBER_WORDS.replace(' ', '|')})\b", re.I)
+_NUMBER: Final = lazy_pattern(rf"\b(?:{_NUMBER_WORDS.replace(' ', '|')})\b", re.I)
 # The same for text in lower case: a first letter is found several times faster than a boundary.
-_LOWER_NUMBER: Final = re.compile(
+_LOWER_NUMBER: Final = lazy_pattern(
     rf"[{''.join(sorted({word[0] for word in _NUMBER_WORDS.split()}))}](?<!\w.)"
     rf"(?:{'|'.join(f'(?<={word[0]}){word[1:]}' for word in _NUMBER_WORDS.split())})\b"
 )
 # The first person as subject or owner; "i" alone is not always it, "US" is a country.
-_OWN: Final = re.compile(r"[IMWOmwo](?<!\w.)(?:(?<=I)|(?<=[Mm])[ye]|(?<=[Ww])e|(?<=[Oo])ur)\b")
+_OWN: Final = lazy_pattern(r"[IMWOmwo](?<!\w.)(?:(?<=I)|(?<=[Mm])[ye]|(?<=[Ww])e|(?<=[Oo])ur)\b")
 # A capitalised word that no sentence begins with; looking back from the capital is several times
 # faster than at every character.
-_NAME: Final = re.compile(r"[A-Z](?:(?<=[^\W_]\s.)|(?<=[^\W_][,;:)'’\"”]\s.))\w+")
-_QUOTED: Final = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
+_NAME: Final = lazy_pattern(r"[A-Z](?:(?<=[^\W_]\s.)|(?<=[^\W_][,;:)'’\"”]\s.))\w+")
+_QUOTED: Final = lazy_pattern(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 
 
 def text_flags(content: str) -> int:

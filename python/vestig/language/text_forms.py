@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import Final
+
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["CONTROL_CHARACTERS", "normal_form", "one_line", "trimmed", "unusable_reason"]
 
@@ -15,10 +16,10 @@ _WHITE: Final = (
     + "".join(map(chr, range(0x2000, 0x200B)))
     + ("\u2028\u2029\u202f\u205f\u3000")
 )
-_RUN: Final = re.compile(f"[{_WHITE}]+")
-_SEPARATORS: Final = re.compile("[\x1c-\x1f]")
+_RUN: Final = lazy_pattern(f"[{_WHITE}]+")
+_SEPARATORS: Final = lazy_pattern("[\x1c-\x1f]")
 # C0 without tab and the characters that end a line.
-CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0e-\x1f]")
+CONTROL_CHARACTERS: Final = lazy_pattern("[\x00-\x08\x0e-\x1f]")
 
 
 def trimmed(text: str) -> str:

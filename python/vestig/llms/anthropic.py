@@ -5,7 +5,6 @@ from __future__ import annotations
 import email.utils
 import inspect
 import logging
-import re
 import threading
 import time
 import warnings
@@ -19,6 +18,7 @@ import msgspec
 from vestig.config.secrets import read_secret
 from vestig.config.vendors import service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.json_depth import is_too_deep
 from vestig.ports import (
     ANSWER_BYTES_MAX,
@@ -46,7 +46,7 @@ _HINTS: Final[Mapping[int, str]] = {
 }
 # How much of an error's body is read for its type, which is a word of the interface.
 _ERROR_BYTES_MAX: Final = 4096
-_ERROR_TYPE: Final = re.compile(rb'"type"\s*:\s*"([a-z_]{1,40}_error)"')
+_ERROR_TYPE: Final = lazy_pattern(rb'"type"\s*:\s*"([a-z_]{1,40}_error)"')
 # A rough measure that needs no tokenizer.
 _CHARS_PER_TOKEN: Final = 4
 # A batch has at most 100,000 requests; its results are read line by line.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from vestig.lazy_pattern import lazy_pattern
+
 __all__ = ["DEPTH_MAX", "is_too_deep"]
 
 # Readers of JSON recurse. Far below the depth at which they give up, nothing else that runs
 # meanwhile, such as finalizers of other objects, runs out of stack.
 DEPTH_MAX: Final = 64
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN: Final = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def is_too_deep(text: str) -> bool:

@@ -18,12 +18,13 @@ import msgspec
 
 from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES, PromptTemplate
 from vestig.errors import ConfigError
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["OWN", "Prompt", "Rendered", "rendered", "shipped", "written"]
 
 # The version of a template that the configuration gives.
 OWN: Final = "own"
-_PLACEHOLDER: Final = re.compile(r"\{\{\s*([A-Za-z_]+)\s*\}\}")
+_PLACEHOLDER: Final = lazy_pattern(r"\{\{\s*([A-Za-z_]+)\s*\}\}")
 _HASH_CHARS: Final = 16
 _TAG_CHARS: Final = 16
 _DATA_RULE: Final = (

@@ -7,7 +7,6 @@ at the message from every side; what was tried before is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, pairwise, zip_longest
@@ -17,6 +16,7 @@ from typing import Final
 import msgspec
 
 from vestig.arguments import count_argument
+from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.query_words import Name, Word, names_in, query_key, rarity, words_of
 from vestig.retrieve.synonyms import Synonyms, synonyms
 from vestig.retrieve.types import PlannedQuery, QuerySource
@@ -41,9 +41,9 @@ _KEYWORD_CHARS_MIN: Final = 3
 # Iterations from which material beyond the focus is read.
 _RECENT_FROM: Final = 2
 _FACTS_FROM: Final = 3
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+_SENTENCE: Final = lazy_pattern(r"[^.!?\n]+[.!?]*")
 # A phrase does not reach across these.
-_BREAK: Final = re.compile(r"[.,;:!?()\[\]{}\"“”«»|\n]")
+_BREAK: Final = lazy_pattern(r"[.,;:!?()\[\]{}\"“”«»|\n]")
 # The end of a message holds what it asks for, the beginning of a fact what it states.
 _FOCUS_CHARS: Final = 2_000
 _RECENT_CHARS: Final = 1_000

@@ -6,7 +6,6 @@ away.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.types import Message, folded_text
 from vestig.types import Memory
 
@@ -36,7 +36,7 @@ _LATEST: Final = 3
 _LATEST_CHARS: Final = 500
 _BYTES_MAX: Final = 1_048_576
 # A letter that is drawn out at the end of a word, as in "okayyy".
-_DRAWN_OUT: Final = re.compile(r"([^\W\d_])\1+(?!\w)")
+_DRAWN_OUT: Final = lazy_pattern(r"([^\W\d_])\1+(?!\w)")
 
 
 class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ import msgspec
 
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ConfigError, ProviderError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.context_summary import context_summary, conversation_text
 from vestig.retrieve.stop import Certainty, Verdict
 from vestig.retrieve.types import Message, PlannedQuery, folded_text
@@ -31,7 +32,7 @@ _TRIED_SHOWN: Final = 15
 _FACTS_SHOWN: Final = 10
 _GOAL_CHARS: Final = 200
 _CONVERSATION_CHARS: Final = 4_000
-_LABEL: Final = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?(?:query\s*:\s*)?", re.IGNORECASE)
+_LABEL: Final = lazy_pattern(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)?(?:query\s*:\s*)?", re.IGNORECASE)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from vestig.language.names.rules import find_names
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.word_list import word_list
 from vestig.language.words import terms, tokens
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["Name", "Word", "names_in", "query_key", "rarity", "singular", "words_of"]
 
@@ -28,7 +29,7 @@ _CONVERSATION: Final = frozenset(
     )
 )
 _CHARS_MIN: Final = 2
-_PART: Final = re.compile(r"[^\W_]+")
+_PART: Final = lazy_pattern(r"[^\W_]+")
 _VOWELS: Final = frozenset("aeiou")
 # Endings after which a plural has `es`.
 _HISSING: Final = ("ss", "x", "ch", "sh")

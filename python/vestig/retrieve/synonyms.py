@@ -3,18 +3,18 @@ adds."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.query_words import singular
 
 __all__ = ["Synonyms", "shipped_groups", "synonyms"]
 
 _FILE: Final = Path(__file__).resolve().parent.parent / "data" / "synonyms.txt"
-_WORD: Final = re.compile(r"[^\W_]+(?:['’+#-]*[^\W_]+)*")
+_WORD: Final = lazy_pattern(r"[^\W_]+(?:['’+#-]*[^\W_]+)*")
 
 
 class Occurrence(NamedTuple):

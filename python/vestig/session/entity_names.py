@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,6 +10,7 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import ID_PREFIXES, id_text, split_ids
 from vestig.language.names.forms import norm_name
 from vestig.language.names.ontology import UNTYPED
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.types import Entity
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["entity_id", "id_of_entity", "ids_with_name", "is_entity_id", "only_entity"]
 
-_ID: Final = re.compile(r"ent_[0-9a-f-]{8,36}")
+_ID: Final = lazy_pattern(r"ent_[0-9a-f-]{8,36}")
 # The id of something else.
-_OTHER_ID: Final = re.compile(rf"(?:{'|'.join(ID_PREFIXES)})_[0-9a-f-]{{8,36}}")
+_OTHER_ID: Final = lazy_pattern(rf"(?:{'|'.join(ID_PREFIXES)})_[0-9a-f-]{{8,36}}")
 # Later than every transaction.
 _LATEST_US: Final = 2**62
 

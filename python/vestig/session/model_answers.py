@@ -10,16 +10,17 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 
+from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.json_depth import is_too_deep
 
 __all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
 
 _T = TypeVar("_T")
 
-_FENCED: Final = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+_FENCED: Final = lazy_pattern(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
 _CONTROLS: Final = {n: None for n in (*range(32), 127) if chr(n) not in "\t\n\r"}
 # A bracket as JSON goes on behind it; prose has others.
-_BEGINNING: Final = re.compile(r"\{\s*[\"}]|\[\s*[\[{\"\]]")
+_BEGINNING: Final = lazy_pattern(r"\{\s*[\"}]|\[\s*[\[{\"\]]")
 # What a schema of structured output may not hold; the reader checks it.
 _BOUNDS: Final = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",

@@ -3,7 +3,6 @@ that the rules find."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -14,6 +13,7 @@ from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name, candidates, starts_sentence, title_name
 from vestig.language.stopwords import NAME_STOPWORDS
 from vestig.language.text_cache import TextCache
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "GAP",
@@ -32,9 +32,9 @@ WordForms = tuple[str, str, str, str]
 GAP: Final[WordForms] = ("", "", "", "")
 
 # Words end at whitespace and at marks that no name holds.
-_WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
-_PARTS: Final = re.compile(r"[^/\\,;=]+")
-_PARTED: Final = re.compile(r"[/\\,;=](?=.)")
+_WORD: Final = lazy_pattern(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
+_PARTS: Final = lazy_pattern(r"[^/\\,;=]+")
+_PARTED: Final = lazy_pattern(r"[/\\,;=](?=.)")
 
 
 class AnalysedText(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["UPPER", "Name", "addresses", "identifiers", "name_at"]
 
@@ -36,45 +37,45 @@ class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 # Capitals, as part of a pattern.
 UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())
 
-_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-_URL: Final = re.compile(
+_EMAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_URL: Final = lazy_pattern(
     r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I
 )
-_HOST: Final = re.compile(
+_HOST: Final = lazy_pattern(
     r"(?<![\w@./-])(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\b"
     r"(?![\w/]|\.\w)",
     re.I,
 )
-_PATH: Final = re.compile(
+_PATH: Final = lazy_pattern(
     r"(?<![\w./~@+-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
     r"|(?<![\w./])/(?:[\w.@+-]+/)*[\w.@+-]*\w"
 )
-_FILE: Final = re.compile(
+_FILE: Final = lazy_pattern(
     r"(?<![\w./@-])[\w-]+(?:\.[\w-]+)*\."
     r"(?:py|pyi|rs|js|ts|tsx|jsx|json|jsonl|ya?ml|toml|md|rst|txt|csv|tsv|html?|css|scss|sh|bash"
     r"|c|h|cc|cpp|hpp|java|kt|go|rb|php|sql|xml|ini|cfg|conf|env|lock|log|pdf|docx?|xlsx?|pptx?"
     r"|png|jpe?g|gif|svg|zip|tar|gz|whl|so|dll|exe|db|sqlite|parquet|proto|ipynb|swift|vue)\b"
     r"(?!\.\w)"
 )
-_INNER_DOT: Final = re.compile(r"\.[a-z]", re.I)
-_INNER_CAPITAL: Final = re.compile(rf"[a-z0-9][{UPPER}]")
-_DIGIT: Final = re.compile(r"[0-9]")
+_INNER_DOT: Final = lazy_pattern(r"\.[a-z]", re.I)
+_INNER_CAPITAL: Final = lazy_pattern(rf"[a-z0-9][{UPPER}]")
+_DIGIT: Final = lazy_pattern(r"[0-9]")
 # What every identifier has: a digit, `_`, or a capital inside
-_SIGN: Final = re.compile(rf"[\d_{UPPER}](?:(?<=[\d_])|(?<=[a-z0-9].))")
+_SIGN: Final = lazy_pattern(rf"[\d_{UPPER}](?:(?<=[\d_])|(?<=[a-z0-9].))")
 # What every version has, each beginning with a letter of its own, so that the search is short
-_DECIMAL: Final = re.compile(r"\.\d")
-_NUMBERED_V: Final = re.compile(r"v\d")
-_SPACE: Final = re.compile(r"\s")
-_HANDLE: Final = re.compile(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
-_TAG: Final = re.compile(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
-_IDENTIFIER: Final = re.compile(
+_DECIMAL: Final = lazy_pattern(r"\.\d")
+_NUMBERED_V: Final = lazy_pattern(r"v\d")
+_SPACE: Final = lazy_pattern(r"\s")
+_HANDLE: Final = lazy_pattern(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
+_TAG: Final = lazy_pattern(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
+_IDENTIFIER: Final = lazy_pattern(
     r"(?<![\w-])(?:[A-Z][A-Z0-9]*-\d+(?:-\d+)*"
     rf"|(?=[^\W\d_])[^\W_]*[a-z0-9][{UPPER}]\w*"
     r"|[A-Z]{2,}[a-z]+[A-Z]\w*"
     r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
     r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
 )
-_VERSIONED: Final = re.compile(rf"(?<![\w-])[{UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
+_VERSIONED: Final = lazy_pattern(rf"(?<![\w-])[{UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
 
 
 def name_at(text: str, start: int, end: int, type: str, confidence: float) -> Name:

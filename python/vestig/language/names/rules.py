@@ -12,6 +12,7 @@ from vestig.language.names.patterns import UPPER, Name, addresses, identifiers, 
 from vestig.language.stopwords import NAME_STOPWORDS
 from vestig.language.text_cache import TextCache
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "Name",
@@ -26,25 +27,25 @@ __all__ = [
 ]
 
 
-_TICKET: Final = re.compile(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
+_TICKET: Final = lazy_pattern(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
 # A dot inside a run belongs to an initial or a title; any other ends the sentence.
 _ABBREVIATED = (
     rf"(?:\.(?=\s[{UPPER}])(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)"
     r"|(?<=\bProf\.)))?"
 )
-_RUN: Final = re.compile(
+_RUN: Final = lazy_pattern(
     # the letter first, then what may not stand before it: so the search skips to capitals
     rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}{_ABBREVIATED}"
     rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}[{UPPER}]{_CAPITAL_REST}{_ABBREVIATED})*"
 )
-_WORD: Final = re.compile(r"\S+")
-_QUOTED: Final = re.compile(
+_WORD: Final = lazy_pattern(r"\S+")
+_QUOTED: Final = lazy_pattern(
     r"\"([^\"]{1,80})\"|“([^”]{1,80})”|«([^»]{1,80})»|`([^`]{1,80})`"
     r"|(?<!\w)'([^']{1,80})'(?!\w)|(?<!\w)‘([^’]{1,80})’(?!\w)"  # noqa: RUF001
 )
 _QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
-_POSSESSIVE: Final = re.compile(r"['’]s?$")
+_POSSESSIVE: Final = lazy_pattern(r"['’]s?$")
 _SENTENCE_END: Final = frozenset(".!?…:")
 _OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
 _INNER: Final = frozenset(("of", "the", "de", "van", "von"))

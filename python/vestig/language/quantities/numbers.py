@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
 from vestig.language.quantities.units import CURRENCY_SIGNS, STANDALONE_CODES, code_of, unit_of
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "Amount",
@@ -46,14 +46,14 @@ class Quantity(NamedTuple):
 
 # A number, a word with its apostrophes, or one symbol. Punctuation that only separates is left
 # out; a dot, comma, quote or underscore inside digits belongs to the number.
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"\d+(?:[.,'_]\d+)*|\.\d+|[^\W\d_]\w*(?:'[^\W\d_]+)*"
     r"|[^\w\s.,;:!?()\[\]{}\"“”„«»‘’'`…—–-]"  # noqa: RUF001
 )
-_GROUPED: Final = re.compile(
+_GROUPED: Final = lazy_pattern(
     r"(\d{1,3}(?:,\d{2,3})*,\d{3}|\d{1,3}(?:'\d{3})+|\d+(?:_\d+)+)(\.\d+)?"
 )
-_DECIMAL: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_DECIMAL: Final = lazy_pattern(r"-?\d+(?:\.\d+)?")
 _SIGNS: Final = frozenset("-−")
 _BEFORE_SIGN: Final = frozenset("([{=<>~:\"'“‘$€£¥,/")  # noqa: RUF001
 _RANKS: Final = frozenset(("st", "nd", "rd", "th"))

@@ -7,11 +7,11 @@ side is left open.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from vestig.language.time.cues import Cue, cue_words
 from vestig.language.time.sentence import Place, Sentence
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["BACKSHIFTED", "REPORT_WORDS", "SUBJECTS", "TOWARDS", "Attachment"]
 
@@ -25,16 +25,16 @@ SUBJECTS: Final = frozenset(("i", "we", "you", "he", "she", "they", "who", "alre
 REPORT_WORDS: Final = 2
 _STATEMENT_WORDS: Final = 3
 _EVENT_WORDS: Final = 4
-_OF_A_THING: Final = re.compile(
+_OF_A_THING: Final = lazy_pattern(
     r"\b(?:the|my|our|your|his|her|their|its|that|this|those|these)\s+(?:\w+\s+){1,2}"
     r"(?:from|of)\s+$"
 )
-_PART_OF: Final = re.compile(
+_PART_OF: Final = lazy_pattern(
     r"\b(?:end|start|beginning|middle|weeks?|half|days?|part|course|morning|evening|night|rest"
     r"|most)\s+of\s+$"
 )
-_RANGE: Final = re.compile(r"\s*(?:to|through|thru|until|till|[-–—]|on\b(?!\s+the)|onwards?\b)")
-_FROM_TO: Final = re.compile(r"\bfrom\s+(?:\w+\s+){1,3}to\s+$")
+_RANGE: Final = lazy_pattern(r"\s*(?:to|through|thru|until|till|[-–—]|on\b(?!\s+the)|onwards?\b)")
+_FROM_TO: Final = lazy_pattern(r"\bfrom\s+(?:\w+\s+){1,3}to\s+$")
 _LINKS: Final = frozenset(("about", "for", "of", "from", "to", "with"))
 _BE: Final = frozenset(
     ("is", "are", "am", "was", "were", "'s", "'m", "'re", "isn't", "aren't", "wasn't", "starts")

@@ -6,13 +6,14 @@ counts.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["Cue", "CueWords", "Direction", "Token", "cue_words", "cues_of", "has_cue", "tokens_of"]
 
@@ -113,7 +114,7 @@ def cue_words() -> CueWords:
     return msgspec.json.decode(path.read_bytes(), type=CueWords)
 
 
-_TOKEN: Final = re.compile(r"[^\W\d_]+n't\b|'(?:ll|d|m|re|ve|s)\b|[^\W\d_]+(?:-[^\W\d_]+)*|\d\w*")
+_TOKEN: Final = lazy_pattern(r"[^\W\d_]+n't\b|'(?:ll|d|m|re|ve|s)\b|[^\W\d_]+(?:-[^\W\d_]+)*|\d\w*")
 
 
 def tokens_of(lower: str, start: int, end: int) -> list[Token]:

@@ -7,7 +7,6 @@ expression is left open.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,66 +19,71 @@ from vestig.language.time.attachment import (
 )
 from vestig.language.time.cues import Cue, Direction, cue_words
 from vestig.language.time.sentence import Place, Sentence
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["Direction", "Directions"]
 
 
-_SENTENCE_END: Final = re.compile(r"[.!?…]+[\"')\]]*(?=\s+\S)|\n+")
+_SENTENCE_END: Final = lazy_pattern(r"[.!?…]+[\"')\]]*(?=\s+\S)|\n+")
 # "p.m. on Friday" and "Dr. Ray" end no sentence.
-_ABBREVIATION: Final = re.compile(
+_ABBREVIATION: Final = lazy_pattern(
     r"(?:\b[ap]\.m|\b(?:dr|mr|mrs|ms|st|no|vs|etc|e\.g|i\.e|approx))\.$"
 )
-_AHEAD: Final = re.compile(
+_AHEAD: Final = lazy_pattern(
     r"\b(?:next|(?:this\s+)?coming|upcoming|no\s+later\s+than|not\s+later\s+than)\s+$"
 )
 _PART_OF: Final = (
     r"(?:(?:the\s+)?(?:very\s+)?(?:end|start|beginning|middle|(?:first|second|last)\s+(?:week|half|days?))"
     r"\s+of\s+|(?:early|mid|late)[\s-]+)?(?:the\s+)?$"
 )
-_BEHIND: Final = re.compile(r"\b(?:last|(?:this\s+)?past|since|way\s+back\s+in)\s+" + _PART_OF)
+_BEHIND: Final = lazy_pattern(r"\b(?:last|(?:this\s+)?past|since|way\s+back\s+in)\s+" + _PART_OF)
 # They look ahead, unless the clause is about what was.
-_LIMIT: Final = re.compile(
+_LIMIT: Final = lazy_pattern(
     r"\b(?:by|until|till|til|starting|beginning|commencing|effective|as\s+of)\s+(?:on\s+|in\s+|from\s+)?"
     + _PART_OF
 )
-_EVERY: Final = re.compile(
+_EVERY: Final = lazy_pattern(
     r"\b(?:every|each)\s+(?:(?:other|second|third|fourth|single|last|first|week\s+on|month\s+on"
     r"|year\s+(?:in|on))\s+|(?:\w+day(?:s)?(?:\s*,\s*|\s+(?:and|or)\s+))+)?(?:on\s+|in\s+)?$"
 )
-_EVERY_UNIT: Final = re.compile(
+_EVERY_UNIT: Final = lazy_pattern(
     r"\b(?:every|each|any)\s+(?:other\s+|second\s+|single\s+)?"
     r"(?:day|week|month|quarter|year|morning|afternoon|evening|night|time|\w+day)\b"
     r"|\b(?:once|twice|(?:two|three|four|\d+)\s+times)\s+an?\s+(?:week|month|year)\b"
     r"|\bon\s+\w+days\b"
 )
-_EVERY_YEAR: Final = re.compile(r"\b(?:every|each)\s+(?:year|spring|summer|autumn|fall|winter)\b")
-_SOME: Final = re.compile(r"\b(?:a|an|any|some|one|most|alternate)\s+$")
-_ONE_OF: Final = re.compile(r"\b(?:the|my|our|your|his|her|its|their|that|another|those|these)\s+$")
-_NTH: Final = re.compile(
+_EVERY_YEAR: Final = lazy_pattern(r"\b(?:every|each)\s+(?:year|spring|summer|autumn|fall|winter)\b")
+_SOME: Final = lazy_pattern(r"\b(?:a|an|any|some|one|most|alternate)\s+$")
+_ONE_OF: Final = lazy_pattern(
+    r"\b(?:the|my|our|your|his|her|its|their|that|another|those|these)\s+$"
+)
+_NTH: Final = lazy_pattern(
     r"\b(?:first|second|third|fourth|fifth|last|final|1st|2nd|3rd|4th|5th)\s+$"
 )
-_OF_MONTH: Final = re.compile(
+_OF_MONTH: Final = lazy_pattern(
     r"\s+(?:of|in)\s+(?:(?:the|each|every|this|next|last)\s+)?(?:month|quarter|year|term|season"
     r"|january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
-_PARTS: Final = re.compile(r"\s+(?:mornings|afternoons|evenings|nights|lunchtimes)\b")
-_LATER_OR_EARLIER: Final = re.compile(
+_PARTS: Final = lazy_pattern(r"\s+(?:mornings|afternoons|evenings|nights|lunchtimes)\b")
+_LATER_OR_EARLIER: Final = lazy_pattern(
     r"\s+(?:after\s+next|before\s+last|but\s+one|week\b|fortnight\b)"
 )
-_LIKE: Final = re.compile(r"\b(?:as|than|like)\s+(?:on\s+|in\s+|for\s+|at\s+)?$")
-_COUNTED: Final = re.compile(r"\b(?:weeks?|days?|fortnight|months?)\s+(?:from|on|after|before)\s+$")
+_LIKE: Final = lazy_pattern(r"\b(?:as|than|like)\s+(?:on\s+|in\s+|for\s+|at\s+)?$")
+_COUNTED: Final = lazy_pattern(
+    r"\b(?:weeks?|days?|fortnight|months?)\s+(?:from|on|after|before)\s+$"
+)
 # "named his companion Friday": a name, which no preposition leads.
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy_pattern(
     r"\b(?:(?:named|names|naming|nicknamed|christened|titled|entitled)\s+(?:\w+\s+){0,3}"
     r"|(?:called|calls)\s+(?:his|her|its|their|my|our|the)\s+(?:\w+\s+){1,2})$"
 )
-_LED: Final = re.compile(
+_LED: Final = lazy_pattern(
     r"\b(?:on|by|in|for|until|till|since|to|from|next|last|this)\s+(?:the\s+)?$"
 )
-_FEAST: Final = re.compile(r"\b(\w+)\s+$")
-_POSSESSIVE: Final = re.compile(r"'s?(?!\w)")
+_FEAST: Final = lazy_pattern(r"\b(\w+)\s+$")
+_POSSESSIVE: Final = lazy_pattern(r"'s?(?!\w)")
 # Months that are names of people too need a preposition or "the end of" before them.
-_MONTH_PLACE: Final = re.compile(
+_MONTH_PLACE: Final = lazy_pattern(
     r"\b(?:(?:in|by|since|until|till|before|after|during|through|throughout|late|early|mid|due|between"
     r"|last|next|this|every|each|starting|coming|past|(?:end|start|beginning|middle)\s+of)[\s-]+"
     r"|(?:january|february|march|april|may|june|july|august|september|october|november|december)"

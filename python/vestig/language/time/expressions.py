@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import Final
 
@@ -24,6 +23,7 @@ from vestig.language.time.patterns import (
 )
 from vestig.language.time.sentence import Place
 from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 
@@ -37,11 +37,11 @@ _CUE_REACH: Final = 16
 _AND: Final = frozenset(("and", "and the"))
 _MONTHED: Final = frozenset(("dmy", "mdy", "my", "month"))
 _YEARLESS: Final = frozenset(("dmy", "mdy", "month", "quarter"))
-_RANGE: Final = re.compile(r"\s*(?:to|through|thru|[-–—])\s*")
-_IN_WEEK: Final = re.compile(r"\s*,?\s*(?:of\s+|on\s+)?")
-_IN_YEAR: Final = re.compile(r"\s*,?\s*(?:(?:of|in|on)\s+)?")
-_NUMBERED: Final = re.compile(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
-_FOUR_DIGITS: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_RANGE: Final = lazy_pattern(r"\s*(?:to|through|thru|[-–—])\s*")
+_IN_WEEK: Final = lazy_pattern(r"\s*,?\s*(?:of\s+|on\s+)?")
+_IN_YEAR: Final = lazy_pattern(r"\s*,?\s*(?:(?:of|in|on)\s+)?")
+_NUMBERED: Final = lazy_pattern(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
+_FOUR_DIGITS: Final = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 _WEEK_DAYS: Final = 7
 _DIRECTED: Final = _YEARLESS | {"weekday", "between", "figures"}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "AMBIGUOUS_MONTHS",
@@ -86,14 +86,14 @@ _FROM_DAY = (
 )
 _NO_QUANTITY = r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz)\b))"
 
-ISO: Final = re.compile(
+ISO: Final = lazy_pattern(
     r"(\d{4})-(\d{2})-(\d{2})(?:[t ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
     r"\s?(z|[+-]\d{2}(?::?\d{2}(?::?\d{2})?)?)?)?(?!\w|-\d|:\d)"
 )
-CLOCK: Final = re.compile(
+CLOCK: Final = lazy_pattern(
     r"(\d{1,2})(?::(\d{2})(?::(\d{2}))?)?(?:\s?([ap])(?:m\b|\.\s?m\b\.?))?(?![\w:])"
 )
-PARTS: Final = re.compile(r"\d+|[a-z]+")
+PARTS: Final = lazy_pattern(r"\d+|[a-z]+")
 
 # Each alternative ends in an empty group that names its family. No group is at the front:
 # so the matcher can refuse an alternative by its first letter.
@@ -121,7 +121,7 @@ _ALTERNATIVES: Final = (
     rf"{_WEEKDAY}\b(?P<weekday>)",
     r"q[1-4]\b(?:(?:\s+(?:of\s+)?|/)[12]\d{3}\b)?(?P<quarter>)",
 )
-EXPRESSION: Final = re.compile(r"\b(?:" + "|".join(_ALTERNATIVES) + ")")
+EXPRESSION: Final = lazy_pattern(r"\b(?:" + "|".join(_ALTERNATIVES) + ")")
 FAMILIES: Final = {
     "ago_day": "ago",
     "ago_one_day": "ago",
@@ -143,18 +143,18 @@ WORD_TRIGGERS: Final = (
 )
 # … and one of these, or this pattern, in every other. Short months need a number beside them.
 MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
-DIGIT: Final = re.compile("[0-9]")
+DIGIT: Final = lazy_pattern("[0-9]")
 # A year has four digits, and no more beside them.
-DIGIT_TRIGGER: Final = re.compile(
+DIGIT_TRIGGER: Final = lazy_pattern(
     r"[0-9](?:(?<!\d\d)\d{3}(?!\d)|:[0-9]{2}|\s?[ap]\.?\s?m\b)|q[1-4]"
 )
 
 # Prepositions directly before an expression.
-CUE: Final = re.compile(
+CUE: Final = lazy_pattern(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
 )
-LIST_GAP: Final = re.compile(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
-PRESENT_CUE: Final = re.compile(
+LIST_GAP: Final = lazy_pattern(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
+PRESENT_CUE: Final = lazy_pattern(
     r"\b(?:is|are|am|isn't|aren't|feel|currently|right\s+now|today|tonight)\b"
     r"|\b(?:i'm|(?:we|you|they)'re|(?:he|she|it|that|there)'s)\b"
 )

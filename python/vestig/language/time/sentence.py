@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
@@ -11,18 +10,19 @@ from typing import Final
 import msgspec
 
 from vestig.language.time.cues import Cue, Token, cues_of, tokens_of
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["Place", "Sentence"]
 
 _VOCATIVE_WORDS: Final = 2
 _start: Final = itemgetter(0)
 _end: Final = itemgetter(1)
-_CLAUSE_END: Final = re.compile(
+_CLAUSE_END: Final = lazy_pattern(
     r",(?!\d)|[;:(){}\[\]\n\"“”—–]|\s-\s"
     r"|\b(?:and|but|because|that|when|which|who|where|while|although|though|if|unless|so|whereas"
     r"|than|whether|how|what|why)\b"
 )
-_WORD_BEFORE: Final = re.compile(r"(\w+)\s+(?:the\s+)?$")
+_WORD_BEFORE: Final = lazy_pattern(r"(\w+)\s+(?:the\s+)?$")
 
 
 class Place(msgspec.Struct, frozen=True):

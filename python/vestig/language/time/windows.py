@@ -6,7 +6,6 @@ beyond the years 1-9999.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
@@ -16,6 +15,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.language.time.patterns import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEEKDAYS
+from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
 
 __all__ = ["DAY", "FAMILY_WINDOWS", "ReferenceTime", "Window", "months_later"]
@@ -168,7 +168,7 @@ _NEAR_DAYS: Final = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 
 # "exactly two weeks ago" is a day; "two weeks ago" is a week.
-_TO_THE_DAY: Final = re.compile(r"\b(?:exactly|precisely)\s+$")
+_TO_THE_DAY: Final = lazy_pattern(r"\b(?:exactly|precisely)\s+$")
 
 
 def _ago(reference: ReferenceTime, found: str, start: int) -> Window:

@@ -10,7 +10,6 @@ has no more of what Vestig writes than of what the memory says.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -20,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import ContextBlock, LeftOut
+from vestig.lazy_pattern import lazy_pattern
 from vestig.recall.context.dates import dated, day_of, meanings
 from vestig.recall.layouts import NO_RESULTS
 from vestig.types import Kind, Memory
@@ -40,11 +40,11 @@ _FOLDED_IDS_MAX: Final = 3
 # A day takes no more, with its space.
 _DAY_TOKENS_MAX: Final = 11
 # Characters that readers do not see: controls, marks that turn the direction of writing, and tags.
-_HIDDEN: Final = re.compile(
+_HIDDEN: Final = lazy_pattern(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
 _ROUND: Final = str.maketrans("[]", "()")
-_PIECE: Final = re.compile(r"[A-Za-z]+|\n|\S")
+_PIECE: Final = lazy_pattern(r"[A-Za-z]+|\n|\S")
 _LETTERS_A_PIECE: Final = 3
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from vestig.lazy_pattern import lazy_pattern
 from vestig.types import TemporalWindow
 
 __all__ = ["dated", "day_of", "meanings", "window_words"]
@@ -15,9 +16,9 @@ __all__ = ["dated", "day_of", "meanings", "window_words"]
 _DAY: Final = timedelta(days=1)
 _MOMENT: Final = timedelta(microseconds=1)
 # Who names the year needs no help.
-_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_YEAR: Final = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 # "the last 3 days" is no unit of the calendar.
-_COUNTED: Final = re.compile(
+_COUNTED: Final = lazy_pattern(
     r"\b(?:last|past|next)\s+\S.*\s(?:day|week|month|year)s?$", re.IGNORECASE
 )
 _DAYS: Final = {"day": 1, "week": 7, "weekend": 2}

@@ -8,7 +8,6 @@ records is written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -16,6 +15,7 @@ import apsw
 import msgspec
 
 from vestig.ids import id_bytes, id_text
+from vestig.lazy_pattern import lazy_pattern
 from vestig.store.ledger.schema import COLUMNS
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement, id_conflict
@@ -47,7 +47,7 @@ _OWNERS: Final = (
 )  # fmt: skip
 # Fields of a claim that name entities; it can be without.
 CLAIM_NAMES: Final = ("subject_id", "object_id")
-_MEMORY_ID: Final = re.compile(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUPPORTING_ENTITY: Final = (EdgeType.MENTIONS, EdgeType.LINKED)
 _SUPPORTING_SOURCE: Final = (EdgeType.PRODUCED, EdgeType.HAS_CHUNK)
 _MANUAL: Final = "manual"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from vestig.errors import (
     StoreLockedError,
     ValidationError,
 )
+from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
     "LEDGER_FILE",
@@ -51,7 +51,7 @@ _OWN_NAMES: Final = frozenset(
     (*(LEDGER_FILE + end for end in ("", "-wal", "-shm", "-journal")), WITNESS_FILE, RESERVE_FILE)
 )
 # Files of the projection, those that were being made, and those put aside as damaged.
-_PROJECTION_NAME: Final = re.compile(
+_PROJECTION_NAME: Final = lazy_pattern(
     r"(?:seg-\d+-[0-9a-f]{16}|manifest)(?:\.damaged-\d+)?|manifest\.new"
     r"|lock|merging|candidates(?:\.new)?"
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import IO, Any, Final
 import click
 
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces import wire
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Operation
@@ -24,7 +24,7 @@ OUTPUT_FAULTS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
 )
 # DEL and the control characters that UTF-8 writes as two bytes; JSON escapes the others itself
-_RAW_CONTROLS: Final = re.compile(rb"\xc2[\x80-\x9f]|\x7f")
+_RAW_CONTROLS: Final = lazy_pattern(rb"\xc2[\x80-\x9f]|\x7f")
 
 
 class OutputError(Exception):

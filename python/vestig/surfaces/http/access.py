@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import re
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,14 +13,15 @@ import msgspec
 from vestig.config.secrets import read_secret
 from vestig.config.server_sections import ServeSettings
 from vestig.errors import ConfigError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.http.refusals import Refusal
 
 __all__ = ["Access", "header", "is_loopback", "request_id_of"]
 
 Headers = Sequence[tuple[bytes, bytes]]
 _LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
-_REQUEST_ID: Final = re.compile(r"[\x21-\x7e]{1,128}")
-_PORT: Final = re.compile(r"(?P<name>.*?)(?::(?P<port>\d{0,5}))?")
+_REQUEST_ID: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
+_PORT: Final = lazy_pattern(r"(?P<name>.*?)(?::(?P<port>\d{0,5}))?")
 
 
 def is_loopback(host: str) -> bool:

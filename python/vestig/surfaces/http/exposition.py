@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -10,10 +9,12 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from vestig.lazy_pattern import lazy_pattern
+
 __all__ = ["CONTENT_TYPE", "metrics_text"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
+_LABEL: Final = lazy_pattern(r'(\w+)="([^"]*)"')
 _HISTOGRAM: Final = "vestig_operation_duration_seconds"
 
 

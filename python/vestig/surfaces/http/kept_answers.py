@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -11,13 +10,14 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ConflictError, ValidationError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import StoredAnswer, WriteTransaction
 from vestig.session.session import Session
 from vestig.session.transaction import answers_kept_by
 
 __all__ = ["KeptAnswer", "KeptAnswers", "WriteKey", "checked_key"]
 
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,128}")
+_KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 
 
 def checked_key(key: str) -> str:

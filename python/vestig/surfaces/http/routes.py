@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.parameters import Parameter
 from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation
@@ -17,7 +17,7 @@ from vestig.surfaces.table import operations
 __all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
 
 PREFIX: Final = "/api/memory"
-_INTEGER: Final = re.compile(r"-?\d{1,18}")
+_INTEGER: Final = lazy_pattern(r"-?\d{1,18}")
 _TRUTH: Final = {"true": True, "false": False}
 _REASONS: Final = Parameter(name="reasons", kind="flag", help="Say of each result why it is there.")
 # operation → method and path below PREFIX; a part in braces is an argument

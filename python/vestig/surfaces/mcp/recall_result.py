@@ -11,7 +11,6 @@ Tokens of text and JSON are counted together.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -21,6 +20,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.answers import RecallHit, RecallResult
+from vestig.lazy_pattern import lazy_pattern
 from vestig.recall.context.block import ESTIMATE, Entry, Measure, clean, estimate, limits, on_line
 from vestig.recall.context.dates import day_of
 from vestig.recall.layouts import first_line, line_without_results
@@ -53,9 +53,9 @@ _QUOTE: Final = "> "
 _REPLACES: Final = "supersedes: "
 _BLOCK: Final = "\n\n"
 _DECIMALS: Final = 4
-_WORD: Final = re.compile(r"\S+")
-_LONG_WORD: Final = re.compile(r"[^\s!-/:-@\[-`{-~]{101,}")
-_SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’)\]]*$")  # noqa: RUF001
+_WORD: Final = lazy_pattern(r"\S+")
+_LONG_WORD: Final = lazy_pattern(r"[^\s!-/:-@\[-`{-~]{101,}")
+_SENTENCE_END: Final = lazy_pattern(r"[.!?…。！？][\"'”’)\]]*$")  # noqa: RUF001
 ESTIMATED: Final = Degradation(code="tokens_estimated", detail="the embedder counts none")
 
 Count = Callable[[str], int]
