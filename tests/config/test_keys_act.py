@@ -18,8 +18,9 @@ from acts_of_telemetry import OBSERVED
 from acts_of_writing import WRITING
 from world import Act, World
 
-from vestig.config import KEYS
-from vestig.config.schema import MAPPINGS, entry_specs
+from vestig.config.schema import MAPPINGS, entry_specs, key_specs
+
+KEYS = tuple(key_specs())
 
 ACTS: dict[str, Act] = {
     **WRITING,

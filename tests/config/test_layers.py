@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from vestig.config import Config, InvalidConfigError, explain, explanations, load, show
-from vestig.config.schema import KEYS
+from vestig.config import Config, InvalidConfigError, load
+from vestig.config.explain import explain, explanations, show
+from vestig.config.schema import key_specs
 from vestig.config.weights import weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
+
+KEYS = tuple(key_specs())
 
 Loader = Callable[..., Config]
 

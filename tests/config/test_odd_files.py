@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from vestig.config import Config, InvalidConfigError, explain, show
+from vestig.config import Config, InvalidConfigError
+from vestig.config.explain import explain, show
 from vestig.errors import ConfigError
 
 Loader = Callable[..., Config]

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from vestig.config import Config, explain
+from vestig.config import Config
 from vestig.config.aliases import OLD_NAMES, current_name, old_name
-from vestig.config.schema import KEYS, entry_specs
+from vestig.config.explain import explain
+from vestig.config.schema import entry_specs, key_specs
 from vestig.config.signals import SWITCHES
 from vestig.errors import ConfigError
+
+KEYS = tuple(key_specs())
 
 Loader = Callable[..., Config]
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from vestig.config import KEYS, Config, explain, show
+from vestig.config import Config
+from vestig.config.explain import explain, show
 from vestig.config.schema import MAPPINGS, KeySpec, entry_specs, key_specs
 from vestig.errors import ConfigError
+
+KEYS = tuple(key_specs())
 
 Loader = Callable[..., Config]
 

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.config import KEYS, Config, InvalidConfigError, load, trust, trusted_files, untrust
+from vestig.config import Config, InvalidConfigError, load
 from vestig.config.schema import key_specs
-from vestig.config.trust import found_file_may_set
+from vestig.config.trust import found_file_may_set, trust, trusted_files, untrust
 from vestig.errors import ConfigError, ConfigNotFoundError, NotFoundError, VestigError
 from vestig.surfaces.cli import run
+
+KEYS = tuple(key_specs())
 
 Loader = Callable[..., Config]
 

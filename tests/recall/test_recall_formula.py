@@ -99,7 +99,8 @@ def test_reference_echoes_its_values(services: vestig.Vestig) -> None:
 
 
 def test_config_explain_echoes_the_profile() -> None:
-    from vestig.config import explain, load
+    from vestig.config import load
+    from vestig.config.explain import explain
 
     config = load(environ={}, profile="reference")
     expected = {

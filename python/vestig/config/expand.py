@@ -10,7 +10,7 @@ from typing import Any, Final
 from vestig.config.aliases import current_name, old_name
 from vestig.config.documents import parse_value
 from vestig.config.problems import Problems
-from vestig.config.schema import KEYS, entry_specs, spec_of
+from vestig.config.schema import default_values, entry_specs, spec_of
 from vestig.hints import nearest
 from vestig.lazy_pattern import lazy_pattern
 
@@ -125,13 +125,13 @@ def read_scalar(text: str, key: str) -> Any:
 def _key_of(variable: str) -> str:
     parts = variable[len(_PREFIX) :].split("__")
     wanted = ".".join(parts).lower()
-    return _spellings().get(wanted, wanted)
+    return wanted if wanted in default_values() else _spellings().get(wanted, wanted)
 
 
 @cache
 def _spellings() -> Mapping[str, str]:
     """Every spelling of a key, by itself in small letters."""
-    names = (*KEYS, *entry_specs())
+    names = (*default_values(), *entry_specs())
     old = (name for key in names if (name := old_name(key)) is not None)
     return {key.lower(): key for key in (*names, *old)}
 

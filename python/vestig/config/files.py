@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +12,7 @@ import msgspec
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, names_variable, read_scalar
 from vestig.config.problems import Problems
-from vestig.config.schema import entry_sections, key_specs, sections, takes_mapping
+from vestig.config.schema import default_values, entry_sections, sections, takes_mapping
 from vestig.config.sources import Source, content_of, parse_file
 from vestig.errors import ConfigError, ConfigNotFoundError
 
@@ -28,6 +27,7 @@ __all__ = [
     "own_items",
     "profile_key",
     "read_file",
+    "trust_command",
     "unexpanded",
     "with_weights",
     "without_tilde",
@@ -160,7 +160,7 @@ def _read(
         if source.only is not None and target not in source.only:
             raise ConfigError(
                 f"{label}: include: {name} is another file than when this one was trusted; look"
-                f" at it, then run `vestig config trust {shlex.quote(str(source.main))}`"
+                f" at it, then run {trust_command(source.main)}"
             )
         if source.content(target) is None:
             raise ConfigError(f"{label}: include: file not found: {name}")
@@ -202,6 +202,19 @@ def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[
         return []
     placed = {f"{key}.{name}": line for name, line in lines.items()}
     return flatten({key: document}, problems, file=label, lines=placed)
+
+
+def trust_command(path: Path) -> str:
+    """The command after which a file that was found is trusted.
+
+    Example:
+        >>> trust_command(Path("/srv/a b/vestig.yaml"))
+        "`vestig config trust '/srv/a b/vestig.yaml'`"
+    """
+
+    import shlex
+
+    return f"`vestig config trust {shlex.quote(str(path))}`"
 
 
 def profile_key(key: str) -> str | None:
@@ -308,7 +321,7 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
         elif isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
         elif inner is None and section:
-            names = (*key_specs(), *OLD_NAMES)
+            names = (*default_values(), *OLD_NAMES)
             yield from ((known, None) for known in names if known.startswith(f"{key}."))
         elif not (isinstance(inner, Mapping) and (section or _is_group(key))):
             yield key, inner

@@ -40,13 +40,13 @@ from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import (
     MAPPINGS,
     Settings,
+    default_values,
     entry_specs,
-    key_specs,
     mapping_of,
+    settings_from,
     spec_of,
 )
 from vestig.config.sources import Source
-from vestig.config.trust import found_items
 from vestig.errors import ConfigError, ValidationError
 
 __all__ = ["Config", "built_in", "load"]
@@ -95,12 +95,12 @@ class Config:
 
     def effective(self) -> dict[str, Entry]:
         """Every key with its value and origin, in the order of the schema."""
-        return {key: self.entry(key) for key in key_specs()}
+        return {key: self.entry(key) for key in default_values()}
 
     def every_value(self) -> dict[str, Entry]:
         """As `effective`, with each entry of the mappings, weights that are learned among them."""
         found: dict[str, Entry] = {}
-        for key in key_specs():
+        for key in default_values():
             names = [name for name in entry_specs() if mapping_of(name) == key] or [key]
             found.update({name: self.entry(name) for name in names})
         return found
@@ -259,7 +259,13 @@ def _file_layers(
     layers = []
     if project is not None:
         source = Source(project, variables)
-        items = read_file(source, problems) if named else found_items(source, variables, problems)
+        if named:
+            items = read_file(source, problems)
+        else:
+            # imported here: a start without such a file hashes nothing
+            from vestig.config.trust import found_items
+
+            items = found_items(source, variables, problems)
         layers.append(Layer(name="project", items=tuple(items)))
     user = user_folder("config", variables) / "config.yaml"
     if user.is_file():
@@ -318,27 +324,14 @@ def _place(entries: dict[str, Entry], key: str, cwd: Path, data_folder: Path) ->
     entries[key] = msgspec.structs.replace(entry, value=path)
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted names as mappings of mappings."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        *path, name = key.split(".")
-        place = found
-        for part in path:
-            place = place.setdefault(part, {})
-        place[name] = value
-    return found
-
-
 def _settings(entries: Mapping[str, Entry], problems: Problems) -> Settings:
     problems.raise_if_any()
-    values = _nested(
+    settings = settings_from(
         {
             key: collapsed(entries, key).value if key in MAPPINGS else entries[key].value
-            for key in key_specs()
+            for key in default_values()
         }
     )
-    settings = msgspec.convert(values, Settings)
     _check_together(settings, entries, problems)
     problems.raise_if_any()
     return settings

@@ -16,8 +16,8 @@ from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import (
     MAPPINGS,
     KeySpec,
+    default_values,
     entry_specs,
-    key_specs,
     mapping_of,
     sections,
     spec_of,
@@ -80,7 +80,7 @@ def unknown_key_text(key: str) -> str:
 
 
 def _nearest_key(key: str) -> str:
-    return current_name(nearest(key, (*key_specs(), *OLD_NAMES)))
+    return current_name(nearest(key, (*default_values(), *OLD_NAMES)))
 
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
@@ -119,7 +119,7 @@ def _check_item(item: Item, key: str, place: str, problems: Problems) -> None:
         if item.value is not None or not _below(key, entry_specs()):
             problems.add(place, item.key, _unknown_entry_text(mapping, key))
     elif key in sections():
-        names = ", ".join(_below(key, key_specs()))
+        names = ", ".join(_below(key, default_values()))
         problems.add(
             place, item.key, f"expected a mapping, this is a section; its keys are {names}"
         )
@@ -203,7 +203,9 @@ def _check_profile_item(item: Item, inner: str, place: str, problems: Problems) 
             problems.add(place, item.key, "expected a mapping of keys to values")
         return
     if not _profile_may_set(inner) or (spec_of(inner) is None and mapping_of(inner) is None):
-        allowed = [key for key in (*key_specs(), *OLD_NAMES) if _profile_may_set(current_name(key))]
+        allowed = [
+            key for key in (*default_values(), *OLD_NAMES) if _profile_may_set(current_name(key))
+        ]
         near = current_name(nearest(inner, allowed))
         problems.add(
             place,
@@ -347,11 +349,11 @@ def _profile_values(
 def _built_in() -> Mapping[str, Entry]:
     """The built-in values: of each key but the mappings, of these each entry that is not 0."""
     found = {}
-    for key, spec in key_specs().items():
+    for key, default in default_values().items():
         values = (
-            {f"{key}.{name}": value for name, value in spec.default.items()}
-            if (key in MAPPINGS)
-            else {key: spec.default}
+            {f"{key}.{name}": value for name, value in default.items()}
+            if key in MAPPINGS
+            else {key: default}
         )
         found.update({name: Entry(value=v, layer="built-in") for name, v in values.items()})
     return found

@@ -1,14 +1,16 @@
 """Every configuration key that acts: its place, type, range and default.
 
-A key is the dotted path of a leaf of `Settings`. Types carry the ranges, so
-one table (`KEYS`) drives validation, `config show` and `config explain`.
+A key is the dotted path of a leaf of `Settings`. Types carry the ranges, so one table
+(`key_specs`) drives validation, `config show` and `config explain`. To read the types of all keys
+takes longer than a recall: what is made at every start (`default_values`, `settings_from`) reads
+those alone that something sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from functools import cache, lru_cache
+from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -55,15 +57,16 @@ from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
 __all__ = [
-    "KEYS",
     "MAPPINGS",
     "KeySpec",
     "Settings",
+    "default_values",
     "entry_sections",
     "entry_specs",
     "key_specs",
     "mapping_of",
     "sections",
+    "settings_from",
     "spec_of",
     "takes_mapping",
 ]
@@ -338,6 +341,11 @@ class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
     takes_other: bool
 
 
+# more than there are keys; callers may ask for many that are none
+_KEYS_KEPT: Final = 1_024
+_S = TypeVar("_S", bound=Section)
+# values of these types are already in the form of a key whose default has the same type
+_PLAIN: Final = (bool, int, float, str)
 _BOUNDS: Final = (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
 _PATTERN_WORDS: Final = {
     r"^[a-z0-9._-]{1,64}$": "1-64 characters of a-z 0-9 . _ -",
@@ -453,26 +461,22 @@ def _spec(key: str, kind: Any, default: Any, meaning: str, *, shown: bool) -> Ke
     )
 
 
-def _walk(
-    defaults: msgspec.Struct, prefix: str, above: msgspec.Meta | None = None
-) -> Iterator[KeySpec]:
-    hints = _hints(type(defaults))
-    for name in defaults.__struct_fields__:
-        (kind, own), value = _described(hints[name]), getattr(defaults, name)
-        if isinstance(value, Section):
-            yield from _walk(value, f"{prefix}{name}.", own)
-            continue
-        said = own or above
-        if said is None or said.description is None:
-            raise TypeError(f"{prefix}{name}: a key without a description")
-        shown = bool((said.extra or {})["shown"])
-        yield _spec(f"{prefix}{name}", kind, value, said.description, shown=shown)
+def _leaf(defaults: msgspec.Struct, name: str, prefix: str, above: msgspec.Meta | None) -> KeySpec:
+    """The key that a field of a section is; `above` describes the section where the key has no
+    description of its own."""
+    kind, own = _described(_hints(type(defaults))[name])
+    said = own or above
+    if said is None or said.description is None:
+        raise TypeError(f"{prefix}{name}: a key without a description")
+    shown = bool((said.extra or {})["shown"])
+    default = getattr(defaults, name)
+    return _spec(f"{prefix}{name}", kind, default, said.description, shown=shown)
 
 
 @cache
 def key_specs() -> Mapping[str, KeySpec]:
     """Every key in the order of the schema."""
-    return {spec.key: spec for spec in _walk(Settings(), "")}
+    return {key: _required(key) for key in default_values()}
 
 
 @cache
@@ -504,9 +508,86 @@ def entry_specs() -> Mapping[str, KeySpec]:
     return {**events, **weights}
 
 
+@lru_cache(_KEYS_KEPT)
+def _key_spec(key: str) -> KeySpec | None:
+    """As `key_specs` has it, from the types of its section alone."""
+    *path, name = key.split(".")
+    defaults: msgspec.Struct = Settings()
+    above = None
+    for part in path:
+        inner = getattr(defaults, part, None) if part in defaults.__struct_fields__ else None
+        if not isinstance(inner, Section):
+            return None
+        above = _described(_hints(type(defaults))[part])[1]
+        defaults = inner
+    if name not in defaults.__struct_fields__ or isinstance(getattr(defaults, name), Section):
+        return None
+    return _leaf(defaults, name, key[: -len(name)], above)
+
+
 def spec_of(key: str) -> KeySpec | None:
     """Of a key, or of an entry of a mapping; None: there is none of this name."""
-    return key_specs().get(key) if mapping_of(key) is None else entry_specs().get(key)
+    return _key_spec(key) if mapping_of(key) is None else entry_specs().get(key)
+
+
+@cache
+def default_values() -> Mapping[str, Any]:
+    """The built-in value of every key, in the order of the schema.
+
+    Example:
+        >>> default_values()["hygiene.min_chars"]
+        12
+    """
+    return dict(_leaves(Settings(), ""))
+
+
+def _leaves(section: msgspec.Struct, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name in section.__struct_fields__:
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """The values of every key as one value.
+
+    Args:
+        values: of every key, each valid for it.
+
+    Example:
+        >>> settings_from({**default_values(), "walk.max_nodes": 7}).walk.max_nodes
+        7
+    """
+    return _filled(Settings(), "", values)
+
+
+def _filled(section: _S, prefix: str, values: Mapping[str, Any]) -> _S:
+    """A section with these values, each in the form that its type says (a list as a tuple)."""
+    changed: dict[str, Any] = {}
+    for name in section.__struct_fields__:
+        own = getattr(section, name)
+        if isinstance(own, Section):
+            value: Any = _filled(own, f"{prefix}{name}.", values)
+        else:
+            key = f"{prefix}{name}"
+            value = values[key]
+            alike = type(value) is type(own)
+            if alike and value == own:
+                value = own
+            elif not (alike and type(own) in _PLAIN):
+                value = msgspec.convert(value, _required(key).type)
+        if value is not own:
+            changed[name] = value
+    return msgspec.structs.replace(section, **changed) if changed else section
+
+
+def _required(key: str) -> KeySpec:
+    spec = _key_spec(key)
+    if spec is None:
+        raise KeyError(key)
+    return spec
 
 
 @cache
@@ -518,7 +599,7 @@ def takes_mapping(key: str) -> bool:
         >>> takes_mapping("llm.prices"), takes_mapping("ranking.weights"), takes_mapping("llm")
         (True, False, False)
     """
-    spec = key_specs().get(key)
+    spec = _key_spec(key)
     if spec is None or key in MAPPINGS or spec.type == Profiles:
         return False
     return any(arm is PromptTemplate or arm in (Prices, SynonymGroups) for arm in _arms(spec.type))
@@ -553,7 +634,7 @@ def sections() -> frozenset[str]:
         >>> "hygiene.near_duplicate" in sections()
         True
     """
-    return _groups(key_specs())
+    return _groups(default_values())
 
 
 def _groups(names: Iterable[str]) -> frozenset[str]:
@@ -562,6 +643,3 @@ def _groups(names: Iterable[str]) -> frozenset[str]:
         parts = name.split(".")
         found.update(".".join(parts[:n]) for n in range(1, len(parts)))
     return frozenset(found)
-
-
-KEYS: Final = tuple(key_specs())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,7 +17,15 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config.expand import names_variable
-from vestig.config.files import INCLUDE, Item, own_items, profile_key, read_file, unexpanded
+from vestig.config.files import (
+    INCLUDE,
+    Item,
+    own_items,
+    profile_key,
+    read_file,
+    trust_command,
+    unexpanded,
+)
 from vestig.config.folders import state_directory
 from vestig.config.problems import Problems
 from vestig.config.schema import mapping_of, sections, spec_of
@@ -148,10 +155,6 @@ def _names_variables(value: Any) -> bool:
     return isinstance(value, list) and any(_names_variables(part) for part in value)
 
 
-def _command(path: Path) -> str:
-    return f"`vestig config trust {shlex.quote(str(path))}`"
-
-
 def _refuse(source: Source, refused: list[Item], *, known: bool) -> None:
     """Raises one error that names all of it."""
     problems = Problems()
@@ -166,7 +169,7 @@ def _refuse(source: Source, refused: list[Item], *, known: bool) -> None:
         problems.add(
             item.place,
             item.old or item.key,
-            f"only a trusted file {what}{why}; look at it, then run {_command(source.main)}",
+            f"only a trusted file {what}{why}; look at it, then run {trust_command(source.main)}",
         )
     problems.raise_if_any()
 

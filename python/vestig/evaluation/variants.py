@@ -43,7 +43,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         """Every effective value, {} for a peer."""
         if self.config is None:
             return {}
-        from vestig.config import show
+        from vestig.config.explain import show
 
         return {entry.key: entry.value for entry in show(self.config, every=True)}
 

@@ -17,8 +17,8 @@ from vestig.types import CommitOutcomeKind
 if TYPE_CHECKING:
     from vestig.answers import RecallResult
     from vestig.commit.update import UpdateResult
-    from vestig.config import TrustedFile
     from vestig.config.explain import Explanation, ShownEntry
+    from vestig.config.trust import TrustedFile
     from vestig.memories.states import StateChange
     from vestig.results import (
         BackupReport,

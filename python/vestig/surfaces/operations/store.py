@@ -48,21 +48,21 @@ def _rebuild(call: Call) -> Any:
 
 
 def _show_config(call: Call) -> Any:
-    from vestig.config import show
+    from vestig.config.explain import show
 
     return show(call.config, every=bool(call.args.get("all", False)))
 
 
 def _explain_config(call: Call) -> Any:
-    from vestig.config import explain, explanations
+    from vestig.config.explain import explain, explanations
 
     key = call.args.get("key")
     return explanations(call.config) if key is None else explain(call.config, key)
 
 
 def _trust(call: Call) -> Any:
-    from vestig.config import trust, trusted_files, untrust
     from vestig.config.files import without_tilde
+    from vestig.config.trust import trust, trusted_files, untrust
 
     named = [name for name in ("file", "list", "remove") if call.args.get(name)]
     if len(named) != 1:
