@@ -7,6 +7,7 @@ import logging
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from vestig.telemetry.logs import log_event
@@ -19,6 +20,18 @@ DURATION_BOUNDS_S: Final = (
 )  # fmt: skip
 
 _Labels = tuple[tuple[str, str], ...]
+_Key = tuple[str, _Labels]
+
+
+# names of operations and stages are few
+@cache
+def _operation_key(operation: str, status: str) -> _Key:
+    return "vestig_operations_total", (("operation", operation), ("status", status))
+
+
+@cache
+def _stage_key(operation: str, stage: str) -> _Key:
+    return "vestig_operation_duration_seconds", (("operation", operation), ("stage", stage))
 
 
 class Metrics:
@@ -26,8 +39,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counters: dict[tuple[str, _Labels], float] = {}
-        self._durations: dict[tuple[str, _Labels], list[float]] = {}
+        self._counters: dict[_Key, float] = {}
+        self._durations: dict[_Key, list[float]] = {}
 
     def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
         """Adds to a counter."""
@@ -35,19 +48,36 @@ class Metrics:
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + amount
 
-    def observe(self, operation: str, stage: str, seconds: float) -> None:
-        """Adds one duration of an operation's stage."""
-        self.latency("vestig_operation_duration_seconds", seconds, operation=operation, stage=stage)
+    def finished(
+        self, operation: str, stages: Iterable[tuple[str, float]], error_type: str | None
+    ) -> None:
+        """Counts a call and adds the seconds of its stages, `total` among them.
+
+        Args:
+            error_type: of what it raised; None = it went well.
+        """
+        counters, durations = self._counters, self._durations
+        done = _operation_key(operation, "ok" if error_type is None else "error")
+        with self._lock:
+            counters[done] = counters.get(done, 0) + 1
+            for stage, seconds in stages:
+                self._latency(durations, _stage_key(operation, stage), seconds)
+        if error_type is not None:
+            self.add("vestig_errors_total", operation=operation, error_type=error_type)
 
     def latency(self, name: str, seconds: float, /, **labels: str) -> None:
         """Adds one duration: a count per bucket (the last is beyond all bounds) and the sum."""
         key = (name, tuple(sorted(labels.items())))
         with self._lock:
-            buckets = self._durations.get(key)
-            if buckets is None:
-                buckets = self._durations[key] = [0.0] * (len(DURATION_BOUNDS_S) + 2)
-            buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
-            buckets[-1] += seconds
+            self._latency(self._durations, key, seconds)
+
+    @staticmethod
+    def _latency(durations: dict[_Key, list[float]], key: _Key, seconds: float) -> None:
+        buckets = durations.get(key)
+        if buckets is None:
+            buckets = durations[key] = [0.0] * (len(DURATION_BOUNDS_S) + 2)
+        buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
+        buckets[-1] += seconds
 
     def degraded(self, entries: Iterable[Degradation]) -> None:
         """Adds every degradation of a result to its counter."""

@@ -49,22 +49,17 @@ class Observer:
             trace: its stages; None for a call inside of another one, which has them.
             error: what it raised.
         """
-        metrics = self._metrics
         failure = None
-        if error is None:
-            metrics.add("vestig_operations_total", operation=operation, status="ok")
-            metrics.observe(operation, "total", seconds)
-        else:
+        if error is not None:
             failure = {"code": error_code(error), "error_type": error_type(error)}
-            metrics.add("vestig_operations_total", operation=operation, status="error")
-            metrics.add(
-                "vestig_errors_total", operation=operation, error_type=failure["error_type"]
-            )
+        self._metrics.finished(
+            operation,
+            [("total", seconds), *(() if trace is None else trace.seconds())],
+            None if failure is None else failure["error_type"],
+        )
         if trace is None:
             return
-        for one in trace.spans:
-            metrics.observe(operation, one.name, one.duration_ms / 1e3)
-        log_operation(operation, seconds * 1e3, trace.spans, failure)
+        log_operation(operation, seconds * 1e3, trace, failure)
         if self._trace_file is not None:
             self._write(self._trace_file, operation, seconds, trace, failure)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -40,7 +40,7 @@ from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
-from vestig.telemetry.spans import current_trace, span, traced
+from vestig.telemetry.spans import Traced, current_trace, span
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Memory
@@ -64,6 +64,38 @@ class Cache(Protocol):
 
 
 _C = TypeVar("_C", bound=Cache)
+
+
+class _Operation:
+    """See `Session.operation`. A class, because a generator costs several times as much."""
+
+    __slots__ = ("_name", "_session", "_started", "_traced", "_without_store")
+
+    def __init__(self, session: Session, name: str, without_store: WithoutStore) -> None:
+        self._session = session
+        self._name = name
+        self._without_store = without_store
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+        # the stages of a call inside of another one are the other's
+        self._traced = None if current_trace() is not None else Traced()
+        if self._traced is not None:
+            self._traced.__enter__()
+        try:
+            self._session.ledger.require(self._without_store)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        trace = None if self._traced is None else self._traced.trace
+        try:
+            seconds = time.perf_counter() - self._started
+            self._session.observer.finished(self._name, seconds, trace, error)
+        finally:
+            if self._traced is not None:
+                self._traced.__exit__()
 
 
 class Session:
@@ -174,22 +206,13 @@ class Session:
         if self.closed:
             raise ConflictError("this store is closed: open it again with vestig.open(…)")
 
-    @contextmanager
-    def operation(self, name: str, *, without_store: WithoutStore = "empty") -> Iterator[None]:
+    def operation(
+        self, name: str, *, without_store: WithoutStore = "empty"
+    ) -> AbstractContextManager[None]:
         """Counts and times one public call; errors pass through. `without_store`: what it does on
         a path without a store."""
         self.check_open()
-        started = time.perf_counter()
-        outer = current_trace()
-        # the stages of a call inside of another one are the other's
-        with nullcontext() if outer is not None else traced() as trace:
-            try:
-                self.ledger.require(without_store)
-                yield
-            except BaseException as error:
-                self.observer.finished(name, time.perf_counter() - started, trace, error)
-                raise
-            self.observer.finished(name, time.perf_counter() - started, trace, None)
+        return _Operation(self, name, without_store)
 
     @contextmanager
     def freeing_space(self) -> Iterator[None]:

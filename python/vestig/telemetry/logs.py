@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from vestig.telemetry.spans import Span
+from vestig.telemetry.spans import Trace
 from vestig.times import format_us, to_us
 
 __all__ = ["JsonFormatter", "TextFormatter", "log_event", "log_operation", "logs_to"]
@@ -37,7 +37,7 @@ def log_event(level: int, event: str, **fields: str | int | float | bool | None)
 
 
 def log_operation(
-    operation: str, duration_ms: float, spans: list[Span], failure: dict[str, str] | None
+    operation: str, duration_ms: float, trace: Trace, failure: dict[str, str] | None
 ) -> None:
     """A finished call: DEBUG with its stages, INFO where it failed.
 
@@ -49,7 +49,7 @@ def log_operation(
         return
     fields: dict[str, Any] = {"operation": operation, "ok": failure is None}
     fields |= (failure or {}) | {"duration_ms": round(duration_ms, 3)}
-    fields["spans"] = [one.to_dict() for one in spans]
+    fields["spans"] = [one.to_dict() for one in trace.spans]
     LOGGER.log(level, "operation", extra={"vestig": fields})
 
 
