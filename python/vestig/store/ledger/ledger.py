@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,65 @@ class PendingLedger(msgspec.Struct, frozen=True, kw_only=True):
     missing: AbsentStore
     options: LedgerOptions
     open_files: Callable[[bool], LedgerFiles]
+
+
+class _Connected:
+    """See `SqliteLedger._connection`. It and `_Reading` are classes, because there is one around
+    every read, and generators cost several times as much."""
+
+    __slots__ = ("_conn", "_inside", "_ledger", "_only")
+
+    def __init__(self, ledger: SqliteLedger) -> None:
+        self._ledger = ledger
+
+    def __enter__(self) -> apsw.Connection:
+        ledger = self._ledger
+        ledger.look_again()
+        self._inside = forks.inside()
+        self._inside.__enter__()
+        try:
+            self._conn, self._only = ledger._take_connection()
+        except BaseException:
+            self._inside.__exit__(None, None, None)
+            raise
+        return self._conn
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self._ledger._give_back(self._conn, self._only)
+        finally:
+            self._inside.__exit__(None, None, None)
+
+
+class _Reading:
+    """One read transaction, begun unless one of this thread holds the only connection."""
+
+    __slots__ = ("_began", "_conn", "_connected", "_ledger")
+
+    def __init__(self, ledger: SqliteLedger) -> None:
+        self._ledger = ledger
+
+    def __enter__(self) -> SqliteView:
+        ledger = self._ledger
+        self._connected = ledger._connection()
+        conn = self._conn = self._connected.__enter__()
+        self._began = False
+        try:
+            with store_faults(ledger.where):
+                if not conn.in_transaction:
+                    conn.execute("BEGIN")
+                    self._began = True
+                return ledger.view_of(conn)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if self._began and self._conn.in_transaction:
+                self._conn.execute("ROLLBACK")
+        finally:
+            self._connected.__exit__()
 
 
 class SqliteLedger:
@@ -161,8 +220,13 @@ class SqliteLedger:
         """`follow` is called once when a store that was missing is there."""
         self._when_there = follow
 
-    def _look_again(self, *, make: bool) -> None:
-        """Goes over to the file once it is there, and makes it where asked."""
+    def look_again(self, *, make: bool = False) -> None:
+        """Goes over to the file once it is there, and makes it where asked.
+
+        Raises:
+            ConflictError: a closed store, or one of another process.
+        """
+        self._check_process()
         if self._pending is None:
             return
         with forks.inside(), self._write_lock:
@@ -240,23 +304,33 @@ class SqliteLedger:
         """Copies of the witness that could not be written."""
         return () if self._witness is None else tuple(self._witness.missing)
 
-    @contextmanager
-    def _connection(self) -> Iterator[apsw.Connection]:
+    def _connection(self) -> _Connected:
         """A connection to read with; in memory there is only one, used by one thread at a time."""
+        return _Connected(self)
+
+    def _take_connection(self) -> tuple[apsw.Connection, bool]:
+        """A connection, and whether it is the only one of a store in memory: then `_write_lock` is
+        held."""
         self._check_process()
-        self._look_again(make=False)
-        with forks.inside(), ExitStack() as lock:
-            if self._in_memory:
-                lock.enter_context(self._write_lock)
+        if self._in_memory:
+            self._write_lock.acquire()
+            try:
                 self._check_process()  # it may have been closed meanwhile
-            if self._in_memory:
-                assert self._writer is not None
-                yield self._writer
-                return
-            # Another thread may have made the store while this one waited.
-            lock.close()
-            with self._readers.reader() as conn:
-                yield conn
+                # Another thread may have made the store while this one waited.
+                if self._in_memory:
+                    assert self._writer is not None
+                    return self._writer, True
+            except BaseException:
+                self._write_lock.release()
+                raise
+            self._write_lock.release()
+        return self._readers.take(), False
+
+    def _give_back(self, conn: apsw.Connection, only: bool) -> None:
+        if only:
+            self._write_lock.release()
+        else:
+            self._readers.give_back(conn)
 
     def read(self) -> AbstractContextManager[SqliteView]:
         """One read transaction. In memory there is one connection: inside a write transaction
@@ -265,21 +339,11 @@ class SqliteLedger:
         Raises:
             StoreDamagedError: the file cannot be read as a ledger.
         """
-        return self._read()
+        return _Reading(self)
 
-    @contextmanager
-    def _read(self) -> Iterator[SqliteView]:
-        with self._connection() as conn:
-            began = not conn.in_transaction
-            with store_faults(self._where):
-                if began:
-                    conn.execute("BEGIN")
-                view = SqliteView(conn, self._where, self._retired)
-            try:
-                yield view
-            finally:
-                if began and conn.in_transaction:
-                    conn.execute("ROLLBACK")
+    def view_of(self, conn: apsw.Connection) -> SqliteView:
+        """The state that a transaction of this connection sees."""
+        return SqliteView(conn, self._where, self._retired)
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
@@ -294,7 +358,7 @@ class SqliteLedger:
 
     def verify_all(self) -> list[Finding]:
         """Recomputes every digest and every link; [] when all is as it was written."""
-        with self._read() as view:
+        with self.read() as view:
             return verify(view.connection, self._uuid)
 
     def copy_to(self, target: Path) -> None:
@@ -344,7 +408,7 @@ class SqliteLedger:
         """Whether folder and ledger at the path are no longer those that were opened: moved,
         deleted or replaced. Two system calls; once true, it stays so."""
         if self._place is not None and not self._gone:
-            self._gone = files.place_of(Path(self._where)) != self._place
+            self._gone = files.place_of(self._where) != self._place
         return self._gone
 
     def reopen_readers(self) -> None:
@@ -375,8 +439,7 @@ class SqliteLedger:
         Raises:
             StoreLockedError: no lock in time, or a read-only store.
         """
-        self._check_process()
-        self._look_again(make=make)
+        self.look_again(make=make)
         if self._options.read_only:
             raise StoreLockedError(
                 f"{self._where}: expected a writable store, this one is open read-only"

@@ -233,11 +233,11 @@ class Place(NamedTuple):
     ledger: tuple[int, int]
 
 
-def place_of(ledger: Path) -> Place | None:
+def place_of(ledger: Path | str) -> Place | None:
     """What lies at the path now; None where the folder or the ledger is gone. The path is
     resolved: a link in the folder's place is another thing."""
     try:
-        folder, file = os.lstat(ledger.parent), os.lstat(ledger)
+        folder, file = os.lstat(os.path.dirname(ledger)), os.lstat(ledger)
     except OSError:
         return None
     return Place((folder.st_dev, folder.st_ino), (file.st_dev, file.st_ino))
