@@ -25,6 +25,7 @@ __all__ = [
     "FIELDS",
     "KEYWORDS",
     "NARROWING",
+    "NO_FILTER",
     "SELECTORS",
     "Filter",
     "FilterFields",
@@ -385,6 +386,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value for name, value in fields.items() if not is_absent(value)}
 
 
+# What lets through what every call does that names no filter.
+NO_FILTER: Final = Filter()
+
+
 def is_absent(value: object) -> bool:
     """Whether a field of a filter says nothing: None, or an empty text, list or mapping.
 
@@ -518,6 +523,8 @@ def checked_filter(
         {'tags': ('infra',)}
     """
     if where is None:
+        if beside is None or all(value is None for value in beside.values()):
+            return NO_FILTER
         fields: dict[str, Any] = {}
     elif isinstance(where, Filter):
         fields = where.given()
@@ -653,12 +660,17 @@ def filter_parts(
         chosen: as `checked_filter` gave it.
         include_expired, include_archived: what counts where the filter does not say.
     """
-    given = chosen.given()
     columns: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
     if at.past:
         columns["past"] = True
     if at.valid_at_us is not None:
         columns["valid_at_us"] = at.valid_at_us
+    if chosen is NO_FILTER:
+        columns["tags_all"] = False
+        columns["include_expired"] = include_expired
+        columns["include_archived"] = include_archived
+        return FilterParts(namespace=namespace, moments=at, columns=columns)
+    given = chosen.given()
     scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
     if scopes:
         columns["scopes"] = scopes

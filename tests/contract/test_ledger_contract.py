@@ -153,7 +153,7 @@ def test_a_text_comes_back_as_it_was_given(ledger: Ledger) -> None:
         assert texts == [given, "one line"]
         listed = {m.id: m.content for m in view.list_memories("default", Listing())}
         assert listed == {new.id: given, plain: "one line"}
-        found, _ = view.recalled("default", [id_bytes(new.id)])
+        found = view.recalled("default", [id_bytes(new.id)])
         assert found[id_bytes(new.id)].content == given
         assert view.same_text("default", None, None, new.content_hash, None)[0].content == given
         normal = {new.id: new.content, plain: "one line"}

@@ -1,4 +1,4 @@
-"""Reasons are made when they are looked at, once, without the store."""
+"""Reasons and memories are made when they are looked at, once, without the store."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import gc
 import json
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 
 import vestig
 from scripted import Opener
 from vestig.answers import Reason, RecallHit
+from vestig.errors import StoreDamagedError
 from vestig.recall.reason import Explainer
 
 QUERY = "Who keeps the red key?"
@@ -86,6 +89,59 @@ def test_a_reason_outlives_its_store_and_what_was_forgotten(store: vestig.Vestig
     store.forget([hit.id for hit in found])
     store.close()
     assert [hit.reason for hit in found] == expected
+
+
+def test_a_memory_outlives_its_store_and_what_was_changed(store: vestig.Vestig) -> None:
+    expected = [hit.memory for hit in store.recall(QUERY)]
+    first, second, third = found = store.recall(QUERY)
+    assert "_memory" not in first.__dict__
+    store.update(first.id, metadata={"ticket": 7})
+    store.pin(first.id)
+    store.deprecate(second.id, reason="gone")
+    store.forget([third.id])
+    store.close()
+    assert [hit.memory for hit in found] == expected
+    assert [(hit.id, hit.content) for hit in found] == [(one.id, one.content) for one in expected]
+    assert first.memory is first.memory
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "content = 'altered'",
+        "content_hash = x'00'",
+        *(
+            f"{column} = 'no such word'"
+            for column in (
+                "kind",
+                "role",
+                "origin_type",
+                '"trigger"',
+                "temporal_stability",
+                "status",
+                "retention_policy",
+                "keywords",
+                "times",
+                "metadata",
+            )
+        ),
+        """times = '[{"text": "x", "start_us": 253402300800000000, "end_us": null}]'""",
+        "t_valid_us = 253402300800000000",
+        "t_created_us = -62135596800000001",
+        "last_seen_us = 253402300800000000",
+    ],
+)
+def test_what_is_damaged_raises_inside_recall(change: str, opener: Opener, tmp_path: Path) -> None:
+    store = opener(tmp_path / "store")
+    id = store.commit("Ada keeps the red key").memory_id
+    assert [hit.id for hit in store.recall(QUERY)] == [id]
+    conn = apsw.Connection(str(tmp_path / "store" / "ledger.sqlite"))
+    conn.execute("PRAGMA foreign_keys = OFF")
+    conn.execute("PRAGMA ignore_check_constraints = ON")
+    conn.execute(f"UPDATE memories SET {change}")
+    conn.close()
+    with pytest.raises(StoreDamagedError, match=id):
+        store.recall(QUERY)
 
 
 def test_a_hit_refers_to_no_part_of_the_store(store: vestig.Vestig) -> None:

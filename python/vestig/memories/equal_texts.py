@@ -10,38 +10,56 @@ from typing import Any, Final
 
 from vestig.answers import Repeat
 from vestig.ids import id_bytes, split_ids
-from vestig.ports import LedgerView
+from vestig.ports import LedgerView, RecalledMemory
 from vestig.session.session import Session
 from vestig.times import from_us
 
-__all__ = ["REPEATS_MAX", "distinct", "repeats_of", "text_keys"]
+__all__ = ["REPEATS_MAX", "distinct", "recalled", "repeats_of", "text_keys"]
 
 # Repeats that a result names; the others are counted.
 REPEATS_MAX: Final = 50
-# A hash and its id take about 200 bytes.
-_HASHES_MAX: Final = 65_536
+# One takes about 250 bytes.
+_ROWS_MAX: Final = 65_536
 
 
-class _ContentHashes:
-    """Content hashes by the 16 bytes of an id. They never change, so what was read stays true."""
+class _TextRows:
+    """Row numbers and content hashes by the 16 bytes of an id. They never change, so what was read
+    stays true."""
 
     def __init__(self) -> None:
-        self.by_id: dict[bytes, bytes] = {}
+        self.by_id: dict[bytes, tuple[int, bytes]] = {}
 
     def drop(self, _seq: int, /) -> None:
-        """Hashes of forgotten memories go, with all others."""
+        """Those of forgotten memories go, with all others."""
         self.by_id = {}
 
-    def of(self, view: LedgerView, namespace: str, ids: Sequence[bytes]) -> list[bytes | None]:
-        """The hash of each of these memories."""
+    def of(
+        self, view: LedgerView, namespace: str, ids: Sequence[bytes]
+    ) -> list[tuple[int, bytes] | None]:
+        """Of each of these memories; None for one that is unknown."""
         known = self.by_id
         missing = [id for id in ids if id not in known]
         if missing:
-            if len(known) > _HASHES_MAX:
+            if len(known) > _ROWS_MAX:
                 known = self.by_id = {}
                 missing = list(ids)
-            known |= view.content_hashes(namespace, missing)
+            known |= view.text_rows(namespace, missing)
         return [known.get(id) for id in ids]
+
+
+def recalled(
+    session: Session, view: LedgerView, namespace: str, ids: Sequence[bytes]
+) -> dict[bytes, RecalledMemory]:
+    """The memories with these ids of 16 bytes, by the row numbers that this process has seen.
+
+    Raises:
+        StoreDamagedError: the text of one is not the one that was hashed.
+    """
+    rows = session.cache(_TextRows).of(view, namespace, ids)
+    found = view.recalled_rows(namespace, [row[0] for row in rows if row is not None])
+    # an id that came back under another number, after it was forgotten elsewhere
+    missing = [id for id in ids if id not in found]
+    return {**found, **view.recalled(namespace, missing)} if missing else found
 
 
 def text_keys(
@@ -54,7 +72,8 @@ def text_keys(
         ids: 16 bytes each.
         known_at_us: what is expired, is it at this time.
     """
-    hashes = session.cache(_ContentHashes).of(view, namespace, ids)
+    rows = session.cache(_TextRows).of(view, namespace, ids)
+    hashes = [None if row is None else row[1] for row in rows]
     if len(set(hashes)) == len(ids):
         return {}
     times = Counter(hashes)

@@ -40,6 +40,7 @@ __all__ = [
     "Mentioned",
     "NamedEntity",
     "Progress",
+    "RecalledMemory",
     "RequestRecord",
     "StoredAnswer",
     "TurnPosition",
@@ -63,6 +64,21 @@ class EqualText(NamedTuple):
     session_id: str | None
     sequence: int | None
     t_valid_us: int
+
+
+class RecalledMemory(msgspec.Struct, frozen=True):
+    """A stored memory as one read saw it, its text checked against its hash.
+
+    `replaces`: it directly replaced another one. `repeated`: other memories, of any scope and
+    author, have its hash. `make` gives the value, and needs no store.
+    """
+
+    id: bytes
+    content: str
+    processing: str
+    replaces: bool
+    repeated: bool
+    make: Callable[[], Memory]
 
 
 class EntityListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,11 +200,12 @@ class LedgerView(Protocol):
         text and raises `StoreDamagedError` when it differs."""
         ...
 
-    def recalled(
-        self, namespace: str, ids: Sequence[bytes]
-    ) -> tuple[dict[bytes, Memory], list[bytes]]:
-        """The known ones of these ids of 16 bytes, each once, verified as by `memories`; and
-        which of them directly replaced another."""
+    def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
+        """id → the known ones of these ids of 16 bytes, verified as by `memories`."""
+        ...
+
+    def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
+        """As `recalled`, by the row numbers that `text_rows` gives."""
         ...
 
     def places(
@@ -236,8 +253,9 @@ class LedgerView(Protocol):
         none."""
         ...
 
-    def content_hashes(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
-        """id of 16 bytes → content hash (32 bytes) of the known ones."""
+    def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
+        """id of 16 bytes → (row number, content hash of 32 bytes) of the known ones. Neither ever
+        changes, and no other memory gets the number of a forgotten one."""
         ...
 
     def text_owners(

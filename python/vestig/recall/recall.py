@@ -6,29 +6,25 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
-from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
+from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import by_term
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
-from vestig.ids import id_text
-from vestig.memories.equal_texts import repeats_of
-from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView, Pieces
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
+from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.model_queries import names_by_model, with_synthesized_query
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import TextsToScoreError
-from vestig.recall.scan import Scan, ScanRow, is_approximate
+from vestig.recall.scan import Scan, is_approximate
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
@@ -38,10 +34,6 @@ from vestig.times import from_us
 from vestig.types import Degradation, OriginType
 
 __all__ = ["recall"]
-
-
-def _milliseconds(since: float) -> float:
-    return (time.perf_counter() - since) * 1e3
 
 
 class _Recall:
@@ -57,45 +49,38 @@ class _Recall:
         started = time.perf_counter()
         trace = current_trace()
         assert trace is not None, "recall is an operation"
-        before = len(trace.spans)
+        before = len(trace)
         vector, pieces = self.embed()
-        embed_ms = _milliseconds(started)
-        mark = time.perf_counter()
+        embedded = time.perf_counter()
         with span("analyse"):
-            names, degraded = names_by_model(self.session, self.config, self.request.query)
-            self.degraded += degraded
-            query = analyse(self.session, self.config, self.request, vector, pieces, names=names)
-        analyse_ms = _milliseconds(mark)
-        mark = time.perf_counter()
-        result = self.read_at_one_state(query)
-        # waiting for a consistent state counts as scoring
-        spent = result.timings_ms
-        score_ms = _milliseconds(mark) - sum(spent.values())
-        mark = time.perf_counter()
-        analyse_ms += spent.pop("analyse")
+            query = self.analyse(vector, pieces)
+        analysed = time.perf_counter()
+        fields, spent = self.read_at_one_state(query)
+        read = time.perf_counter()
         format_ms = spent.pop("format")
-        self.degraded += self.session.keeper.take_degraded()
-        self.degraded += result.degraded
-        self.session.metrics.degraded(self.degraded)
-        timings = {"embed": embed_ms, "analyse": analyse_ms, "score": score_ms, **spent}
-        result = msgspec.structs.replace(
-            result,
-            timings_ms=timings,
-            degraded=tuple(self.degraded),
-            warnings=(*result.warnings, *self.touch(result)),
-        )
-        if self.request.receipt:
-            from vestig.recall.receipts import receipt_of
-
-            receipt = receipt_of(self.session, query, result)
-            result = msgspec.structs.replace(result, receipt=receipt)
-        timings["format"] = format_ms + _milliseconds(mark)
-        timings["total"] = _milliseconds(started)
+        # waiting for a consistent state counts as scoring
+        score_ms = 1e3 * (read - analysed) - sum(spent.values()) - format_ms
+        timings = {
+            "embed": 1e3 * (embedded - started),
+            "analyse": 1e3 * (analysed - embedded) + spent.pop("analyse"),
+            "score": score_ms,
+            **spent,
+        }
+        result = self.result(query, fields, timings)
+        ended = time.perf_counter()
+        timings["format"] = format_ms + 1e3 * (ended - read)
+        timings["total"] = 1e3 * (ended - started)
         if self.request.trace:
             return msgspec.structs.replace(result, trace=tuple(trace.spans[before:]))
         return result
 
-    def read_at_one_state(self, query: Query) -> RecallResult:
+    def analyse(self, vector: bytes | None, pieces: Pieces | None) -> Query:
+        """The query, without anything of the store."""
+        names, degraded = names_by_model(self.session, self.config, self.request.query)
+        self.degraded += degraded
+        return analyse(self.session, self.config, self.request, vector, pieces, names=names)
+
+    def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """`read`, begun again each time that the reranker has to score memories first."""
         while True:
             try:
@@ -126,12 +111,12 @@ class _Recall:
             )
             return None, None
 
-    def touch(self, result: RecallResult) -> tuple[str, ...]:
+    def touch(self, hits: Sequence[RecallHit]) -> tuple[str, ...]:
         """Counts the access of the results; a busy store drops it with a warning."""
-        if not self.request.touch or not result:
+        if not self.request.touch or not hits:
             return ()
         touch = AccessTouch(
-            memory_ids=tuple(hit.id for hit in result), accessed_us=self.session.now_us()
+            memory_ids=tuple(hit.id for hit in hits), accessed_us=self.session.now_us()
         )
         try:
             self.session.ledger.touch(self.request.namespace, touch)
@@ -139,10 +124,28 @@ class _Recall:
             return ("the access was not counted: the store is locked",)
         return ()
 
-    def read(self, view: LedgerView, query: Query) -> RecallResult:
-        """The result at the state of one view. `timings_ms` holds the stages in here: `analyse`,
-        signals that are made outside of the core, `rank` (texts) and `format`."""
-        mark = time.perf_counter()
+    def result(
+        self, query: Query, fields: dict[str, Any], timings: dict[str, float]
+    ) -> RecallResult:
+        """What `read` found, with its times and all that degraded. The access is counted, and the
+        receipt made."""
+        session = self.session
+        degraded = [*self.degraded, *session.keeper.take_degraded(), *fields["degraded"]]
+        session.metrics.degraded(degraded)
+        fields["degraded"] = tuple(degraded)
+        fields["warnings"] += self.touch(fields["results"])
+        result = RecallResult(timings_ms=timings, **fields)
+        if not self.request.receipt:
+            return result
+        from vestig.recall.receipts import receipt_of
+
+        return msgspec.structs.replace(result, receipt=receipt_of(session, query, result))
+
+    def read(self, view: LedgerView, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
+        """What was found at the state of one view, as fields of the result; and the milliseconds of
+        the stages in here: `analyse`, signals that are made outside of the core, `rank` (texts) and
+        `format`."""
+        started = time.perf_counter()
         request = self.request
         # a receipt repeats, and changes are compared with, the exact scan
         exact = request.receipt or bool(request.expect)
@@ -150,7 +153,7 @@ class _Recall:
             bound = BoundQuery(
                 self.session, view, query, None if exact else scanner(self.session, view)
             )
-        analyse_ms = _milliseconds(mark)
+        timings = {"analyse": 1e3 * (time.perf_counter() - started)}
         expected = None
         if request.expect:
             from vestig.recall.why_not import expected_of, why_not
@@ -166,83 +169,74 @@ class _Recall:
         least = request.min_confidence
         abstained = least is not None and certainty is not None and certainty < least
         best_score = _best_score(bound, scan)
-        timings = {"analyse": analyse_ms, **bound.extra_ms}
+        timings |= bound.extra_ms
         if "rerank" in timings:
             timings["rerank"] += query.rerank_scores.spent_ms
-        mark = time.perf_counter()
+        ranked = time.perf_counter()
         with span("rank") as counts:
-            hits, later = _hits(bound, scan)
-            counts["returned"] = len(hits)
+            found = found_memories(bound, scan)
+            counts["returned"] = len(found.hits)
         missing = None if expected is None else why_not(bound, scan, expected, abstained)
-        timings["rank"] = _milliseconds(mark)
-        mark = time.perf_counter()
-        result = msgspec.structs.replace(
-            self.result(bound, scan, hits, certainty, abstained),
-            best_score=best_score,
-            why_not=missing,
-            warnings=self.warnings(scan, certainty, later),
-            timings_ms=timings,
-        )
+        loaded = time.perf_counter()
+        timings["rank"] = 1e3 * (loaded - ranked)
+        fields = self.fields(bound, scan, found, certainty, abstained)
+        fields["best_score"] = best_score
+        fields["why_not"] = missing
         if request.budget is not None:
-            from vestig.recall.context.entries import context_block
-            from vestig.recall.layouts import line_without_results
+            fields["context"] = _context(bound, scan, fields)
+        timings["format"] = 1e3 * (time.perf_counter() - loaded)
+        return fields, timings
 
-            memories = [hit.memory for hit in result]
-            with span("context"):
-                context = context_block(bound, scan, memories, line_without_results(result))
-            result = msgspec.structs.replace(result, context=context)
-        timings["format"] = _milliseconds(mark)
-        return result
-
-    def result(
+    def fields(
         self,
         bound: BoundQuery,
         scan: Scan,
-        hits: tuple[RecallHit, ...],
+        found: FoundMemories,
         certainty: float | None,
         abstained: bool,
-    ) -> RecallResult:
-        """The result without its additions.
+    ) -> dict[str, Any]:
+        """The fields of the result without its additions.
 
         Args:
             certainty: the confidence.
         """
-        results = () if abstained else hits
-        at = self.request.moments
-        return RecallResult(
-            results=results,
-            query=self.request.query,
-            namespace=self.request.namespace,
-            profile=self.config.profile,
-            mode=bound.mode,
-            order=bound.order,
-            seed=bound.seed,
-            seed_origin=bound.seed_origin,
-            seq=bound.view.seq,
-            as_of=_moment(at.as_of_given),
-            known_at=_moment(at.known_at_given),
-            valid_at=_moment(at.valid_at_given),
-            query_time=from_us(at.query_time_us),
-            analysis=_analysis(bound),
-            counts=Counts(
+        request, ranking = self.request, bound.query.ranking
+        results = () if abstained else found.hits
+        at = request.moments
+        return {
+            "results": results,
+            "query": request.query,
+            "namespace": request.namespace,
+            "profile": self.config.profile,
+            "mode": ranking.mode,
+            "order": ranking.order,
+            "seed": bound.seed,
+            "seed_origin": bound.seed_origin,
+            "seq": bound.view.seq,
+            "as_of": _moment(at.as_of_given),
+            "known_at": _moment(at.known_at_given),
+            "valid_at": _moment(at.valid_at_given),
+            "query_time": from_us(at.query_time_us),
+            "analysis": _analysis(bound),
+            "counts": Counts(
                 stored=scan.stored,
                 eligible=scan.eligible,
-                folded=sum(len(hit.repeats) + hit.repeats_more for hit in results),
+                folded=0 if abstained else found.folded,
                 scored=scan.scored,
                 walked=scan.walked,
                 returned=len(results),
                 below_min_score=scan.below_min_score,
                 approximate=is_approximate(scan),
             ),
-            formula=_formula(bound, scan),
-            timings_ms={},
-            confidence=certainty,
-            abstained=abstained,
-            nearest_misses=hits if abstained else (),
-            degraded=_degraded(bound, scan, hits),
-            min_confidence=self.request.min_confidence,
-            min_score=bound.query.ranking.min_score,
-        )
+            "formula": _formula(bound, scan),
+            "confidence": certainty,
+            "abstained": abstained,
+            "nearest_misses": found.hits if abstained else (),
+            "degraded": _degraded(bound, scan, found.pending),
+            "warnings": self.warnings(scan, certainty, found.later_updates),
+            "min_confidence": request.min_confidence,
+            "min_score": ranking.min_score,
+        }
 
     def warnings(
         self, scan: Scan, certainty: float | None, later: Sequence[str]
@@ -256,6 +250,17 @@ class _Recall:
         return tuple(found)
 
 
+def _context(bound: BoundQuery, scan: Scan, fields: dict[str, Any]) -> ContextBlock:
+    """The results as one block for a prompt."""
+    from vestig.recall.context.entries import context_block
+    from vestig.recall.layouts import line_without_results
+
+    memories = [hit.memory for hit in fields["results"]]
+    line = line_without_results(RecallResult(timings_ms={}, **fields))
+    with span("context"):
+        return context_block(bound, scan, memories, line)
+
+
 def _best_score(bound: BoundQuery, scan: Scan) -> float | None:
     """The best score where `recall.min_score` left no result."""
     if scan.rows or not scan.below_min_score:
@@ -264,50 +269,7 @@ def _best_score(bound: BoundQuery, scan: Scan) -> float | None:
     return rows[0].final_score if rows else None
 
 
-def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[str]]:
-    """The results as hits, and warnings of what replaced them later than the time of the
-    request."""
-    request, view = bound.request, bound.view
-    namespace, moments = request.namespace, request.moments
-    rows = scan.rows[: request.limit]
-    stored, replacing = view.recalled(namespace, [row.id for row in rows])
-    known = as_known(view, namespace, [stored[row.id] for row in rows if row.id in stored], moments)
-    memories = {memory.id: memory for memory in known}
-    ids = [id_text("mem", row.id) for row in rows]
-    replaced = replaced_as_known(view, namespace, [id_text("mem", id) for id in replacing], moments)
-    with_question = [
-        id for id, row in zip(ids, rows, strict=True) if row.nearest_question is not None
-    ]
-    questions = view.questions(namespace, with_question) if with_question else {}
-    vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
-    repeats = repeats_of(bound.session, view, namespace, ids, moments.known_at_us, bound.filter)
-    explainer = bound.explainer(scan)
-
-    def hit(id: str, row: ScanRow) -> RecallHit:
-        memory = memories[id]
-        nearest = row.nearest_question
-        question = None if nearest is None else questions[id][nearest[0]]
-        embedding: Any = UNSET
-        if request.include_vectors:
-            vector = vectors.get(id)
-            embedding = None if vector is None else tuple(memoryview(vector[1]).cast("f"))
-        others, more = repeats.get(id, ((), 0))
-        return RecallHit(
-            memory=memory,
-            score=row.final_score,
-            final=row.final_score,
-            similarity=explainer.similarity(row),
-            reason=partial(explainer.reason, row, memory, replaced.get(id, ()), question),
-            embedding=embedding,
-            repeats=others,
-            repeats_more=more,
-        )
-
-    hits = tuple(hit(id, row) for id, row in zip(ids, rows, strict=True))
-    return hits, list(later_updates(view, memories.values(), moments))
-
-
-def _degraded(bound: BoundQuery, scan: Scan, hits: Sequence[RecallHit]) -> tuple[Degradation, ...]:
+def _degraded(bound: BoundQuery, scan: Scan, pending: int) -> tuple[Degradation, ...]:
     """Degradations that lie in the data."""
     found = ahead_notice(bound.view.last_recorded_us, bound.session.now_us())
     if scan.unembedded:
@@ -315,7 +277,6 @@ def _degraded(bound: BoundQuery, scan: Scan, hits: Sequence[RecallHit]) -> tuple
         found.append(Degradation(code="unembedded_skipped", detail=detail, count=scan.unembedded))
     if bound.query.rerank_scores.degraded is not None:
         found.append(bound.query.rerank_scores.degraded)
-    pending = sum(hit.memory.processing == "pending" for hit in hits)
     if pending:
         detail = "results have unfinished jobs; run `vestig housekeeping enrich`"
         found.append(Degradation(code="enrichment_pending", detail=detail, count=pending))

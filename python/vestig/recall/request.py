@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import array
 import hashlib
-import math
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, cast
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
 from vestig.arguments import count_argument, flag_argument, parse_time, text_argument
 from vestig.errors import ValidationError
-from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
+from vestig.filters import NO_FILTER, Filter, FilterParts, Moments, filter_parts, moments
 from vestig.ids import check_id_prefix, check_namespace
+from vestig.ports import is_finite
 from vestig.recall.conversation import conversation_text, ending, messages_text
 from vestig.times import from_us
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = [
     "SEED_MAX",
@@ -94,7 +98,7 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: Any = None
     messages: Any = None
     query_vector: Any = None
-    where: Filter = Filter()
+    where: Filter = NO_FILTER
     limit: Any = None
     namespace: Any = None
     min_confidence: Any = None
@@ -141,24 +145,32 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def vector_argument(field: str, value: object, dimensions: int) -> bytes:
-    """float32 bytes of a caller's vector: finite and of the store's length."""
+    """float32 bytes of a caller's vector: finite and of the store's length. A buffer of float32
+    values, such as an array, is taken as it is; other numbers are rounded to it."""
     if isinstance(value, (str, Mapping)):
         raise ValidationError(field, type(value).__name__, f"{dimensions} numbers")
     if isinstance(value, (bytes, bytearray)):
-        numbers = array.array("f")
         if len(value) % 4:
             raise ValidationError(field, f"{len(value)} bytes", f"{dimensions} float32 values")
-        numbers.frombytes(value)
+        numbers = bytes(value)
     else:
-        try:
-            numbers = array.array("f", cast("Iterable[float]", value))
-        except (TypeError, ValueError, OverflowError):
-            raise ValidationError(field, type(value).__name__, f"{dimensions} numbers") from None
-    if len(numbers) != dimensions:
-        raise ValidationError(field, f"{len(numbers)} values", f"{dimensions} values")
-    if not all(map(math.isfinite, numbers)):
+        numbers = _float32(field, value, dimensions)
+    if len(numbers) != 4 * dimensions:
+        raise ValidationError(field, f"{len(numbers) // 4} values", f"{dimensions} values")
+    if not is_finite(numbers):
         raise ValidationError(field, "NaN or infinity", "finite numbers")
-    return numbers.tobytes()
+    return numbers
+
+
+def _float32(field: str, value: object, dimensions: int) -> bytes:
+    with suppress(TypeError, ValueError, BufferError):
+        view = memoryview(cast("Buffer", value))
+        if view.format == "f" and view.ndim == 1:
+            return view.tobytes()
+    try:
+        return array.array("f", cast("Iterable[float]", value)).tobytes()
+    except (TypeError, ValueError, OverflowError):
+        raise ValidationError(field, type(value).__name__, f"{dimensions} numbers") from None
 
 
 def _ids(field: str, value: object) -> tuple[str, ...]:
@@ -218,14 +230,16 @@ def _confidence(value: object) -> float | None:
 def _readable_again(request: RecallRequest, query: str) -> RecallRequest:
     """The arguments as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
-    fields: dict[str, Any] = {"query": query, "messages": None}
+    fields: dict[str, Any] = {}
+    if request.query is not query:
+        fields = {"query": query, "messages": None}
     for name in _TIMES:
         given = getattr(request, name)
         if given is not None:
             fields[name] = from_us(parse_time(given, name))
     if request.expect is not None:
         fields["expect"] = _ids("expect", request.expect)
-    return msgspec.structs.replace(request, **fields)
+    return msgspec.structs.replace(request, **fields) if fields else request
 
 
 def check_request(

@@ -30,8 +30,8 @@ def facts_of(
     """
     if not ids:
         return {}
-    stored, _ = view.recalled(namespace, ids)
-    memories = as_known(view, namespace, list(stored.values()), at)
+    stored = view.recalled(namespace, ids)
+    memories = as_known(view, namespace, [one.make() for one in stored.values()], at)
     texts = [memory.id for memory in memories]
     names, claims = _names(view, namespace, texts), view.claims(namespace, texts)
     evidence = _evidence(view, namespace, memories, claims, at)

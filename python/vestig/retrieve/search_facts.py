@@ -146,11 +146,11 @@ def _read(
     if threshold is not None:
         votes = [_above(own, threshold) for own in votes]
     hits = fused(asked.queries, votes, asked.fusion, asked.boost)[: asked.limit]
-    stored, _ = view.recalled(asked.namespace, [hit.memory_id for hit in hits])
+    stored = view.recalled(asked.namespace, [hit.memory_id for hit in hits])
     return FactSearchResult(
         results=tuple(
             FactHit(
-                memory=stored[hit.memory_id],
+                memory=stored[hit.memory_id].make(),
                 similarity=hit.similarity,
                 keyword_score=hit.keyword_score,
                 fusion_score=hit.fusion_score,

@@ -112,8 +112,9 @@ class TurnSearch:
             pairs = [(one.planned.text, one.vector) for one in queries]
             votes = votes_of(core, view.seq, chosen, pairs, most)
             hits = fused([text for text, _ in pairs], votes, "rrf")
-            stored, _ = view.recalled(request.namespace, [hit.memory_id for hit in hits])
-            known = as_known(view, request.namespace, list(stored.values()), request.moments)
+            stored = view.recalled(request.namespace, [hit.memory_id for hit in hits])
+            found = [one.make() for one in stored.values()]
+            known = as_known(view, request.namespace, found, request.moments)
             memories = {memory.id: memory for memory in known}
             return [
                 FoundMessage(memory=memories[id], fusion_score=hit.fusion_score)

@@ -16,6 +16,7 @@ from vestig.ports import (
     Mentioned,
     NamedEntity,
     ProjectionRow,
+    RecalledMemory,
     TurnPosition,
 )
 from vestig.store.ledger import (
@@ -44,6 +45,7 @@ from vestig.store.ledger.rows import (
     event_of,
     from_json,
     memory_of,
+    recalled_of,
     source_of,
     to_json,
 )
@@ -117,15 +119,22 @@ class SqliteView:
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
-    def recalled(
-        self, namespace: str, ids: Sequence[bytes]
-    ) -> tuple[dict[bytes, Memory], list[bytes]]:
-        """The known ones of these ids of 16 bytes, and which of them replaced a memory."""
-        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
+    def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
+        """id → the known ones of these ids of 16 bytes."""
+        return self._recalled("m.id", namespace, ids)
+
+    def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
+        """As `recalled`, by row numbers."""
+        return self._recalled('m."row"', namespace, rows)
+
+    def _recalled(
+        self, key: str, namespace: str, keys: Sequence[bytes] | Sequence[int]
+    ) -> dict[bytes, RecalledMemory]:
+        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND {key} IN (?*)"
         with store_faults(self._where):
-            rows = list(select_in(self._conn, sql, ids, (namespace,)))
-        found = {row[1]: memory_of(row[:-1], self._where) for row in rows}
-        return found, [row[1] for row in rows if row[-1]]
+            rows = list(select_in(self._conn, sql, keys, (namespace,)))
+        where = self._where
+        return {row[1]: recalled_of(row, where) for row in rows}
 
     def places(
         self, namespace: str, ids: Sequence[str]
@@ -206,11 +215,13 @@ class SqliteView:
         found = self._select(*equal_texts.first_unexpired(key))
         return found[0] if found else None
 
-    def content_hashes(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
-        """id of 16 bytes → content hash of the known ones."""
-        sql = "SELECT id, content_hash FROM memories WHERE +namespace = ? AND id IN (?*)"
+    def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
+        """id of 16 bytes → (row number, content hash) of the known ones. Neither ever changes, and
+        the number of a forgotten memory is given to no other."""
+        sql = 'SELECT id, "row", content_hash FROM memories WHERE +namespace = ? AND id IN (?*)'
         with store_faults(self._where):
-            return dict(select_in(self._conn, sql, ids, (namespace,)))
+            rows = select_in(self._conn, sql, ids, (namespace,))
+            return {id: (row, digest) for id, row, digest in rows}
 
     def text_owners(
         self, namespace: str, ids: Sequence[bytes]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -11,8 +13,9 @@ import msgspec
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
+from vestig.ports import RecalledMemory
 from vestig.store.ledger.schema import COLUMNS
-from vestig.times import from_us
+from vestig.times import FIRST_US, LAST_US, from_us
 from vestig.types import (
     Event,
     EventType,
@@ -36,6 +39,7 @@ __all__ = [
     "from_json",
     "memory_of",
     "memory_row",
+    "recalled_of",
     "source_of",
     "to_json",
 ]
@@ -54,6 +58,17 @@ _STATUS: Final = {m.value: m for m in Status}
 _RETENTION: Final = {m.value: m for m in RetentionPolicy}
 _EVENT: Final = {m.value: m for m in EventType}
 
+# In the order of `_words_of`.
+_WORDS: Final[tuple[Mapping[Any, object], ...]] = (
+    _KIND,
+    _ROLE,
+    _ORIGIN,
+    _TRIGGER,
+    _STABILITY,
+    _STATUS,
+    _RETENTION,
+)
+
 # A memory with what other tables say of it; the first columns are those of the table.
 _OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superseded_by", "revives"))
 _SELECTED: Final = (
@@ -70,9 +85,12 @@ _FROM: Final = (
     ' LEFT JOIN original_texts o ON o.memory = m."row"'
 )
 MEMORY_SELECT: Final = _SELECTED + _FROM
-# The last column: whether the memory has directly replaced another.
+# The last columns: whether the memory has directly replaced another, and whether others have the
+# hash of its text.
 RECALL_SELECT: Final = (
-    f'{_SELECTED}, EXISTS (SELECT 1 FROM supersessions s WHERE s.superseding = m."row"){_FROM}'
+    f'{_SELECTED}, EXISTS (SELECT 1 FROM supersessions s WHERE s.superseding = m."row"),'
+    " EXISTS (SELECT 1 FROM memories e WHERE e.content_hash = m.content_hash"
+    f' AND e."row" <> m."row"){_FROM}'
 )
 
 
@@ -100,18 +118,79 @@ def memory_of(row: Sequence[Any], where: str) -> Memory:
     Raises:
         StoreDamagedError: the text is not the one that was hashed, or a word is unknown.
     """
+    original, id = row[34], row[1]
+    if original is None:
+        check_text(row[7], row[8], id, where)
+    else:
+        check_text(original, row[35], id, where)
+    return _memory(row, where)
+
+
+def recalled_of(row: tuple[Any, ...], where: str) -> RecalledMemory:
+    """A row of `RECALL_SELECT`: all that `memory_of` checks is checked here, so that the value can
+    be made later.
+
+    Raises:
+        StoreDamagedError: as `memory_of`.
+    """
+    original, id = row[34], row[1]
+    if original is None:
+        content = row[7]
+        check_text(content, row[8], id, where)
+    else:
+        content = original
+        check_text(original, row[35], id, where)
+    if not _is_readable(row):
+        # says what is wrong
+        _memory(row, where)
+    return RecalledMemory(
+        id, content, row[39], row[42] == 1, row[43] == 1, partial(_memory, row, where)
+    )
+
+
+# kind, role, origin type, trigger, stability, status, retention policy
+_words_of: Final = itemgetter(6, 10, 14, 18, 23, 26, 30)
+_known_words: Final = set[tuple[Any, ...]]()
+_times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 38)
+
+
+def _is_readable(row: tuple[Any, ...]) -> bool:
+    """Whether a memory can be made of a row; costs a fifth of making it."""
+    used = _words_of(row)
+    if used not in _known_words:
+        if not all(word in known for word, known in zip(used, _WORDS, strict=True)):
+            return False
+        # no more than there are combinations of known words
+        _known_words.add(used)
+    keywords, times, metadata = row[16], row[17], row[33]
+    moments = _times_of(row)
+    try:
+        if keywords != "[]":
+            _words(keywords)
+        if times != "[]":
+            for window in _windows(times):
+                moments += (window.start_us, window.end_us)
+        if metadata != "{}":
+            from_json(metadata)
+    except msgspec.MsgspecError:
+        return False
+    # a loop: this runs for every result
+    for moment in moments:  # noqa: SIM110
+        if moment is not None and not FIRST_US <= moment <= LAST_US:
+            return False
+    return True
+
+
+def _memory(row: Sequence[Any], where: str) -> Memory:
+    """The memory of a row whose text was checked."""
     (
         _row, id, namespace, scope, seq, _wseq, kind, content, content_hash, author, role,
         session_id, sequence, title, origin_type, origin_derived, keywords, times, trigger,
         t_valid, t_invalid, t_created, t_expired, stability, last_seen, reinforce_count, status,
         pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata,
-        original, original_hash, model, access_count, last_accessed, processing, superseded_by,
-        revives,
+        original, _hash, model, access_count, last_accessed, processing, superseded_by,
+        revives, *_rest,
     ) = row  # fmt: skip
-    if original is None:
-        check_text(content, content_hash, id, where)
-    else:
-        check_text(original, original_hash, id, where)
     try:
         return Memory(
             id=id_text("mem", id),

@@ -1,0 +1,108 @@
+"""From the rows of a scan to hits: one read of the ledger, at the state that was ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from vestig.answers import Reason, RecallHit
+from vestig.ids import id_text
+from vestig.memories.equal_texts import recalled, repeats_of
+from vestig.memories.read import as_known, later_updates, replaced_as_known
+from vestig.ports import RecalledMemory
+from vestig.recall.query import BoundQuery
+from vestig.recall.reason import Explainer
+from vestig.recall.scan import Scan, ScanRow
+from vestig.types import Memory
+
+__all__ = ["FoundMemories", "found_memories"]
+
+
+class FoundMemories(msgspec.Struct, frozen=True, kw_only=True):
+    """The memories of a scan. `folded`: how many more have one of their texts; `pending`: how many
+    of them have unfinished jobs; `later_updates`: warnings of what changed after the time of the
+    request."""
+
+    hits: tuple[RecallHit, ...]
+    folded: int
+    pending: int
+    later_updates: tuple[str, ...]
+
+
+def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
+    """The results as hits. Everything that they show is read here; their values are made when they
+    are looked at.
+
+    Raises:
+        StoreDamagedError: the text of a memory is not the one that was hashed.
+    """
+    request, view = bound.request, bound.view
+    namespace, moments = request.namespace, request.moments
+    rows = scan.rows[: request.limit]
+    raw = [row.id for row in rows]
+    stored = recalled(bound.session, view, namespace, raw)
+    ids = [id_text("mem", id) for id in raw]
+    past = dict[str, Memory]()
+    if moments.past:
+        made = [stored[id].make() for id in raw]
+        past = {memory.id: memory for memory in as_known(view, namespace, made, moments)}
+    replacing = [id for id, key in zip(ids, raw, strict=True) if stored[key].replaces]
+    replaced = replaced_as_known(view, namespace, replacing, moments)
+    with_question = [
+        id for id, row in zip(ids, rows, strict=True) if row.nearest_question is not None
+    ]
+    questions = view.questions(namespace, with_question) if with_question else {}
+    vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
+    repeated = [id for id, key in zip(ids, raw, strict=True) if stored[key].repeated]
+    repeats = repeats_of(
+        bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
+    )
+    explainer = bound.explainer(scan)
+
+    def hit(id: str, row: ScanRow, found: RecalledMemory) -> RecallHit:
+        make: Callable[[], Memory] = found.make
+        content = found.content
+        if id in past:
+            make = partial(_same, past[id])
+        nearest = row.nearest_question
+        question = None if nearest is None else questions[id][nearest[0]]
+        score = row.final_score
+        fields: dict[str, Any] = {
+            "score": score,
+            "final": score,
+            "similarity": explainer.similarity(row),
+            "_make_memory": make,
+            "_make_reason": partial(_reason, explainer, row, make, replaced.get(id, ()), question),
+        }
+        if request.include_vectors:
+            vector = vectors.get(id)
+            fields["embedding"] = None if vector is None else tuple(memoryview(vector[1]).cast("f"))
+        if id in repeats:
+            fields["repeats"], fields["repeats_more"] = repeats[id]
+        return RecallHit.of_fields(id, content, fields)
+
+    return FoundMemories(
+        hits=tuple(
+            [hit(id, row, stored[key]) for id, row, key in zip(ids, rows, raw, strict=True)]
+        ),
+        folded=sum(len(others) + more for others, more in repeats.values()),
+        pending=sum(stored[id].processing == "pending" for id in raw),
+        later_updates=later_updates(view, past.values(), moments),
+    )
+
+
+def _reason(
+    explainer: Explainer,
+    row: ScanRow,
+    make: Callable[[], Memory],
+    replaced: Sequence[str],
+    question: str | None,
+) -> Reason:
+    return explainer.reason(row, make(), replaced, question)
+
+
+def _same(memory: Memory) -> Memory:
+    return memory
