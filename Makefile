@@ -50,7 +50,7 @@ fuzz: export CARGO_TARGET_DIR := $(CURDIR)/target/fuzz
 fuzz:
 	cd rust/fuzz && cargo run --release --bin seeds && \
 	host=$$(rustc -vV | sed -n 's/host: //p') && mkdir -p artifacts && \
-	for name in segment sealed_segment manifest find_marks text; do \
+	for name in segment sealed_segment manifest onnx find_marks text; do \
 		RUSTFLAGS="$(FUZZ_FLAGS)" cargo +nightly run --release --locked --target $$host --bin $$name -- \
 			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=artifacts/ corpus/$$name || exit 1; \
 	done

@@ -38,9 +38,16 @@ class Tokens:
 
 
 def quantised(ids: Sequence[int], hidden: Values, matrix: Values) -> Tokens:
-    """The first pieces of a text, its last hidden states given as float32."""
-    projected = hidden[:PIECES_MAX] @ matrix
-    lengths = np.sqrt((projected.astype(float) ** 2).sum(1, keepdims=True)).astype(np.float32)
+    """The first pieces of a text, its last hidden states given as float32; terms of a sum are added
+    in their order."""
+    hidden = hidden[:PIECES_MAX]
+    projected = np.zeros((len(hidden), matrix.shape[1]), np.float32)
+    for column, signs_of_column in zip(hidden.T, matrix, strict=True):
+        projected += column[:, None] * signs_of_column
+    squares = np.zeros((len(hidden), 1))
+    for column in projected.T.astype(float):
+        squares[:, 0] += column * column
+    lengths = np.sqrt(squares).astype(np.float32)
     unit = projected / lengths
     scales = (np.abs(unit).max(1) / np.float32(127)).astype(np.float32)
     vectors = np.rint(unit / scales[:, None]).astype(np.int8)

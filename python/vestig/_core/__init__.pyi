@@ -6,7 +6,8 @@ enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger o
 """
 
 from collections.abc import Sequence
-from typing import Self, final
+from os import PathLike
+from typing import Final, Self, final
 
 from typing_extensions import Buffer
 
@@ -19,6 +20,7 @@ __all__ = [
     "SIGNALS",
     "VERSION",
     "Filter",
+    "PackedWeights",
     "Projection",
     "ProjectionDamaged",
     "Query",
@@ -28,6 +30,8 @@ __all__ = [
     "SnapshotMoved",
     "TraceParams",
     "Walk",
+    "WeightsUnusable",
+    "WordPieces",
     "find_marks",
     "ln",
     "mark",
@@ -57,6 +61,60 @@ class SnapshotMoved(Exception):
 
 class ProjectionDamaged(Exception):
     """A projection file failed a check during a call; discard and rebuild."""
+
+class WeightsUnusable(Exception):
+    """The file of packed weights is damaged or of another layout; pack the weights again."""
+
+# --- the built-in embedder ---
+
+@final
+class WordPieces:
+    """Word pieces of the model's vocabulary; ids are those of the package `tokenizers`."""
+
+    def __new__(cls, vocabulary: str | PathLike[str], sha256: bytes) -> Self:
+        """Reads a file of 30,522 lines. OSError: it cannot be read; ValueError: another file."""
+
+    def ids(self, text: str) -> list[int]:
+        """Ids of the first 256 pieces, with those that mark both ends."""
+
+    def truncated(self, text: str) -> bool:
+        """Whether pieces stand behind the first 256."""
+
+    def count(self, text: str) -> int:
+        """Pieces of the whole text without marks; longer words are cut into 100 characters."""
+
+@final
+class PackedWeights:
+    """The model's weights, mapped from a packed file or in memory."""
+
+    LAYOUT: Final[int]
+    """Version of the file's layout."""
+
+    @staticmethod
+    def map(path: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
+        """Maps a packed file. WeightsUnusable: of another layout or model, or damaged; what is
+        damaged behind the head is found by the call that reads it. OSError: cannot be opened, or
+        is a link."""
+
+    @staticmethod
+    def pack(onnx: str | PathLike[str], onnx_sha256: bytes) -> PackedWeights:
+        """Packs an ONNX file in memory. OSError: it cannot be read; ValueError: another SHA-256,
+        or not this model."""
+
+    def write(self, path: str | PathLike[str]) -> bool:
+        """Replaces the packed file, durably, mode 0600. False: another process is just writing
+        it. OSError: it cannot be written."""
+
+    def embed(
+        self, pieces: WordPieces, texts: Sequence[str], *, normalize: bool, threads: int
+    ) -> list[bytes]:
+        """384 float32 of each text, little-endian. WeightsUnusable: the file is damaged."""
+
+    def embed_tokens(
+        self, pieces: WordPieces, texts: Sequence[str], *, normalize: bool, threads: int
+    ) -> list[tuple[bytes, bytes, bytes, bytes]]:
+        """The vector of each text; ids, 64 codes each and scales of its first 160 word pieces,
+        as `vestig.ports.Pieces` has them."""
 
 # --- numbers ---
 

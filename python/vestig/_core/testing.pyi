@@ -13,6 +13,7 @@ __all__ = [
     "levels",
     "logistic",
     "temporal_match",
+    "token_codes",
     "tracerank",
     "walk_uniform",
 ]
@@ -22,6 +23,9 @@ def dot(x: Buffer, y: Buffer) -> float:
 
 def dot_with(level: str, x: Buffer, y: Buffer) -> float:
     """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
+
+def token_codes(hidden: Buffer) -> tuple[bytes, bytes]:
+    """8-bit codes and float32 scales of the first 160 rows of hidden states, 384 values each."""
 
 def levels() -> list[str]:
     """Instruction levels of this machine, best first; always ends with "portable"."""

@@ -14,10 +14,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let image = drivers::image(&folder).ok_or("no segment was published")?;
     let manifest = fs::read(folder.join("manifest"))?;
     fs::remove_dir_all(&folder)?;
-    let seeds: [(&str, &[u8]); 5] = [
+    let onnx = drivers::onnx_file();
+    let seeds: [(&str, &[u8]); 6] = [
         ("segment", &image),
         ("sealed_segment", &image),
         ("manifest", &manifest),
+        ("onnx", &onnx),
         ("find_marks", b"12345678\x05\x00ab abc abcd abcab abcabcabc"),
         (
             "text",

@@ -14,6 +14,9 @@ pub enum CoreError {
         /// The check that failed, with the numbers found and expected.
         what: String,
     },
+    /// The file of packed weights cannot be used; the weights are packed again.
+    #[error("{0}")]
+    Weights(String),
     /// An argument is outside of what the called function documents.
     #[error("{0}")]
     Invalid(String),

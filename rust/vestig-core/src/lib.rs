@@ -7,9 +7,9 @@
 //! |---|---|---|
 //! | [`recall`] | Which memories answer a query, in which order, and why? | all below |
 //! | [`query`] | Which rows pass a filter, are similar, are linked, are named? | snapshot and below |
+//! | [`embed`] | Which word pieces and which vector has a text? | kernels, the map and the writer of files |
 //! | [`snapshot`] | Which segments and tail make the state at a transaction? How is it published? | segment, kernels, words |
 //! | [`segment`] | What lies in one file, byte by byte, and how is it read and built? | kernels |
-//! | [`embed`] | Which vector has a text? | kernels |
 //! | [`kernels`] | Which number follows from these slices? | error |
 //! | [`words`] | Which tokens and index terms has a text? | — |
 //!

@@ -18,6 +18,12 @@ create_exception!(
     PyException,
     "A projection file failed a check during a call; discard and rebuild."
 );
+create_exception!(
+    vestig._core,
+    WeightsUnusable,
+    PyException,
+    "The file of packed weights is damaged or of another layout; pack the weights again."
+);
 
 /// The Python exception of a core error.
 pub(crate) fn to_python(error: CoreError) -> PyErr {
@@ -29,6 +35,7 @@ pub(crate) fn to_python(error: CoreError) -> PyErr {
             None => cause.into(),
         },
         CoreError::Damaged { .. } => ProjectionDamaged::new_err(error.to_string()),
+        CoreError::Weights(text) => WeightsUnusable::new_err(text),
         CoreError::Invalid(text) => PyValueError::new_err(text),
         CoreError::Moved => SnapshotMoved::new_err(error.to_string()),
     }
@@ -51,6 +58,7 @@ pub(crate) fn run<T: Send>(
 /// Adds the exceptions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SnapshotMoved", module.py().get_type::<SnapshotMoved>())?;
+    module.add("WeightsUnusable", module.py().get_type::<WeightsUnusable>())?;
     module.add(
         "ProjectionDamaged",
         module.py().get_type::<ProjectionDamaged>(),

@@ -1,6 +1,7 @@
 //! Python bindings of vestig-core: convert, release the interpreter, wrap.
 use pyo3::prelude::*;
 
+mod embedder;
 mod errors;
 mod filter;
 mod ids;
@@ -20,6 +21,7 @@ mod words;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    embedder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
     marks::register(module)?;

@@ -2,13 +2,15 @@
 //! calls them: they stand in a module of their own, `vestig._core.testing`.
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vestig_core::embed;
 use vestig_core::kernels::dispatch::{self, Level};
 use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
 
 use crate::errors::to_python;
-use crate::numbers::{TraceParams, floats};
+use crate::numbers::{TraceParams, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
     let (x, y) = (floats("x", x)?, floats("y", y)?);
@@ -35,6 +37,23 @@ fn dot_with(level: &str, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult
         return Err(PyValueError::new_err(text));
     };
     Ok(f64::from(dots::dot_with(found, &x, &y)))
+}
+
+/// Codes and scales of the token vectors of hidden states of 384 values a piece.
+#[pyfunction]
+fn token_codes<'py>(
+    py: Python<'py>,
+    hidden: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let values = floats("hidden", hidden)?;
+    let (rows, rest) = values.as_chunks();
+    if !rest.is_empty() {
+        let text = format!("expected rows of 384 values, got {} values", values.len());
+        return Err(PyValueError::new_err(text));
+    }
+    let (codes, scales) = embed::token_codes(rows);
+    let codes: Vec<u8> = codes.iter().map(|code| code.cast_unsigned()).collect();
+    Ok((PyBytes::new(py, &codes), to_bytes(py, &scales)))
 }
 
 #[pyfunction]
@@ -117,6 +136,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), name)?;
     module.add_function(wrap_pyfunction!(dot, &module)?)?;
     module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
+    module.add_function(wrap_pyfunction!(token_codes, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;
     module.add_function(wrap_pyfunction!(logistic, &module)?)?;

@@ -30,6 +30,10 @@ unsafe impl Plain for f32 {}
 unsafe impl Plain for f64 {}
 // SAFETY: arrays of bytes are bytes.
 unsafe impl<const N: usize> Plain for [u8; N] {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Plain for [i8; N] {}
+// SAFETY: as above, of floats.
+unsafe impl<const N: usize> Plain for [f32; N] {}
 // SAFETY: two integers without padding between them.
 unsafe impl Plain for [u32; 2] {}
 
@@ -103,31 +107,36 @@ impl Held {
     }
 }
 
-/// One segment image, mapped from a file or held in memory.
+/// The image of a segment or of packed weights, mapped from a file or held in memory.
 pub enum Region {
-    /// A file that is never changed after its name is known, with the open file whose shared
-    /// lock says that somebody still reads it.
+    /// A file that is never changed after its name is known, with the open file; the shared lock
+    /// of a segment says that somebody still reads it.
     Mapped(memmap2::Mmap, File),
     /// Memory of this process.
     Held(Held),
 }
 
 impl Region {
-    /// Maps a whole file for reading, under a shared kernel lock for as long as the map lives.
+    /// Maps a whole segment for reading, under a shared kernel lock for as long as the map lives.
     ///
     /// `NotFound` when the file lost its name while it was being opened.
     pub fn map(file: File) -> io::Result<Self> {
         file.lock_shared()?;
-        let metadata = file.metadata()?;
         #[cfg(unix)]
-        if std::os::unix::fs::MetadataExt::nlink(&metadata) == 0 {
+        if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0 {
             return Err(io::ErrorKind::NotFound.into());
         }
-        if metadata.len() == 0 {
+        Self::map_unlocked(file)
+    }
+
+    /// Maps a whole file for reading: one whose name may be given to another file, but which is
+    /// never changed itself.
+    pub fn map_unlocked(file: File) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 {
             return Ok(Self::Held(Held::zeroed(0)));
         }
-        // SAFETY: segment files are written under a name that nobody knows, then made read-only
-        // and never changed, truncated or reused (docs/format.md).
+        // SAFETY: segments and packed weights are written under a name that nobody maps, and never
+        // changed, truncated or reused once they have their own (docs/format.md).
         let map = unsafe { memmap2::Mmap::map(&file)? };
         Ok(Self::Mapped(map, file))
     }

@@ -1,5 +1,5 @@
 //! The only file writes: a new name, fsync, read-only, then a renamed manifest and a synced
-//! folder, under a kernel lock (docs/format.md, "Crashes").
+//! folder, under a kernel lock (docs/format.md, "Crashes"); packed weights in the same way.
 
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -255,6 +255,47 @@ pub fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<u64> {
     fs::rename(&new, folder.join(MANIFEST))?;
     sync_folder(folder)?;
     Ok(bytes.len() as u64)
+}
+
+/// Gives a file these bytes, durably and for its owner only; whoever reads its name finds the file
+/// of before or the whole new one. False when another process is just writing it: that one is left
+/// to do so.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    let beside = |end: &str| {
+        let mut name = name.to_os_string();
+        name.push(end);
+        folder.join(name)
+    };
+    make_folder(folder)?;
+    let mut options = OpenOptions::new();
+    private(options.write(true).create(true).truncate(false));
+    let lock = options.open(beside(".lock"))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(false),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    let new = beside(".new");
+    // One of a process that was killed, or a link: nothing that stands there is written through.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let written = private(options.write(true).create_new(true))
+        .open(&new)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&new, path));
+    if let Err(error) = written {
+        // The cause is reported; a leftover would only take space.
+        let _ = fs::remove_file(&new);
+        return Err(error);
+    }
+    sync_folder(folder)?;
+    Ok(true)
 }
 
 /// Removes segments that no manifest names any more and that nobody reads; how many stay

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use vestig_core::embed::onnx::Initialisers;
 use vestig_core::kernels::rolling_hash;
 use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
 use vestig_core::kernels::tracerank::TraceParams;
@@ -152,6 +153,36 @@ pub fn text(bytes: &[u8]) {
         assert!(token.start <= token.end && token.end <= length);
     }
     let _ = words::terms(&text, Some(&text));
+}
+
+/// The initialisers of any bytes: those that are read have the length of their shape.
+pub fn onnx(bytes: &[u8]) {
+    let Ok(found) = Initialisers::read(bytes) else {
+        return;
+    };
+    for shape in [&[][..], &[2], &[2, 3], &[usize::MAX, 2]] {
+        if let Ok(codes) = found.int8("codes", shape) {
+            assert_eq!(codes.len(), shape.iter().product::<usize>());
+        }
+        if let Ok(values) = found.float32("scale", shape) {
+            assert!(values.len() <= bytes.len() / 4 && values.iter().all(|x| x.is_finite()));
+        }
+    }
+}
+
+/// A sound ONNX file: 2 × 3 codes and two scales.
+pub fn onnx_file() -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let tensor = |axes: &[u8], kind: u8, name: &[u8], raw: &[u8]| {
+        let axes = axes.iter().flat_map(|axis| [1 << 3, *axis]);
+        let mut message: Vec<u8> = axes.chain([2 << 3, kind]).collect();
+        message.extend([field(8, name), field(9, raw)].concat());
+        field(5, &message)
+    };
+    let codes = tensor(&[2, 3], 3, b"codes", &[1, 2, 3, 0xff, 0xfe, 0xfd]);
+    let scale = tensor(&[2], 1, b"scale", &[0, 0, 128, 63, 0, 0, 0, 64]);
+    let graph = field(7, &[codes, scale].concat());
+    [&[1 << 3, 10][..], &graph].concat()
 }
 
 /// A folder with one segment of these bytes, published by a manifest that names it.

@@ -7,6 +7,7 @@ mod drivers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use vestig_core::embed::onnx::Initialisers;
 use vestig_core::segment::format::{self, Manifest, SegmentEntry};
 
 /// For each of the tests here; on any machine at least `CASES_MIN` cases run.
@@ -159,6 +160,18 @@ fn marks_and_texts_of_any_bytes_never_panic() {
         drivers::find_marks(bytes);
         drivers::text(bytes);
     });
+}
+
+#[test]
+fn onnx_files_of_any_bytes_never_panic() {
+    let file = drivers::onnx_file();
+    let found = Initialisers::read(&file).unwrap();
+    assert_eq!(
+        found.int8("codes", &[2, 3]).unwrap(),
+        [1, 2, 3, 255, 254, 253]
+    );
+    assert_eq!(found.float32("scale", &[2]).unwrap(), [1.0, 2.0]);
+    fuzz(&[&file], drivers::onnx);
 }
 
 #[test]
