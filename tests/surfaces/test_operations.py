@@ -114,7 +114,9 @@ def command_of(name: str) -> tuple[click.Command, click.Context]:
     context = click.Context(cli, info_name="vestig")
     for word in name.split():
         assert isinstance(command, click.Group)
-        command = command.commands[word]
+        found = command.get_command(context, word)
+        assert found is not None
+        command = found
         context = click.Context(command, info_name=word, parent=context, terminal_width=100)
     return command, context
 
@@ -125,10 +127,12 @@ def test_the_table_holds_every_command_of_this_version() -> None:
 
 def test_every_command_of_the_cli_comes_from_the_table() -> None:
     found = set()
-    for name, command in cli.commands.items():
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
         if isinstance(command, click.Group):
             assert name in GROUPS
-            found |= {f"{name} {child}" for child in command.commands}
+            found |= {f"{name} {child}" for child in command.list_commands(context)}
         else:
             found.add(name)
     assert found == COMMANDS | SHORT

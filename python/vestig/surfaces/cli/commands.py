@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,7 +18,7 @@ from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.table import GROUPS, operations
+from vestig.surfaces.table import GROUPS, NAMES, SHORT_NAMES, operation, operations
 
 if TYPE_CHECKING:
     from vestig.config import Config
@@ -85,14 +86,35 @@ Examples:
 
 
 class _Group(click.Group):
-    """A group that names the nearest command when one is unknown, and lists those most used
-    first."""
+    """A group that makes a command when its name is asked for, names the nearest one when a name
+    is unknown, and lists those most used first.
 
-    first: tuple[str, ...] = ()
+    Args:
+        names: what a command is called in this group → its operation.
+        groups: the groups within it.
+    """
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        others = (name for name in super().list_commands(ctx) if name not in self.first)
-        return [*self.first, *others]
+    def __init__(
+        self,
+        name: str,
+        names: Mapping[str, str],
+        groups: Mapping[str, click.Command] = MappingProxyType({}),
+        **attributes: Any,
+    ) -> None:
+        super().__init__(name, commands=dict(groups), **attributes)
+        self._names = names
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        known = sorted({*self._names, *self.commands})
+        if self.name != _NAME:
+            return known
+        frequent = {op.short or op.name: None for op in operations() if op.frequent}
+        return [*frequent, *(name for name in known if name not in frequent)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands and cmd_name in self._names:
+            self.add_command(_Command(operation(self._names[cmd_name]), cmd_name))
+        return super().get_command(ctx, cmd_name)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Paragraphs at the margin, as the text above the options."""
@@ -108,7 +130,7 @@ class _Group(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            near = nearest(args[0], self.commands)
+            near = nearest(args[0], {**self._names, **self.commands})
             hint = f" The nearest is {near!r}." if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
 
@@ -315,21 +337,32 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
         shown["format"] = config.settings.recall.format
 
 
-def _command(operation: Operation, name: str) -> click.Command:
+class _Command(click.Command):
+    """The command of an operation. Its options are made when it is run, explained or completed: a
+    list of commands needs none of them."""
+
+    def __init__(self, operation: Operation, name: str) -> None:
+        from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
+        notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
+        if operation.short:
+            short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
+            notes.append(f"`{short}` and `{full}` are one command.")
+        text = "\n\n".join([operation.help, *notes])
+        super().__init__(name, help=text, callback=_callback(operation))
+        self._operation = operation
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if not self.params:
+            self.params = _parameters(self._operation)
+        return super().get_params(ctx)
+
+
+def _parameters(operation: Operation) -> list[click.Parameter]:
     own = {param.flag for param in operation.params}
     shared = [option for option in _global_options() if own.isdisjoint(option.opts)]
     if operation.without_store == "make":
         shared.append(_init_option())
-    from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
-    notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
-    if operation.short:
-        notes.append(f"`{_NAME} {operation.short}` and `{_NAME} {operation.name}` are one command.")
-    return click.Command(
-        name,
-        help="\n\n".join([operation.help, *notes]),
-        params=[*(_argument(param) for param in operation.params), *shared],
-        callback=_callback(operation),
-    )
+    return [*(_argument(param) for param in operation.params), *shared]
 
 
 def _build() -> _Group:
@@ -339,36 +372,38 @@ def _build() -> _Group:
             click.echo(f"vestig {_version()}\n\n{context.get_help()}")
         return 0
 
-    root = _Group(
+    groups = {
+        group: _Group(
+            group,
+            {
+                full.removeprefix(f"{group} "): full
+                for full in NAMES
+                if full.startswith(f"{group} ")
+            },
+            help=text,
+            params=_global_options(),
+        )
+        for group, text in GROUPS.items()
+    }
+    print_version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Print the version.",
+    )
+    return _Group(
         _NAME,
+        {**{name: name for name in NAMES if " " not in name}, **SHORT_NAMES},
+        groups,
         help=_HELP,
         epilog=_EPILOG,
-        params=_global_options(),
+        params=[*_global_options(), print_version],
         callback=bare,
         invoke_without_command=True,
         no_args_is_help=False,
     )
-    root.params.append(
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_version,
-            help="Print the version.",
-        )
-    )
-    groups: dict[str, click.Group] = {}
-    for name, text in GROUPS.items():
-        groups[name] = _Group(name, help=text, params=_global_options())
-        root.add_command(groups[name])
-    for operation in operations():
-        group, _, name = operation.name.rpartition(" ")
-        (groups[group] if group else root).add_command(_command(operation, name))
-        if operation.short:
-            root.add_command(_command(operation, operation.short))
-    root.first = tuple(op.short or op.name for op in operations() if op.frequent)
-    return root
 
 
 def _version() -> str:

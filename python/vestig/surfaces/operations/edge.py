@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.results import EdgeRebuildReport
 
-__all__ = ["EDGE_OPERATIONS"]
+__all__ = ["OPERATIONS"]
 
 _EVERY: Final = "ALL"
 _AFFECTS: Final = "AFFECTS"
@@ -83,7 +83,7 @@ def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
     )
 
 
-EDGE_OPERATIONS: Final = (
+OPERATIONS: Final = (
     Operation(
         name="edge list",
         help="Edges, newest first.",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.types import Entity
 
-__all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
+__all__ = ["OPERATIONS"]
 
 _SNIPPET_CHARS: Final = 80
 _PLANNED_IDS: Final = 20
@@ -133,7 +133,7 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
     return f"{report.entities_removed} entities and {report.edges_removed} edges removed"
 
 
-ENTITY_OPERATIONS: Final = (
+OPERATIONS: Final = (
     Operation(
         name="entity list",
         help="People, places and things that memories mention, the most mentioned first.",
@@ -220,14 +220,14 @@ ENTITY_OPERATIONS: Final = (
         text=_purged,
         writes=True,
     ),
-)
-ENTITY_BACKFILL: Final = Operation(
-    name="housekeeping entity-backfill",
-    help="Add entities to memories that were stored without any: first the entities of all"
-    " memories, then the links. An interrupted run is safe to repeat.",
-    params=(_DRY_RUN, _BATCH),
-    run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
-    document="entity_backfill",
-    text=_extracted,
-    writes=True,
+    Operation(
+        name="housekeeping entity-backfill",
+        help="Add entities to memories that were stored without any: first the entities of all"
+        " memories, then the links. An interrupted run is safe to repeat.",
+        params=(_DRY_RUN, _BATCH),
+        run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
+        document="entity_backfill",
+        text=_extracted,
+        writes=True,
+    ),
 )

@@ -12,7 +12,7 @@ from vestig.surfaces.operation import Call, Operation
 if TYPE_CHECKING:
     from vestig.evaluation.report import EvaluationReport
 
-__all__ = ["EVAL"]
+__all__ = ["OPERATIONS"]
 
 _FORMATS: Final = ("table", "json", "markdown", "html")
 _SUFFIXES: Final = {
@@ -70,7 +70,7 @@ def _formed(value: EvaluationReport, form: str) -> str:
     from vestig.surfaces import wire
 
     if form == "json":
-        return wire.encode(wire.document(EVAL.document, value)).decode() + "\n"
+        return wire.encode(wire.document(_EVAL.document, value)).decode() + "\n"
     if form == "html":
         return html_report.html(value)
     return tables.markdown(value) if form == "markdown" else tables.text(value)
@@ -92,7 +92,7 @@ def _eval(call: Call) -> Any:
     return report
 
 
-EVAL: Final = Operation(
+_EVAL: Final = Operation(
     name="eval",
     help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid, or"
     " retrieve beside recall. The store in use is not touched. Exit 1 when --gate fails.",
@@ -196,3 +196,5 @@ EVAL: Final = Operation(
     exit_code=lambda report: 1 if report.gate_failures else 0,
     needs_store=False,
 )
+
+OPERATIONS: Final = (_EVAL,)

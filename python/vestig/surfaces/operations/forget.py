@@ -9,7 +9,7 @@ from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
 
-__all__ = ["FORGET"]
+__all__ = ["OPERATIONS"]
 
 
 def _forget(call: Call) -> Any:
@@ -52,7 +52,7 @@ _CHOICES: Final = (
     ),
 )
 
-FORGET: Final = Operation(
+_FORGET: Final = Operation(
     name="memory forget",
     short="forget",
     frequent=True,
@@ -91,3 +91,5 @@ FORGET: Final = Operation(
         confirmed=True,
     ),
 )
+
+OPERATIONS: Final = (_FORGET,)

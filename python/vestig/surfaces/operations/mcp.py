@@ -7,7 +7,7 @@ from typing import Any, Final
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["MCP"]
+__all__ = ["OPERATIONS"]
 
 
 def _prepare(call: Call) -> None:
@@ -22,7 +22,7 @@ def _run(call: Call) -> Any:
     run(call)
 
 
-MCP: Final = Operation(
+_MCP: Final = Operation(
     name="mcp",
     help="Serve this store to an agent by the Model Context Protocol, on standard input and output"
     " or over HTTP, until the client goes. Clients start it themselves. Needs the extra `mcp`.",
@@ -57,3 +57,5 @@ MCP: Final = Operation(
     writes=True,
     works_queue=True,
 )
+
+OPERATIONS: Final = (_MCP,)

@@ -7,7 +7,6 @@ from typing import Any, Final
 from vestig.parameters import LIST, NAMESPACE, TOUCH, UPDATE, Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Arguments, Call, Operation
-from vestig.surfaces.operations.forget import FORGET
 from vestig.surfaces.operations.memory_parameters import (
     COMMIT_ARGUMENTS,
     COMMIT_PARAMETERS,
@@ -27,7 +26,7 @@ from vestig.surfaces.operations.memory_parameters import (
 )
 from vestig.types import CommitOutcomeKind
 
-__all__ = ["MEMORY_OPERATIONS"]
+__all__ = ["OPERATIONS"]
 
 
 def _add(call: Call) -> Any:
@@ -256,7 +255,7 @@ _UPDATE: Final = Operation(
     writes=True,
 )
 
-MEMORY_OPERATIONS: Final = (
+OPERATIONS: Final = (
     _ADD,
     _SEARCH,
     _RECALL,
@@ -268,5 +267,4 @@ MEMORY_OPERATIONS: Final = (
     _SUPERSEDE,
     *(_state(action) for action in ("pin", "unpin", "archive", "restore")),
     _UPDATE,
-    FORGET,
 )

@@ -14,7 +14,7 @@ from vestig.surfaces.operation import Call, Operation
 if TYPE_CHECKING:
     from vestig.evaluation.report import RetrievalReplay
 
-__all__ = ["REPLAY", "REPLAY_REQUESTS"]
+__all__ = ["OPERATIONS"]
 
 _LINE: Final = "Receipt: "
 
@@ -30,7 +30,7 @@ def _replay(call: Call) -> Any:
     return call.store.replay_receipt(lines[-1].removeprefix(_LINE) if lines else text)
 
 
-REPLAY: Final = Operation(
+_REPLAY: Final = Operation(
     name="replay-receipt",
     help="Derive the ranking of a receipt again and compare it.",
     params=(Parameter(name="file", help="A receipt, or what printed it; - reads standard input."),),
@@ -62,7 +62,7 @@ def _compared(value: RetrievalReplay, _: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n\n" + text_of(replay_tables(value))
 
 
-REPLAY_REQUESTS: Final = Operation(
+_REPLAY_REQUESTS: Final = Operation(
     name="replay",
     help="Run recorded requests of retrieve under two configurations and compare what they find.",
     params=(
@@ -96,3 +96,5 @@ REPLAY_REQUESTS: Final = Operation(
     text=_compared,
     needs_store=False,
 )
+
+OPERATIONS: Final = (_REPLAY, _REPLAY_REQUESTS)

@@ -16,7 +16,7 @@ from vestig.surfaces.operations.memory_parameters import filter_arguments
 if TYPE_CHECKING:
     from vestig.retrieve.result import RetrieveResult
 
-__all__ = ["RETRIEVE"]
+__all__ = ["OPERATIONS"]
 
 _LINE_CHARS: Final = 1_000
 _ARGUMENTS: Final = Arguments(
@@ -81,7 +81,7 @@ def _steps(result: RetrieveResult) -> list[str]:
     return ["", "Steps:", *lines] if lines else []
 
 
-RETRIEVE: Final = Operation(
+_RETRIEVE: Final = Operation(
     name="retrieve",
     help="What an agent needs to know to answer the end of a conversation: facts and turns, from"
     " several rounds of searches. For one question use `recall`.",
@@ -100,3 +100,5 @@ RETRIEVE: Final = Operation(
     without_store="empty",
     arguments=_ARGUMENTS,
 )
+
+OPERATIONS: Final = (_RETRIEVE,)

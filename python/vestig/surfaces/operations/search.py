@@ -15,7 +15,7 @@ from vestig.types import Entity
 if TYPE_CHECKING:
     from vestig.graph.search_result import SearchHit, SearchResult
 
-__all__ = ["SEARCH"]
+__all__ = ["OPERATIONS"]
 
 _LABEL_CHARS: Final = 100
 
@@ -46,7 +46,7 @@ def _text(result: SearchResult, _: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(_line(hit) for hit in result)])
 
 
-SEARCH: Final = Operation(
+_SEARCH: Final = Operation(
     name="search",
     help="Explore memories and entities by meaning or by links: what there is about a subject, and"
     " what is connected with what. For the memories that answer a question use `recall`, which"
@@ -65,3 +65,5 @@ SEARCH: Final = Operation(
     without_store="empty",
     arguments=SEARCH_ARGUMENTS,
 )
+
+OPERATIONS: Final = (_SEARCH,)

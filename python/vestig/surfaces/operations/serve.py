@@ -11,7 +11,7 @@ from vestig.errors import ConfigError, ValidationError
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["SERVE"]
+__all__ = ["OPERATIONS"]
 
 _PORT_MAX: Final = 65_535
 _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
@@ -38,7 +38,7 @@ def _serve(call: Call) -> Any:
     return {"host": settings.host}
 
 
-SERVE: Final = Operation(
+_SERVE: Final = Operation(
     name="serve",
     help="Serve the store over HTTP, until interrupted. Needs the extra `server`.",
     params=(
@@ -61,3 +61,5 @@ SERVE: Final = Operation(
     text=lambda _, __: "Stopped.",
     needs_store=False,
 )
+
+OPERATIONS: Final = (_SERVE,)

@@ -14,7 +14,7 @@ from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filt
 if TYPE_CHECKING:
     from vestig.results import ImportReport
 
-__all__ = ["STORE_OPERATIONS"]
+__all__ = ["OPERATIONS"]
 
 STANDARD_STREAM: Final = "-"
 _IMPORT_FORMATS: Final = ("auto", "export", "messages", "memories")
@@ -139,7 +139,7 @@ def _destroy(call: Call) -> Any:
     )
 
 
-STORE_OPERATIONS: Final = (
+OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
         help="Remove sources that produced nothing, and links without ends.",
