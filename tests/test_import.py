@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -133,6 +135,53 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert not {name for name in loaded if name.startswith("vestig._core")}
     assert "apsw" not in loaded
     assert "vestig" in printed
+
+
+def operations_of(loaded: set[str]) -> set[str]:
+    """The modules of commands among these, by the last part of their names."""
+    above = "vestig.surfaces.operations."
+    return {name.removeprefix(above) for name in loaded if name.startswith(above)}
+
+
+def test_a_command_loads_its_own_module_alone(tmp_path: Path) -> None:
+    words = ("recall", "who?", "--store", str(tmp_path / "store"))
+    loaded, _ = loaded_by(cli(*words))
+    assert operations_of(loaded) == {"memory", "memory_parameters"}
+    loaded, _ = loaded_by(cli("config", "explain", "recall.default_limit"))
+    assert operations_of(loaded) == {"store", "memory_parameters"}
+
+
+def test_completion_knows_all_commands_and_the_options_of_one() -> None:
+    def completed(*words: str) -> list[str]:
+        variables = {
+            "_VESTIG_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(("vestig", *words)),
+            "COMP_CWORD": str(len(words)),
+        }
+        run = subprocess.run(
+            [sys.executable, "-c", "from vestig.surfaces.cli import main; main()"],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        return [line.partition(",")[2] for line in run.stdout.splitlines()]
+
+    assert completed("re") == ["recall", "rebuild", "replay", "replay-receipt", "retrieve"]
+    assert completed("memory", "re") == ["recall", "restore"]
+    assert completed("recall", "--lim") == ["--limit"]
+
+
+def test_a_command_looks_for_cycles_rarely() -> None:
+    count = "sum(one['collections'] for one in gc.get_stats())"
+    _, printed = loaded_by(
+        f"import gc\nbefore = {count}\n{cli('--help')}\n"
+        f"print({count} - before, gc.get_freeze_count())"
+    )
+    collections, frozen = map(int, printed.split()[-2:])
+    assert collections <= 12, "about thirty at the usual threshold"
+    assert frozen > 10_000, "nothing is looked through at the end"
 
 
 def test_the_test_doubles_load_no_server_until_one_is_started() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
-from vestig.surfaces.cli.why import expectations, receipts
+from vestig.surfaces.cli.why import expectations, json_line, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -80,7 +79,7 @@ def _time(moment: datetime | None) -> str:
 def _plain(value: Any) -> str:
     """A value on one line: text as it is, everything else as JSON."""
     plain = to_plain(value)
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return plain if isinstance(plain, str) else json_line(plain)
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.times import to_plain
@@ -10,7 +9,7 @@ from vestig.times import to_plain
 if TYPE_CHECKING:
     from vestig.answers import RecallResult, ReplayReport, SignalTrace, WhyNot
 
-__all__ = ["expectations", "receipts", "replayed"]
+__all__ = ["expectations", "json_line", "receipts", "replayed"]
 
 _STAGES: Final = {
     "unknown": "no memory has this id",
@@ -23,7 +22,10 @@ _STAGES: Final = {
 }
 
 
-def _plain(value: Any) -> str:
+def json_line(value: Any) -> str:
+    """A value as JSON on one line."""
+    import json
+
     return json.dumps(to_plain(value), ensure_ascii=False)
 
 
@@ -70,8 +72,8 @@ def _change(entry: WhyNot) -> list[str]:
         return [f"  No change: {entry.no_change}"]
     what = change.kind if change.kind == change.key else f"{change.kind} {change.key}"
     return [
-        f"  Change: {what} from {_plain(change.before)} to"
-        f" {_plain(change.after)} brings it to rank {change.rank}"
+        f"  Change: {what} from {json_line(change.before)} to"
+        f" {json_line(change.after)} brings it to rank {change.rank}"
     ]
 
 
@@ -89,7 +91,7 @@ def receipts(result: RecallResult) -> list[str]:
     """The receipt as one line of JSON."""
     if result.receipt is None:
         return []
-    return [f"Receipt: {json.dumps(result.receipt.to_dict(), ensure_ascii=False)}"]
+    return [f"Receipt: {json_line(result.receipt.to_dict())}"]
 
 
 def replayed(report: ReplayReport, _: Any) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vestig.evaluation.report import EvaluationReport
 
 __all__ = ["OPERATIONS"]
@@ -51,6 +52,8 @@ def _switch(text: str) -> dict[str, Any]:
 
 def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
     """Files to write, and the format of each by the suffix of its name."""
+    from pathlib import Path
+
     from vestig.errors import ValidationError
 
     found = [(Path(one), _SUFFIXES.get(Path(one).suffix.lower(), shown)) for one in paths]

@@ -4,7 +4,6 @@ recorded requests of retrieve under two configurations."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
@@ -20,6 +19,8 @@ _LINE: Final = "Receipt: "
 
 
 def _replay(call: Call) -> Any:
+    from pathlib import Path
+
     source = call.args["file"]
     if source == "-" and call.input is not None:
         text = call.input().read()

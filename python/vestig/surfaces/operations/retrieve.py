@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
@@ -35,6 +34,8 @@ def _request(text: bytes) -> dict[str, Any]:
 
 
 def _retrieve(call: Call) -> Any:
+    from pathlib import Path
+
     given = filter_arguments(call.args)
     source = given.pop("file")
     if source == "-" and call.input is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +17,9 @@ _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def _serve(call: Call) -> Any:
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    from importlib.util import find_spec
+
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise ConfigError(
             f"vestig serve needs {' and '.join(missing)}: run `pip install 'vestig[server]'`"
