@@ -381,7 +381,7 @@ def test_similar_memories_are_those_over_the_threshold() -> None:
     def ask(scope: str | None, author: str | None, exclude: bytes, top: int) -> Any:
         return projection.similar(
             9, query, "default", [scope], [author], [exclude], 0.8, top, 0.6, top
-        )[0]
+        )[0][:2]
 
     close, linked = ask(None, None, b"", 50)
     assert close == [(id_of(0), 1.0), (id_of(1), near)]
@@ -397,6 +397,29 @@ def test_similar_memories_are_those_over_the_threshold() -> None:
     both = projection.similar(
         9, query + query, "default", [None, "work"], [None, None], [b"", b""], 0.8, 50, 0.6, 0, 2
     )
-    assert both == [(close, []), ([(id_of(2), near)], [])]
+    assert both == [(close, [], []), ([(id_of(2), near)], [], [])]
     with pytest.raises(ValueError, match="one vector, scope"):
         projection.similar(9, query, "default", [], [None], [b""], 0.8, 1, 0.6, 1)
+    with pytest.raises(ValueError, match="one text per query"):
+        projection.similar(
+            9, query, "default", [None], [None], [b""], 0.8, 1, 0.6, 1, earlier=([], 0.5)
+        )
+
+
+@pytest.mark.parametrize("threshold", [-1.0, 0.0, 0.6, 0.95])
+def test_the_same_call_compares_the_queries_with_each_other(threshold: float) -> None:
+    """Blocks of probes (512) and chunks of them (64) change nothing; one text is no neighbour of
+    itself."""
+    rng = np.random.default_rng(4)
+    batch = rng.standard_normal((1200, 6), dtype=np.float32)
+    texts = [number % 1150 for number in range(1200)]
+    none = [None] * len(batch)
+    found = opened([], 6).similar(
+        0, batch.tobytes(), "default", none, none, [b""] * len(batch), 0.9, 0, 0.9, 0,
+        earlier=(texts, threshold),
+    )  # fmt: skip
+    every = _core.similar_within(batch.tobytes(), 6, threshold)
+    assert [earlier for _, _, earlier in found] == [
+        [(at, cosine) for at, cosine in earlier if texts[at] != texts[place]]
+        for place, earlier in enumerate(every)
+    ]

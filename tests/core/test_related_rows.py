@@ -145,7 +145,8 @@ def test_a_block_finds_what_each_finds_alone(threshold: float, top: int) -> None
         own = [[None], [None], [b""], threshold, top, threshold, top]
         probe = struct.pack("<8f", *vectors[place])
         assert similar[place] == projection.similar(seq, probe, "default", *own)[0]
-        near, related = similar[place]
+        near, related, earlier = similar[place]
+        assert earlier == []
         assert near == related
         assert near == sorted(near, key=lambda pair: (-pair[1], pair[0]))[:top]
         all_pairs = projection.similar(

@@ -670,12 +670,21 @@ class Projection:
         related_limit: int,
         threads: int = 1,
         unrelated: Sequence[bytes] | None = None,
-    ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
+        earlier: tuple[Sequence[int], float] | None = None,
+    ) -> list[
+        tuple[list[tuple[bytes, float]], list[tuple[bytes, float]], list[tuple[int, float]]]
+    ]:
         """Per query vector (scopes, authors, exclude, unrelated one each): near = active or
         archived MEMORY rows of the same namespace, scope and author with cosine >= near_threshold,
         ids in `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
         with cosine >= related_threshold, ids in `unrelated` left out. Both best first, ties by id.
-        limit 0 = none."""
+        limit 0 = none.
+
+        Args:
+            earlier: the number of each vector's text, and a threshold. Third come then (place,
+                cosine) of the vectors before it of another text with cosine >= threshold,
+                ascending by place; [] without it.
+        """
 
     def related(
         self,

@@ -49,7 +49,7 @@ def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) ->
     settings = session.config.settings
     near, linked = settings.hygiene.near_duplicate, settings.links.related
     space, scope, author = memory.namespace, memory.scope, memory.author
-    ((close, related),) = session.keeper.core.similar(
+    ((close, related, _),) = session.keeper.core.similar(
         view.seq,
         vector,
         space,

@@ -1,7 +1,7 @@
 """Memories that are similar to a group of new ones, and what the fact guard compares of them.
 
-Similar ones of the store come from one call of the core for each namespace, those of the group
-from one more.
+One call of the core for each namespace finds near-duplicates and RELATED memories of all items,
+in the store and among the items themselves: each array is read once for all of them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.session.session import Session
-from vestig.store.projection.keeper import similar_within
 from vestig.times import to_us
 from vestig.types import Memory
 
 __all__ = ["SimilarMemories", "item_guard", "similar_memories", "stored_guard"]
 
-_FLOAT32_BYTES: Final = 4
 # Texts near new ones tend to be the same few; each takes about a kilobyte.
 _GUARDS_MAX: Final = 4_096
 
@@ -75,12 +73,14 @@ def _in_namespace(
 ) -> dict[int, SimilarMemories]:
     settings = session.config.settings
     near, related = settings.hygiene.near_duplicate, settings.links.related
-    vectors = [items[place].vector or b"" for place in places]
     requests = [items[place].request for place in places]
-    packed = b"".join(vectors)
+    texts, numbers = dict[TextKey, int](), list[int]()
+    for place in places:
+        numbers.append(texts.setdefault(items[place].text_key, len(texts)))
+    thresholds = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
     answers = session.keeper.core.similar(
         view.seq,
-        packed,
+        b"".join([items[place].vector or b"" for place in places]),
         requests[0].namespace,
         [request.scope for request in requests],
         [request.author for request in requests],
@@ -90,18 +90,15 @@ def _in_namespace(
         related.similarity_threshold,
         related.max_edges_per_memory if related.enabled else 0,
         unrelated=_same_texts(view, items, places, repeating),
+        earlier=(numbers, min(thresholds)),
     )
-    thresholds = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
-    own: dict[int, list[tuple[int, float]]] = {}
-    if len(places) > 1 and thresholds:
-        own = _within(items, places, min(thresholds))
     return {
         place: SimilarMemories(
-            candidates=tuple((id_text("mem", raw), score) for raw, score in close),
-            related=tuple((id_text("mem", raw), score) for raw, score in linked),
-            in_group=tuple(own.get(place, ())),
+            candidates=tuple([(id_text("mem", raw), score) for raw, score in close]),
+            related=tuple([(id_text("mem", raw), score) for raw, score in linked]),
+            in_group=tuple([(places[at], score) for at, score in earlier]),
         )
-        for place, (close, linked) in zip(places, answers, strict=True)
+        for place, (close, linked, earlier) in zip(places, answers, strict=True)
     }
 
 
@@ -116,30 +113,6 @@ def _same_texts(
         if place in repeating and key not in known:
             known[key] = b"".join(view.ids_with_text(*key))
         found.append(known.get(key, b""))
-    return found
-
-
-def _within(
-    items: Sequence[Item], places: Sequence[int], threshold: float
-) -> dict[int, list[tuple[int, float]]]:
-    """place → (earlier place, cosine) of items of another text, ascending by place."""
-    of_text: dict[TextKey, list[int]] = {}
-    for place in places:
-        of_text.setdefault(items[place].text_key, []).append(place)
-    groups = list(of_text.values())
-    vectors = [items[group[0]].vector or b"" for group in groups]
-    if len(groups) == 1:
-        return {}
-    found: dict[int, list[tuple[int, float]]] = {}
-    pairs = similar_within(b"".join(vectors), len(vectors[0]) // _FLOAT32_BYTES, threshold)
-    for number, earlier in enumerate(pairs):
-        for other, score in earlier:
-            for one in groups[number]:
-                for two in groups[other]:
-                    first, last = sorted((one, two))
-                    found.setdefault(last, []).append((first, score))
-    for near in found.values():
-        near.sort()
     return found
 
 

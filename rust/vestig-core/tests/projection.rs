@@ -238,7 +238,8 @@ proptest! {
         let near = Limits { threshold: 0.5, top: 7 };
         let related = Limits { threshold: 0.3, top: 11 };
         let snapshot = projection.snapshot();
-        let found = similar(&snapshot, "default", std::slice::from_ref(&probe), near, related, 1);
+        let (limits, one) = ((near, related), std::slice::from_ref(&probe));
+        let found = similar(&snapshot, "default", one, limits, None, 1);
         let mut ranked = Vec::new();
         for id in snapshot.ids(false) {
             let row = rows.iter().rev().find(|row| row.id == id).unwrap();
@@ -264,9 +265,9 @@ proptest! {
             cosine >= 0.3_f32 && row.status == 0 && !unrelated.contains(&row.id)
         }, 11);
         let only_ids = |list: &[([u8; 16], f64)]| list.iter().map(|(id, _)| *id).collect::<Vec<_>>();
-        prop_assert_eq!(only_ids(&found[0].0), near_ids);
-        prop_assert_eq!(only_ids(&found[0].1), related_ids);
-        let twice = similar(&snapshot, "default", &[probe.clone(), probe], near, related, 2);
+        prop_assert_eq!(only_ids(&found[0].near), near_ids);
+        prop_assert_eq!(only_ids(&found[0].related), related_ids);
+        let twice = similar(&snapshot, "default", &[probe.clone(), probe], limits, None, 2);
         prop_assert_eq!(&twice[0], &found[0]);
         prop_assert_eq!(&twice[1], &found[0]);
     }

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::query::entity_names::Word;
-use vestig_core::query::similar::{Neighbours, Probe};
+use vestig_core::query::similar::{Neighbours, Probe, Similar};
 use vestig_core::segment::Id;
 
 use crate::ids::ids_of;
@@ -20,6 +20,20 @@ pub(crate) fn neighbour<'py>(py: Python<'py>) -> impl Fn((Id, f64)) -> Neighbour
 /// Wraps a list of them.
 pub(crate) fn neighbours(py: Python<'_>, found: Neighbours) -> Vec<Neighbour<'_>> {
     found.into_iter().map(neighbour(py)).collect()
+}
+
+/// Near and related rows, and (place, cosine) of earlier queries.
+pub(crate) type SimilarValues<'py> = (Vec<Neighbour<'py>>, Vec<Neighbour<'py>>, Vec<(usize, f64)>);
+
+/// Wraps what is similar to one query.
+pub(crate) fn similar_values<'py>(py: Python<'py>) -> impl Fn(Similar) -> SimilarValues<'py> {
+    move |of| {
+        (
+            neighbours(py, of.near),
+            neighbours(py, of.related),
+            of.earlier,
+        )
+    }
 }
 
 /// (id, kind, cosine or depth).

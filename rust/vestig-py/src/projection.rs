@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use vestig_core::query::similar::{Limits, similar};
+use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
     filter::eligible_ids,
@@ -27,7 +27,8 @@ use crate::errors::run;
 use crate::filter::Filter;
 use crate::ids::{id_of, ids_of};
 use crate::neighbours::{
-    Neighbour, NodeValue, neighbour, neighbours, node_values, probes_of, word_of,
+    Neighbour, NodeValue, SimilarValues, neighbour, neighbours, node_values, probes_of,
+    similar_values, word_of,
 };
 use crate::numbers::floats;
 use crate::query::Query;
@@ -441,7 +442,7 @@ impl Projection {
     }
 
     #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
-        near_limit, related_threshold, related_limit, threads=1, unrelated=None))]
+        near_limit, related_threshold, related_limit, threads=1, unrelated=None, earlier=None))]
     #[allow(clippy::too_many_arguments)]
     fn similar<'py>(
         &self,
@@ -458,20 +459,38 @@ impl Projection {
         related_limit: usize,
         threads: usize,
         unrelated: Option<Vec<Bound<'_, PyBytes>>>,
-    ) -> PyResult<Vec<(Vec<Neighbour<'py>>, Vec<Neighbour<'py>>)>> {
+        earlier: Option<(Vec<u32>, f64)>,
+    ) -> PyResult<Vec<SimilarValues<'py>>> {
         let vectors = floats("vectors", vectors)?;
         let none = || vec![PyBytes::new(py, b""); exclude.len()];
         let unrelated = unrelated.unwrap_or_else(none);
         let dimensions = self.dimensions();
         let probes = probes_of(&vectors, dimensions, scopes, authors, exclude, unrelated)?;
+        if earlier
+            .as_ref()
+            .is_some_and(|(texts, _)| texts.len() != probes.len())
+        {
+            let text = "expected the number of one text per query in `earlier`";
+            return Err(PyValueError::new_err(text));
+        }
         let limits = |threshold, top| Limits { threshold, top };
         let near = limits(near_threshold, near_limit);
         let related = limits(related_threshold, related_limit);
         let found = self.on_snapshot(py, seq, |snapshot| {
-            similar(snapshot, namespace, &probes, near, related, threads)
+            let earlier = earlier.as_ref().map(|(texts, threshold)| Earlier {
+                texts,
+                threshold: *threshold,
+            });
+            similar(
+                snapshot,
+                namespace,
+                &probes,
+                (near, related),
+                earlier,
+                threads,
+            )
         })?;
-        let wrap = |(near, related)| (neighbours(py, near), neighbours(py, related));
-        Ok(found.into_iter().map(wrap).collect())
+        Ok(found.into_iter().map(similar_values(py)).collect())
     }
 
     #[pyo3(signature = (seq, namespace, first, count, threshold, limit, threads=1, texts=Vec::new()))]

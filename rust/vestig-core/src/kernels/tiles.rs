@@ -17,8 +17,12 @@ pub(crate) const WIDE: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Probe {
     codes: Vec<i8>,
+    /// The same codes in 16 bits.
+    wide: Vec<[i16; 16]>,
     sum: i32,
     scale: f32,
+    /// At least the distance between the vector and what its codes stand for.
+    error: f32,
     base: f32,
     slope: f32,
 }
@@ -30,14 +34,22 @@ impl Probe {
         let mut codes = vec![0; padded(vector.len())];
         let (scale, error) = quantise_row(vector, &mut codes);
         let squares: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-        let (norm, error) = (squares.sqrt(), f64::from(error));
+        let (norm, own_error) = (squares.sqrt(), error);
+        let error = f64::from(own_error);
         let steps = (codes.len() / LANES + 16) as f64;
         let rounding = steps * f64::from(f32::EPSILON) / 2.0 * 1.1 * norm.max(1.0);
         let unit = 1.0 + f64::from(f32::EPSILON) * 8.0;
         Self {
             sum: codes.iter().map(|code| i32::from(*code)).sum(),
+            wide: codes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|line| line.map(i16::from))
+                .collect(),
             codes,
             scale,
+            error: own_error,
             base: round_up((error * unit + rounding) * (1.0 + 1e-6)),
             slope: round_up((norm + error) * (1.0 + 1e-6)),
         }
@@ -59,6 +71,19 @@ impl Probe {
 
     pub(crate) fn codes(&self) -> &[i8] {
         &self.codes
+    }
+
+    pub(crate) fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    pub(crate) fn error(&self) -> f32 {
+        self.error
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn wide(&self) -> &[[i16; 16]] {
+        &self.wide
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,5 @@
-//! Many vectors against all rows in one pass: rows come in blocks that stay in the cache while all
-//! vectors pass over them.
+//! Many vectors against all rows in one pass, or against each other: rows come in blocks that stay
+//! in the cache while all vectors pass over them.
 
 use std::ops::Range;
 
@@ -102,6 +102,28 @@ fn block<S: Search>(
             let most = f64::from(*value) + f64::from(probe.bound(errors[i]));
             if most >= search.floor() {
                 search.offer(number, rows.start + i);
+            }
+        }
+    }
+}
+
+/// Offers each vector those before it whose cosine may reach `at_least`, ascending:
+/// `offer(vector, earlier)`.
+pub(crate) fn pass_earlier(vectors: &[&Probe], at_least: f64, mut offer: impl FnMut(usize, usize)) {
+    let mut dots = vec![0_i32; ROWS * PROBES];
+    for (block, rows) in vectors.chunks(ROWS).enumerate() {
+        let first = block * ROWS;
+        let codes: Vec<i8> = rows.iter().flat_map(|row| row.codes()).copied().collect();
+        for (chunk, probes) in vectors[first..].chunks(PROBES).enumerate() {
+            products(probes, &codes, &mut dots);
+            for (p, (probe, dots)) in probes.iter().zip(dots.chunks(rows.len())).enumerate() {
+                let later = chunk * PROBES + p;
+                for (r, (row, dot)) in rows.iter().zip(dots).enumerate().take(later) {
+                    let most = probe.value(*dot, row.scale()) + probe.bound(row.error());
+                    if f64::from(most) >= at_least - SLACK {
+                        offer(first + later, first + r);
+                    }
+                }
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Near-duplicates and neighbours of new vectors, exact and in one pass.
+//! Near-duplicates and neighbours of new vectors, exact and in one pass: in the store, and among
+//! the new ones themselves.
 
 use crate::kernels::bits::Bits;
-use crate::kernels::dot::{cosine, dot, unit};
+use crate::kernels::dot::{cosine, dot, threshold, unit};
 use crate::kernels::tiles;
 use crate::kernels::top_k::descending;
 use crate::query::filter::{Filter, eligible};
-use crate::query::row_blocks::{Search, pass, with_vectors};
+use crate::query::row_blocks::{Search, pass, pass_earlier, with_vectors};
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
 use crate::snapshot::Snapshot;
@@ -36,6 +37,26 @@ pub struct Limits {
 
 /// (id, cosine), best first, ties by id.
 pub type Neighbours = Vec<(Id, f64)>;
+
+/// What is similar to one probe.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Similar {
+    /// Active or archived MEMORY rows of its namespace, scope and author.
+    pub near: Neighbours,
+    /// Active MEMORY rows of the namespace.
+    pub related: Neighbours,
+    /// (place, cosine) of earlier probes of another text, ascending by place.
+    pub earlier: Vec<(usize, f64)>,
+}
+
+/// Which probes are compared with each other.
+#[derive(Debug, Clone, Copy)]
+pub struct Earlier<'a> {
+    /// Number of the text of each probe: those of one text are not compared.
+    pub texts: &'a [u32],
+    /// Cosine, inclusive, rounded to float32.
+    pub threshold: f64,
+}
 
 /// The best of what is offered.
 pub(crate) struct Best {
@@ -80,39 +101,65 @@ impl Best {
     }
 }
 
-/// Per probe: active or archived MEMORY rows of its namespace, scope and author; and active
-/// MEMORY rows of the namespace.
+/// Per probe what is similar in the store and, where asked for, among the probes before it.
 #[must_use]
 pub fn similar(
     snapshot: &Snapshot,
     namespace: &str,
     probes: &[Probe],
-    near: Limits,
-    related: Limits,
+    (near, related): (Limits, Limits),
+    earlier: Option<Earlier<'_>>,
     threads: usize,
-) -> Vec<(Neighbours, Neighbours)> {
-    if near.top == 0 && related.top == 0 {
-        return vec![(Vec::new(), Vec::new()); probes.len()];
-    }
+) -> Vec<Similar> {
     let filter = Filter {
         namespace: namespace.to_owned(),
         kinds: Some(vec![KIND_MEMORY]),
         include_archived: true,
         ..Filter::default()
     };
-    let parts: Vec<(&Segment, Bits)> = snapshot
-        .parts
-        .iter()
-        .map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
-        .collect();
+    let parts: Vec<(&Segment, Bits)> = if near.top == 0 && related.top == 0 {
+        Vec::new()
+    } else {
+        let held = snapshot.parts.iter();
+        held.map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
+            .collect()
+    };
     let search =
         |probe| ProbeSearch::new(&parts, snapshot.identity.lanes(), probe, (near, related));
     let mut searches: Vec<_> = probes.iter().map(search).collect();
     pass(&parts, &mut searches, threads);
-    let found = searches.into_iter().map(|(_, search)| search);
+    let mut among = earlier.map_or_else(Vec::new, |wanted| earlier_probes(&searches, wanted));
+    among.resize_with(probes.len(), Vec::new);
+    let found = searches.into_iter().zip(among);
     found
-        .map(|search| (search.near.into_found(), search.related.into_found()))
+        .map(|((_, search), earlier)| Similar {
+            near: search.near.into_found(),
+            related: search.related.into_found(),
+            earlier,
+        })
         .collect()
+}
+
+/// Per probe those before it that reach the threshold.
+fn earlier_probes(
+    searches: &[(tiles::Probe, ProbeSearch<'_>)],
+    Earlier {
+        texts,
+        threshold: at_least,
+    }: Earlier<'_>,
+) -> Vec<Vec<(usize, f64)>> {
+    let limit = threshold(at_least);
+    let coded: Vec<&tiles::Probe> = searches.iter().map(|(coded, _)| coded).collect();
+    let mut found = vec![Vec::new(); searches.len()];
+    pass_earlier(&coded, limit, |later, earlier| {
+        if texts[later] != texts[earlier] {
+            let value = cosine(dot(&searches[later].1.vector, &searches[earlier].1.vector));
+            if value >= limit {
+                found[later].push((earlier, value));
+            }
+        }
+    });
+    found
 }
 
 /// What one probe looks for.

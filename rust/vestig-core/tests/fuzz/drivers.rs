@@ -279,7 +279,7 @@ fn run_every_query(snapshot: &Snapshot) {
         threshold: 0.1,
         top: 3,
     };
-    let _ = similar(snapshot, "default", &[probe], limits, limits, 1);
+    let _ = similar(snapshot, "default", &[probe], (limits, limits), None, 1);
     let graph = Graph::new(snapshot, 3);
     let mut near = Vec::new();
     for id in snapshot.ids(false).iter().chain(&snapshot.ids(true)) {

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{BLOCK, Block, Probe, QuantisedQuery, TOKENS};
-use super::{dot_lanes, dot_rows_lanes, tile_lanes};
+use super::{dot_lanes, dot_rows_lanes};
 
 /// Two codes of a row, as 16 bits, meet the same two of eight tokens at once.
 #[target_feature(enable = "avx2")]
@@ -92,9 +92,97 @@ pub fn most_vnni(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f
     }
 }
 
+/// Codes of rows are widened to 16 bits as they are loaded, those of probes are kept so: sixteen
+/// products are one instruction and one addition. Two rows meet four probes at once, or four rows
+/// one.
 #[target_feature(enable = "avx2")]
 pub fn tile_avx2<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
-    tile_lanes(probes, codes, out);
+    let stride = probes[0].codes().len();
+    let rows = codes.len() / stride;
+    let (fours, ones) = probes.as_chunks::<4>();
+    for (four, out) in fours.iter().zip(out.chunks_mut(4 * rows)) {
+        let mut pairs = codes.chunks_exact(2 * stride);
+        for (at, pair) in pairs.by_ref().enumerate() {
+            let (one, two) = pair.split_at(stride);
+            prefetch::<i8, 64>(pair);
+            let [first, second] = small_tile([one, two], four);
+            for (p, (first, second)) in fold(&first).into_iter().zip(fold(&second)).enumerate() {
+                out[p * rows + 2 * at] = first;
+                out[p * rows + 2 * at + 1] = second;
+            }
+        }
+        let last = pairs.remainder();
+        if !last.is_empty() {
+            let [sums] = small_tile([last], four);
+            for (p, sum) in fold(&sums).into_iter().enumerate() {
+                out[(p + 1) * rows - 1] = sum;
+            }
+        }
+    }
+    let singles = out[fours.len() * 4 * rows..].chunks_mut(rows);
+    for (probe, out) in ones.iter().zip(singles) {
+        for (four, out) in codes.chunks(4 * stride).zip(out.chunks_mut(4)) {
+            prefetch::<i8, 64>(four);
+            let mut sums = [_mm256_setzero_si256(); 4];
+            if out.len() == 4 {
+                let (a, b) = four.split_at(2 * stride);
+                let ((a, b), (c, d)) = (a.split_at(stride), b.split_at(stride));
+                for (sum, [own]) in sums.iter_mut().zip(small_tile([a, b, c, d], &[*probe])) {
+                    *sum = own;
+                }
+            } else {
+                for (sum, row) in sums.iter_mut().zip(four.chunks_exact(stride)) {
+                    [[*sum]] = small_tile([row], &[*probe]);
+                }
+            }
+            out.copy_from_slice(&fold(&sums)[..out.len()]);
+        }
+    }
+}
+
+/// Products of each row with each probe, as eight sums each. No closures inside: those with
+/// instructions of a level are not inlined.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn small_tile<const R: usize, const P: usize>(
+    rows: [&[i8]; R],
+    probes: &[&Probe; P],
+) -> [[__m256i; P]; R] {
+    let rows = rows.map(|row| row.as_chunks::<16>().0);
+    let lines = rows[0].len();
+    let rows = rows.map(|row| &row[..lines]);
+    let probes: [&[[i16; 16]]; P] = std::array::from_fn(|p| &probes[p].wide()[..lines]);
+    let mut sums = [[_mm256_setzero_si256(); P]; R];
+    for i in 0..lines {
+        let mut codes = [_mm256_setzero_si256(); R];
+        for (codes, row) in codes.iter_mut().zip(&rows) {
+            // SAFETY: a line of a row is 16 bytes long.
+            *codes = _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(row[i].as_ptr().cast()) });
+        }
+        for (p, probe) in probes.iter().enumerate() {
+            // SAFETY: a line of a probe is 32 bytes long.
+            let line = unsafe { _mm256_loadu_si256(probe[i].as_ptr().cast()) };
+            for (sums, codes) in sums.iter_mut().zip(&codes) {
+                sums[p] = _mm256_add_epi32(sums[p], _mm256_madd_epi16(*codes, line));
+            }
+        }
+    }
+    sums
+}
+
+/// The sums of the lanes of four registers.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn fold([a, b, c, d]: &[__m256i; 4]) -> [i32; 4] {
+    let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(*a, *b), _mm256_hadd_epi32(*c, *d));
+    let upper = _mm256_extracti128_si256::<1>(pairs);
+    let folded = _mm_add_epi32(_mm256_castsi256_si128(pairs), upper);
+    [
+        _mm_cvtsi128_si32(folded),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<1>(folded)),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<2>(folded)),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<3>(folded)),
+    ]
 }
 
 /// Codes of rows are shifted to 0 … 255: Σ ck = Σ(c+128)k − 128·Σk. A row is loaded once for
@@ -140,19 +228,10 @@ pub fn tile_vnni<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn fold_four(sums: &[__m512i; 4]) -> [i32; 4] {
-    let [a, b, c, d] = sums.map(|sum| {
+    fold(&sums.map(|sum| {
         let upper = _mm512_extracti64x4_epi64::<1>(sum);
         _mm256_add_epi32(_mm512_castsi512_si256(sum), upper)
-    });
-    let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-    let upper = _mm256_extracti128_si256::<1>(pairs);
-    let folded = _mm_add_epi32(_mm256_castsi256_si128(pairs), upper);
-    [
-        _mm_cvtsi128_si32(folded),
-        _mm_cvtsi128_si32(_mm_shuffle_epi32::<1>(folded)),
-        _mm_cvtsi128_si32(_mm_shuffle_epi32::<2>(folded)),
-        _mm_cvtsi128_si32(_mm_shuffle_epi32::<3>(folded)),
-    ]
+    }))
 }
 
 /// Distance of the prefetch ahead of a row, in bytes; chosen by measurement.
