@@ -671,9 +671,7 @@ class Projection:
         threads: int = 1,
         unrelated: Sequence[bytes] | None = None,
         earlier: tuple[Sequence[int], float] | None = None,
-    ) -> list[
-        tuple[list[tuple[bytes, float]], list[tuple[bytes, float]], list[tuple[int, float]]]
-    ]:
+    ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]], list[tuple[int, float]]]]:
         """Per query vector (scopes, authors, exclude, unrelated one each): near = active or
         archived MEMORY rows of the same namespace, scope and author with cosine >= near_threshold,
         ids in `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
