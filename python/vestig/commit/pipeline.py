@@ -1,10 +1,10 @@
 """The way of a memory into the store, stage by stage:
 
-    validate                 `_prepare` (`request.validate`)
+    validate                 `_prepare` (`request.validate`), `_enter` (claims)
     filter                   `_prepare` (`text.text_forms`, `text.refusal_reason`)
     extract                  `item.extract`: what rules find in the text
     deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
-    embed                    `_embed`
+    embed                    `_embed`; of the part that follows: `vectors_ahead`
     find near-duplicates     `near_duplicates.similar_memories`, judged by `fact_guard`
     decide                   `Batch.decide`: one `ChangeSet` for all items of a group
     write, index             `_write`: one transaction, then the projection catches up
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -38,13 +38,13 @@ from vestig.commit.text import (
     refusal_reason,
     text_forms,
 )
+from vestig.commit.vectors_ahead import EmbeddedAs, VectorsAhead, embedded_as
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.language.text_forms import unusable_reason
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import (
     check_identity,
     embed_memories,
-    embedded_text,
     remember_identity,
 )
 from vestig.session.known_names import types_of
@@ -59,7 +59,7 @@ from vestig.types import (
     ItemError,
 )
 
-__all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
+__all__ = ["BatchOptions", "Part", "commit", "commit_many", "commit_part", "prepare_part"]
 
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
@@ -78,6 +78,16 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     transcript: bool = False
 
 
+class Part(NamedTuple):
+    """Some items of a batch, validated and filtered. `results`: of each place, None = not ended
+    yet; `items`: (place, item) of those whose arguments are good; `offset`: the place of the first
+    in the whole batch."""
+
+    results: list[CommitOutcome | ItemError | None]
+    items: list[tuple[int, Item]]
+    offset: int
+
+
 class _GroupResult(NamedTuple):
     """How the items of a group ended, the first failure of a hook, and what the embedder raised."""
 
@@ -90,7 +100,9 @@ def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitO
     """One memory; a bad argument or a failing embedder is an exception."""
     with session.operation("commit", without_store="make"):
         item = _prepare(session, {"content": content, **fields}, BatchOptions())
-        _commit_accepted(session, [item])
+        _enter(session, item)
+        with VectorsAhead(session) as ahead:
+            _commit_accepted(session, [item], ahead)
         if item.error is not None:
             raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
@@ -107,6 +119,9 @@ def commit_many(
 ) -> list[CommitOutcome | ItemError]:
     """One outcome or error per item, in order.
 
+    The texts of a thousand items are embedded while the thousand before them are written. An
+    iterable that is no sequence is read no further than what is being written.
+
     Where the embedder fails, the items of that group are error entries and later groups are
     tried, until it has failed twice in a row.
 
@@ -115,30 +130,42 @@ def commit_many(
     """
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError("items", type(items).__name__, "a list of texts or objects")
-    with session.operation("commit_many", without_store="make"):
+    with session.operation("commit_many", without_store="make"), VectorsAhead(session) as ahead:
         results: list[CommitOutcome | ItemError] = []
         failures: list[Exception] = []
         provider_errors: list[ProviderError] = []
         failed_in_a_row = 0
-        waiting = iter(items)
-        while group := list(itertools.islice(waiting, GROUP_ITEMS)):
+        parts, looks_ahead = _parts(session, items), isinstance(items, Sequence)
+        part = next(parts, None)
+        while part is not None:
+            following = next(parts, None) if looks_ahead else None
             if failed_in_a_row == _PROVIDER_FAILURES_MAX:
-                results.extend(
-                    _item_error(len(results) + at, provider_errors[-1]) for at in range(len(group))
-                )
-                continue
-            done = _commit_all(session, group, BatchOptions(), len(results))
-            results.extend(done.results)
-            failures.extend([] if done.hook_failure is None else [done.hook_failure])
-            if done.provider_error is None:
-                failed_in_a_row = 0
+                failure = provider_errors[-1]
+                places = range(part.offset, part.offset + len(part.results))
+                results += [_item_error(place, failure) for place in places]
             else:
-                provider_errors.append(done.provider_error)
-                failed_in_a_row += 1
+                ahead.turn(_items_of(part), [] if failed_in_a_row else _items_of(following))
+                done = _commit_part(session, part, ahead)
+                results.extend(done.results)
+                failures.extend([] if done.hook_failure is None else [done.hook_failure])
+                failed_in_a_row = 0 if done.provider_error is None else failed_in_a_row + 1
+                provider_errors += [] if done.provider_error is None else [done.provider_error]
+            part = following if looks_ahead else next(parts, None)
         if provider_errors and not any(_is_written(result) for result in results):
             raise provider_errors[0]
         _raise_strictly(session, failures)
         return results
+
+
+def _parts(session: Session, items: Iterable[object]) -> Iterator[Part]:
+    waiting, offset = iter(items), 0
+    while group := list(itertools.islice(waiting, GROUP_ITEMS)):
+        yield prepare_part(session, group, BatchOptions(), offset)
+        offset += len(group)
+
+
+def _items_of(part: Part | None) -> list[Item]:
+    return [] if part is None else [item for _, item in part.items]
 
 
 def _is_written(result: CommitOutcome | ItemError) -> bool:
@@ -151,36 +178,54 @@ def _raise_strictly(session: Session, failures: list[Exception]) -> None:
         raise failures[0]
 
 
-def commit_batch(
-    session: Session, arguments: list[dict[str, Any]], options: BatchOptions
+def commit_part(
+    session: Session, part: Part, following: Part | None, ahead: VectorsAhead
 ) -> list[CommitOutcome | ItemError]:
-    """All of these in one transaction; an error's index is the place in this list."""
-    done = _commit_all(session, arguments, options, 0)
+    """All of these in one transaction, while the texts of those that follow are embedded; an
+    error's index is the place in the part.
+
+    Raises:
+        ProviderError: the embedder failed.
+    """
+    ahead.turn(_items_of(part), _items_of(following))
+    done = _commit_part(session, part, ahead)
     if done.provider_error is not None:
         raise done.provider_error
     _raise_strictly(session, [] if done.hook_failure is None else [done.hook_failure])
     return done.results
 
 
-def _commit_all(
-    session: Session, group: Sequence[object], options: BatchOptions, offset: int
-) -> _GroupResult:
-    """How the items ended; those for which the embedder failed are errors."""
-    results: list[CommitOutcome | ItemError | None] = [None] * len(group)
-    items: list[tuple[int, Item]] = []
-    provider_error: ProviderError | None = None
+def prepare_part(
+    session: Session, group: Sequence[object], options: BatchOptions, offset: int = 0
+) -> Part:
+    """Validates and filters items, without a look at the store."""
+    part = Part([None] * len(group), [], offset)
     for place, given in enumerate(group):
         try:
-            items.append((place, _prepare(session, _arguments(given), options)))
+            part.items.append((place, _prepare(session, _arguments(given), options)))
         except (VestigError, TypeError) as error:
+            part.results[place] = _item_error(offset + place, error)
+    return part
+
+
+def _commit_part(session: Session, part: Part, ahead: VectorsAhead) -> _GroupResult:
+    """How the items ended; those for which the embedder failed are errors."""
+    results, offset = part.results, part.offset
+    items: list[tuple[int, Item]] = []
+    provider_error: ProviderError | None = None
+    for place, item in part.items:
+        try:
+            _enter(session, item)
+            items.append((place, item))
+        except VestigError as error:
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
-        for part in _by_namespace([item for _, item in run]):
+        for group in _by_namespace([item for _, item in run]):
             try:
-                _commit_accepted(session, part)
+                _commit_accepted(session, group, ahead)
             except ProviderError as error:
                 provider_error = error
-                for item in part:
+                for item in group:
                     if item.outcome is None and item.error is None:
                         item.error = error
     failure = call_hooks(session, [item for _, item in items if item.error is None])
@@ -226,8 +271,7 @@ def _item_error(index: int, error: Exception) -> ItemError:
 
 
 def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
-    """The item of one commit, with an outcome when its text is refused; needs no store, but to
-    find the entities that a claim names."""
+    """The item of one commit, with an outcome when its text is refused; looks at no store."""
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
@@ -249,13 +293,17 @@ def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions)
         reference_us=reference_us,
         entities=with_known_types(request.entities, types_of(settings.entities)),
     )
-    if request.claim is not None:
-        item.claim = named_claim(session, request.namespace, request.claim)
     if reason is not None:
         item.outcome = _rejected(session, item, reason)
-        if not request.dry_run:
-            _count(session, [item.outcome])
     return item
+
+
+def _enter(session: Session, item: Item) -> None:
+    """The turn of an item has come: finds the entities that its claim names."""
+    if item.request.claim is not None:
+        item.claim = named_claim(session, item.request.namespace, item.request.claim)
+    if item.outcome is not None and not item.request.dry_run:
+        _count(session, [item.outcome])
 
 
 def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
@@ -278,7 +326,7 @@ def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
 # --- extract, embed, decide, write: one group, one transaction ----------------------------
 
 
-def _commit_accepted(session: Session, items: list[Item]) -> None:
+def _commit_accepted(session: Session, items: list[Item], ahead: VectorsAhead) -> None:
     """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
     check_depth(session)
     open_items = [item for item in items if item.outcome is None]
@@ -286,14 +334,14 @@ def _commit_accepted(session: Session, items: list[Item]) -> None:
     while groups:
         group = groups.pop()
         try:
-            _commit_group(session, group)
+            _commit_group(session, group, ahead)
         except SplitGroup as split:
             groups += [group[split.place :], group[: split.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
     _count(session, [outcome for outcome in done if outcome is not None])
 
 
-def _commit_group(session: Session, group: list[Item]) -> None:
+def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
     with span("extract", items=len(group)):
         for item in group:
@@ -301,7 +349,8 @@ def _commit_group(session: Session, group: list[Item]) -> None:
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)
-        _embed(session, batch)
+        _embed(session, batch, ahead)
+        ahead.begin()
         try:
             _write(session, batch)
         except UniquenessCollision:
@@ -311,40 +360,44 @@ def _commit_group(session: Session, group: list[Item]) -> None:
         return
 
 
-def _embed(session: Session, batch: Batch) -> None:
+def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
     """Vectors of the new texts, their questions and the names new to the store, each text
     embedded once; deferred where the configuration says so."""
     new, names = session.keeper.run(lambda view, _: batch.to_embed(view))
     if not new and not names:
         return
     # turns that repeat a text share its vector
-    sharing: dict[tuple[str, str], list[Item]] = {}
+    sharing: dict[EmbeddedAs, list[Item]] = {}
     for item in new:
-        text = embedded_text(item.text, item.request.author, item.claim)
-        sharing.setdefault((text, item.request.origin_type.value), []).append(item)
-    texts, origins = [text for text, _ in sharing], [origin for _, origin in sharing]
+        sharing.setdefault(embedded_as(item), []).append(item)
     questions = [question for item in new for question in item.questions or ()]
     try:
         if batch.dry:
             check_identity(session)
         else:
             remember_identity(session)
-        made, others = embed_memories(session, texts, origins, [*questions, *names])
+        made, others = ahead.made_of(sharing.keys()), list[bytes]()
+        left = [one for one in sharing if one not in made]
+        texts, origins = [text for text, _ in left], [origin for _, origin in left]
+        if left or questions or names:
+            fresh, others = embed_memories(session, texts, origins, [*questions, *names])
+            made.update(zip(left, fresh, strict=True))
     except ProviderError as error:
         if session.config.settings.embedding.on_failure != "defer":
             raise
         for item in new:
             _defer(item, error)
         return
-    vectors = iter(others)
-    for text, items, (vector, pieces) in zip(texts, sharing.values(), made, strict=True):
-        truncated = session.embedder.truncated(text)
+    for shared, items in sharing.items():
+        vector, pieces = made[shared]
+        truncated = session.embedder.truncated(shared[0])
         for item in items:
             item.vector, item.pieces = vector, pieces
             if truncated:
                 item.warnings.append(
                     "the embedder reads only the beginning of this text; the rest is found by words"
                 )
+    vectors = iter(others)
     for item in new:
         item.question_vectors = tuple(next(vectors) for _ in item.questions or ())
     batch.names.known |= zip(names, vectors, strict=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from vestig.arguments import SCOPE_CHARS_MAX, flag, label, path_argument
-from vestig.commit.pipeline import BatchOptions, commit_batch
+from vestig.commit.pipeline import BatchOptions, Part, commit_part, prepare_part
 from vestig.commit.text import normalise
+from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
@@ -196,28 +197,90 @@ def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
         yield group
 
 
-def _next_group(groups: Iterator[list[ImportItem]]) -> list[ImportItem]:
-    """The next records, read and cut into parts; [] after the last."""
-    with span("chunk") as counts:
-        group = next(groups, [])
-        counts.update(records=len(group), parts=sum(len(item.parts) for item in group))
-        return group
+class _NextGroup(NamedTuple):
+    """The records of a transaction that the store lacked when they were read, ready to be
+    committed, and how far the file was read by then; `error`: why there is none."""
+
+    records: list[ImportItem]
+    part: Part
+    bytes_done: int
+    error: Exception | None = None
+
+
+class _Reader:
+    """Reads the records of a file a group ahead of what is written."""
+
+    def __init__(self, session: Session, file: ImportFile, tally: _Tally) -> None:
+        self._session = session
+        self._file = file
+        self._tally = tally
+        self._groups = _groups(file, tally)
+        self._options = BatchOptions(transcript=file.format is Format.MESSAGES)
+
+    def next(self) -> _NextGroup | None:
+        """The next records, read and cut into parts; None after the last. What cannot be read is
+        raised by `confirmed`, when all before it is written."""
+        try:
+            with span("chunk") as counts:
+                group = next(self._groups, [])
+                counts.update(records=len(group), parts=sum(len(item.parts) for item in group))
+            return self._prepared(self._unrecorded(group)) if group else None
+        except Exception as error:  # raised again in its turn
+            return _NextGroup([], Part([], [], 0), self._file.bytes_done, error)
+
+    def confirmed(self, group: _NextGroup) -> _NextGroup:
+        """A group whose turn has come, without what was recorded since it was read."""
+        if group.error is not None:
+            raise group.error
+        records = self._unrecorded(group.records)
+        if len(records) == len(group.records):
+            return group
+        return self._prepared(records)._replace(bytes_done=group.bytes_done)
+
+    def _prepared(self, records: list[ImportItem]) -> _NextGroup:
+        requests = [arguments for item in records for arguments in item.commits()]
+        part = prepare_part(self._session, requests, self._options)
+        return _NextGroup(records, part, self._file.bytes_done)
+
+    def _unrecorded(self, group: list[ImportItem]) -> list[ImportItem]:
+        """Records whose reference is new to this namespace and scope; the one of older versions,
+        which held for an unchanged file, counts too."""
+        by_scope: dict[str | None, list[str]] = {}
+        for item in group:
+            refs = by_scope.setdefault(item.scope, [])
+            own = [item.artifact_ref]
+            refs += own if item.older_ref is None else [*own, item.older_ref]
+        with self._session.ledger.read() as view:
+            known = {
+                scope: set(view.recorded_refs(self._session.namespace, scope, refs))
+                for scope, refs in by_scope.items()
+            }
+        fresh = [
+            item
+            for item in group
+            if known[item.scope].isdisjoint((item.artifact_ref, item.older_ref))
+        ]
+        self._tally.skipped += len(group) - len(fresh)
+        return fresh
 
 
 def _commit(session: Session, file: ImportFile, progress: Progress | None) -> ImportReport:
     tally = _Tally()
-    groups = _groups(file, tally)
-    while group := _next_group(groups):
-        fresh = _unrecorded(session, group, tally)
-        options = BatchOptions(transcript=file.format is Format.MESSAGES)
-        requests = [arguments for item in fresh for arguments in item.commits()]
-        outcomes = commit_batch(session, requests, options)
-        place = 0
-        for item in fresh:
-            tally.record(item, outcomes[place : place + len(item.parts)])
-            place += len(item.parts)
-        if progress is not None:
-            progress(file.bytes_done, file.bytes_total)
+    reader = _Reader(session, file, tally)
+    with VectorsAhead(session) as ahead:
+        group = reader.next()
+        while group is not None:
+            group, following = reader.confirmed(group), reader.next()
+            outcomes = commit_part(
+                session, group.part, None if following is None else following.part, ahead
+            )
+            place = 0
+            for item in group.records:
+                tally.record(item, outcomes[place : place + len(item.parts)])
+                place += len(item.parts)
+            if progress is not None:
+                progress(group.bytes_done, file.bytes_total)
+            group = following
     if progress is not None:
         progress(file.bytes_total, file.bytes_total)
     return ImportReport(
@@ -234,24 +297,3 @@ def _commit(session: Session, file: ImportFile, progress: Progress | None) -> Im
         warnings=tuple(file.warnings()),
         degraded=tuple(tally.degraded.values()),
     )
-
-
-def _unrecorded(session: Session, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
-    """Records whose reference is new to this namespace and scope; the one of older versions, which
-    held for an unchanged file, counts too."""
-    by_scope: dict[str | None, list[str]] = {}
-    for item in group:
-        refs = by_scope.setdefault(item.scope, [])
-        refs += (
-            [item.artifact_ref] if item.older_ref is None else [item.artifact_ref, item.older_ref]
-        )
-    with session.ledger.read() as view:
-        known = {
-            scope: set(view.recorded_refs(session.namespace, scope, refs))
-            for scope, refs in by_scope.items()
-        }
-    fresh = [
-        item for item in group if known[item.scope].isdisjoint((item.artifact_ref, item.older_ref))
-    ]
-    tally.skipped += len(group) - len(fresh)
-    return fresh
