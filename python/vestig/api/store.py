@@ -312,11 +312,12 @@ class Vestig:
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> builtins.list[CommitOutcome | ItemError]:
-        """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
-        items. Earlier items exist for later ones.
+        """One outcome or error per item, in order; a transaction per 1,000 items, and the next
+        1,000 are embedded while it is written. Earlier items exist for later ones.
 
         Args:
-            items: Texts, or objects of the parameters of `commit`.
+            items: Texts, or objects of the parameters of `commit`. An iterable that is no sequence
+                is read no further than what is being written.
         """
         from vestig.commit import pipeline
 

@@ -66,7 +66,7 @@ class Pieces(NamedTuple):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to vectors."""
+    """Texts to vectors. Several threads may ask it at once."""
 
     @property
     def model(self) -> str:
