@@ -8,7 +8,7 @@ pub mod token_codes;
 pub mod weights;
 pub mod word_pieces;
 
-pub use forward::{Hidden, embed, embed_each};
+pub use forward::{Hidden, embed, embed_each, embed_each_with};
 pub use packed::PackedWeights;
 pub use token_codes::token_codes;
 pub use weights::Weights;

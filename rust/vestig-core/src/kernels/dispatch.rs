@@ -9,9 +9,11 @@
 //! The float lane loop is generic code compiled several times. Compilers never reorder or fuse
 //! float operations on their own, so each copy computes the same bits.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes};
+use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
 use super::max_sim::{Block, TOKENS, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
 use super::tiles::{Probe, tile_lanes};
@@ -31,6 +33,8 @@ enum Kind {
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Sse2,
     #[cfg(target_arch = "aarch64")]
     Neon,
     Portable,
@@ -47,7 +51,8 @@ impl Level {
         {
             let avx2 = std::is_x86_feature_detected!("avx2");
             let avx512 = avx2 && std::is_x86_feature_detected!("avx512f");
-            let vnni = std::is_x86_feature_detected!("avx512vnni");
+            let vnni = std::is_x86_feature_detected!("avx512vnni")
+                && std::is_x86_feature_detected!("avx512bw");
             if avx512 && vnni {
                 levels.push(Self(Kind::Avx512Vnni));
             }
@@ -57,6 +62,7 @@ impl Level {
             if avx2 {
                 levels.push(Self(Kind::Avx2));
             }
+            levels.push(Self(Kind::Sse2));
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
@@ -80,7 +86,7 @@ impl Level {
             .find(|level| level.name() == name)
     }
 
-    /// `avx512-vnni`, `avx512`, `avx2`, `neon` or `portable`.
+    /// `avx512-vnni`, `avx512`, `avx2`, `sse2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -89,6 +95,8 @@ impl Level {
             Kind::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Sse2 => "sse2",
             #[cfg(target_arch = "aarch64")]
             Kind::Neon => "neon",
             Kind::Portable => "portable",
@@ -114,6 +122,8 @@ pub(crate) fn dot(level: Level, x: &[f32], y: &[f32]) -> f32 {
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::dot_neon(x, y) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => dot_lanes(x, y),
         Kind::Portable => dot_lanes(x, y),
     }
 }
@@ -133,6 +143,8 @@ pub(crate) fn dot_rows(level: Level, query: &[f32], rows: &[f32], stride: usize,
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::dot_rows_neon(query, rows, stride, out) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => dot_rows_lanes(query, rows, stride, out, |_| ()),
         Kind::Portable => dot_rows_lanes(query, rows, stride, out, |_| ()),
     }
 }
@@ -141,7 +153,7 @@ pub(crate) fn dot_rows(level: Level, query: &[f32], rows: &[f32], stride: usize,
 #[inline]
 pub(crate) fn dots(level: Level, query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
     match level.0 {
-        // SAFETY: the level says that the processor has avx512f and avx512vnni.
+        // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni => unsafe { x86::dots_vnni(query, codes, out) },
         // SAFETY: the level says that the processor has avx2.
@@ -150,6 +162,8 @@ pub(crate) fn dots(level: Level, query: &QuantisedQuery, codes: &[i8], out: &mut
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::dots_neon(query, codes, out) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => dots_lanes(query, codes, out),
         Kind::Portable => dots_lanes(query, codes, out),
     }
 }
@@ -163,7 +177,7 @@ pub(crate) fn tile<const P: usize>(
     out: &mut [i32],
 ) {
     match level.0 {
-        // SAFETY: the level says that the processor has avx512f and avx512vnni.
+        // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
         // SAFETY: the level says that the processor has avx2.
@@ -172,6 +186,8 @@ pub(crate) fn tile<const P: usize>(
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::tile_neon(probes, codes, out) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => tile_lanes(probes, codes, out),
         Kind::Portable => tile_lanes(probes, codes, out),
     }
 }
@@ -186,7 +202,7 @@ pub(crate) fn most(
     most: &mut [f64; TOKENS],
 ) {
     match level.0 {
-        // SAFETY: the level says that the processor has avx512f and avx512vnni.
+        // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni => unsafe { x86::most_vnni(block, rows, scales, most) },
         // SAFETY: the level says that the processor has avx2.
@@ -195,16 +211,72 @@ pub(crate) fn most(
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::most_neon(block, rows, scales, most) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => most_lanes(block, rows, scales, most),
         Kind::Portable => most_lanes(block, rows, scales, most),
+    }
+}
+
+/// One layer of the encoder by one level; see `encoder`.
+pub(crate) fn encoder_layer(
+    level: Level,
+    layer: &Layer<'_>,
+    texts: &[Range<usize>],
+    states: &mut States,
+) {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni => unsafe { x86::encoder_layer_vnni(layer, texts, states) },
+        // SAFETY: the level says that the processor has avx2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 | Kind::Avx2 => unsafe { x86::encoder_layer_avx2(layer, texts, states) },
+        // SAFETY: the level says that the processor has neon.
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => unsafe { arm::encoder_layer_neon(layer, texts, states) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => layer_lanes::<x86::Sse2>(layer, texts, states),
+        Kind::Portable => layer_lanes::<Portable>(layer, texts, states),
+    }
+}
+
+/// The sums of as many rows of codes as a tile of a level has; how many these are.
+#[cfg(test)]
+pub(crate) fn encoder_sums(
+    level: Level,
+    codes: &[i16],
+    blocks: &[[i8; 64]],
+    sums: &mut Sums,
+) -> usize {
+    fn of<T: Tile>(codes: &[i16], blocks: &[[i8; 64]], sums: &mut Sums) -> usize {
+        let rows = (codes.len() / (4 * blocks.len())).min(T::ROWS);
+        T::sums(&codes[..rows * 4 * blocks.len()], blocks, sums);
+        rows
+    }
+    match level.0 {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 | Kind::Avx2 => of::<x86::Avx2>(codes, blocks, sums),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => of::<x86::Sse2>(codes, blocks, sums),
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => of::<Portable>(codes, blocks, sums),
+        Kind::Portable => of::<Portable>(codes, blocks, sums),
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 mod arm {
     use super::{
-        BLOCK, Block, Probe, QuantisedQuery, TOKENS, dot_lanes, dot_rows_lanes, dots_lanes,
-        most_lanes, tile_lanes,
+        BLOCK, Block, Layer, Portable, Probe, QuantisedQuery, Range, States, TOKENS, dot_lanes,
+        dot_rows_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
     };
+
+    #[target_feature(enable = "neon")]
+    pub fn encoder_layer_neon(layer: &Layer<'_>, texts: &[Range<usize>], states: &mut States) {
+        layer_lanes::<Portable>(layer, texts, states);
+    }
 
     #[target_feature(enable = "neon")]
     pub fn most_neon(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {

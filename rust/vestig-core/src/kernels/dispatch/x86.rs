@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{BLOCK, Block, Probe, QuantisedQuery, TOKENS};
-use super::{dot_lanes, dot_rows_lanes};
+use super::{BLOCK, Block, Layer, Probe, QuantisedQuery, Range, States, Sums, TOKENS};
+use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, layer_lanes};
 
 /// Two codes of a row, as 16 bits, meet the same two of eight tokens at once.
 #[target_feature(enable = "avx2")]
@@ -325,5 +325,169 @@ pub fn dots_vnni(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
         }
         let sums = _mm512_add_epi32(_mm512_slli_epi32::<8>(highs), lows);
         *value = _mm512_reduce_add_epi32(sums).wrapping_sub(correction);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub fn encoder_layer_avx2(layer: &Layer<'_>, texts: &[Range<usize>], states: &mut States) {
+    layer_lanes::<Avx2>(layer, texts, states);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub fn encoder_layer_vnni(layer: &Layer<'_>, texts: &[Range<usize>], states: &mut States) {
+    layer_lanes::<Vnni>(layer, texts, states);
+}
+
+/// Calls `$sums` compiled for the number of rows.
+macro_rules! by_rows {
+    ($sums:ident, $codes:expr, $blocks:expr, $out:expr, $($rows:literal)+) => {
+        match $codes.len() / (4 * $blocks.len()) {
+            // SAFETY: a layer of this level runs only where the processor has its features.
+            $($rows => unsafe { $sums::<$rows>($codes, $blocks, $out) },)+
+            rows => debug_assert_eq!(rows, 0, "more rows than a tile has"),
+        }
+    };
+}
+
+pub struct Sse2;
+
+impl Tile for Sse2 {
+    /// Two registers of sums for each row, two of weights, one of codes and one of products: 14
+    /// of 16.
+    const ROWS: usize = 5;
+
+    #[inline(always)]
+    fn sums(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+        by_rows!(tile_sums_sse2, codes, blocks, out, 1 2 3 4 5);
+    }
+}
+
+pub struct Avx2;
+
+impl Tile for Avx2 {
+    /// Two registers of sums for each row, two of weights and one of codes: 15 of 16.
+    const ROWS: usize = 6;
+
+    #[inline(always)]
+    fn sums(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+        by_rows!(tile_sums_avx2, codes, blocks, out, 1 2 3 4 5 6);
+    }
+}
+
+pub struct Vnni;
+
+impl Tile for Vnni {
+    /// Two registers of sums for each row, two of weights and one of codes: 27 of 32.
+    const ROWS: usize = TILE_ROWS_MAX;
+
+    #[inline(always)]
+    fn sums(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+        by_rows!(tile_sums_vnni, codes, blocks, out, 1 2 3 4 5 6 7 8 9 10 11 12);
+    }
+}
+
+/// The rows of a tile as groups of four codes.
+#[inline(always)]
+fn code_rows<const R: usize>(codes: &[i16], fours: usize) -> [&[[i16; 4]]; R] {
+    std::array::from_fn(|row| &codes[4 * fours * row..].as_chunks().0[..fours])
+}
+
+/// As `tile_sums_avx2`, four columns at a time.
+#[target_feature(enable = "sse2")]
+fn tile_sums_sse2<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+    let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
+    let zero = _mm_setzero_si128();
+    for quarter in 0..4 {
+        let mut sums = [[zero; 2]; R];
+        for (i, block) in blocks.iter().enumerate() {
+            let weights = &block.as_chunks::<16>().0[quarter];
+            // SAFETY: a quarter is 16 bytes long.
+            let weights = unsafe { _mm_loadu_si128(weights.as_ptr().cast()) };
+            let upper = [
+                _mm_unpacklo_epi8(zero, weights),
+                _mm_unpackhi_epi8(zero, weights),
+            ];
+            let weights = upper.map(|upper| _mm_srai_epi16::<8>(upper));
+            for (sums, row) in sums.iter_mut().zip(&rows) {
+                // SAFETY: a row has as many groups as there are blocks; a group is 8 bytes long.
+                let four = unsafe { _mm_loadl_epi64(row.as_ptr().add(i).cast()) };
+                let four = _mm_unpacklo_epi64(four, four);
+                for (sum, weights) in sums.iter_mut().zip(weights) {
+                    *sum = _mm_add_epi32(*sum, _mm_madd_epi16(weights, four));
+                }
+            }
+        }
+        for (sums, out) in sums.iter().zip(out.iter_mut()) {
+            let [a, b] = sums.map(|sum| _mm_castsi128_ps(sum));
+            let even = _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(a, b));
+            let odd = _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(a, b));
+            let out = &mut out.as_chunks_mut::<4>().0[quarter];
+            // SAFETY: four sums are 16 bytes long.
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), _mm_add_epi32(even, odd)) };
+        }
+    }
+}
+
+/// Weights are widened to 16 bits once for all rows of codes; a product of pairs leaves two sums
+/// for each column, which are added at the end. Eight columns at a time.
+#[target_feature(enable = "avx2")]
+fn tile_sums_avx2<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+    let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
+    for half in 0..2 {
+        let mut sums = [[_mm256_setzero_si256(); 2]; R];
+        for (i, block) in blocks.iter().enumerate() {
+            let quarters = block.as_chunks::<16>().0;
+            let weights = [&quarters[2 * half], &quarters[2 * half + 1]].map(|quarter| {
+                // SAFETY: a quarter is 16 bytes long.
+                _mm256_cvtepi8_epi16(unsafe { _mm_loadu_si128(quarter.as_ptr().cast()) })
+            });
+            for (sums, row) in sums.iter_mut().zip(&rows) {
+                // SAFETY: a row has as many groups as there are blocks; a group is 8 bytes long.
+                let four = unsafe { _mm_loadl_epi64(row.as_ptr().add(i).cast()) };
+                let four = _mm256_broadcastq_epi64(four);
+                for (sum, weights) in sums.iter_mut().zip(weights) {
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(weights, four));
+                }
+            }
+        }
+        for (sums, out) in sums.iter().zip(out.iter_mut()) {
+            let columns = _mm256_hadd_epi32(sums[0], sums[1]);
+            let columns = _mm256_permute4x64_epi64::<0b11_01_10_00>(columns);
+            let out = &mut out.as_chunks_mut::<8>().0[half];
+            // SAFETY: eight sums are 32 bytes long.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), columns) };
+        }
+    }
+}
+
+/// As `tile_sums_avx2`, sixteen columns at a time; the products of pairs are added as they are
+/// made.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+fn tile_sums_vnni<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+    let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
+    let mut sums = [[_mm512_setzero_si512(); 2]; R];
+    for (i, block) in blocks.iter().enumerate() {
+        let halves = block.as_chunks::<32>().0;
+        let weights = [&halves[0], &halves[1]].map(|half| {
+            // SAFETY: a half is 32 bytes long.
+            _mm512_cvtepi8_epi16(unsafe { _mm256_loadu_si256(half.as_ptr().cast()) })
+        });
+        for (sums, row) in sums.iter_mut().zip(&rows) {
+            // SAFETY: a row has as many groups as there are blocks; a group is 8 bytes long.
+            let four = unsafe { _mm_loadl_epi64(row.as_ptr().add(i).cast()) };
+            let four = _mm512_broadcastq_epi64(four);
+            for (sum, weights) in sums.iter_mut().zip(weights) {
+                *sum = _mm512_dpwssd_epi32(*sum, weights, four);
+            }
+        }
+    }
+    for (sums, out) in sums.iter().zip(out.iter_mut()) {
+        for (sum, out) in sums.iter().zip(out.as_chunks_mut::<8>().0) {
+            // Two sums of 32 bits in each 64: the upper one is added to the lower one.
+            let pairs = _mm512_add_epi32(*sum, _mm512_srli_epi64::<32>(*sum));
+            let columns = _mm512_cvtepi64_epi32(pairs);
+            // SAFETY: eight sums are 32 bytes long.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), columns) };
+        }
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Matrix<'a> {
         biases: &'a [f32],
     ) -> Result<Self> {
         let columns = scales.len();
-        let whole = inputs.is_multiple_of(INPUTS) && columns.is_multiple_of(COLUMNS);
+        let whole = inputs.is_multiple_of(INPUTS) && inputs > 0 && columns.is_multiple_of(COLUMNS);
         if !whole || biases.len() != columns || blocks.len() * BLOCK != inputs * columns {
             let text = format!(
                 "expected a matrix of {inputs} × {columns} with a bias for each column, got {} \
@@ -50,7 +50,34 @@ impl<'a> Matrix<'a> {
             biases,
         })
     }
+
+    /// Length of the rows that it multiplies.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Length of the rows that come out.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// For each 16 columns their blocks, scales and biases.
+    #[inline(always)]
+    pub(super) fn column_blocks(
+        &self,
+    ) -> impl Iterator<Item = (&'a [[i8; BLOCK]], OfColumns<'a>)> + use<'a> {
+        let scales = self.scales.as_chunks::<COLUMNS>().0.iter();
+        let of_columns = scales.zip(self.biases.as_chunks::<COLUMNS>().0);
+        self.blocks
+            .chunks_exact(self.inputs / INPUTS)
+            .zip(of_columns)
+    }
 }
+
+/// Scales and biases of 16 columns.
+pub(super) type OfColumns<'a> = (&'a [f32; COLUMNS], &'a [f32; COLUMNS]);
 
 /// The blocks of a matrix whose rows, one for each input, lie one behind the other.
 ///
