@@ -35,7 +35,7 @@ class Echo:
 def asked(world: World, prompt: str = "classify_stability") -> Any:
     """What a provider is made from and asked."""
     models = world.open()._session.models
-    if not models.available:
+    if models.provider is None:
         return "no model"
     values = dict.fromkeys(PROMPT_VALUES[prompt], "text")
     return models.ask(prompt, values, answer=str).value

@@ -211,7 +211,7 @@ def test_closing_the_store_breaks_off_a_wait() -> None:
 
 def test_without_a_model_a_call_says_what_to_do() -> None:
     models = calls(None)
-    assert (models.available, models.provider, models.costs()) == (False, None, ())
+    assert (models.provider, models.costs()) == (None, ())
     with pytest.raises(ProviderError, match=r"needs a language model: set llm\.provider"):
         ask(models)
 

@@ -73,7 +73,7 @@ def doctor(session: Session) -> DoctorReport:
             now_us=session.now_us(),
             token_origins=wanted_tokens(session),
         )
-        if session.models.available:
+        if session.has_model:
             findings.append(_language_model(session))
         findings.append(_configuration(session))
         with session.ledger.read() as view:

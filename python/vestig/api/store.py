@@ -157,7 +157,7 @@ class Vestig:
         session = self._session
         if not session.closed:
             session.closed = True
-            session.models.close()
+            session.end_waits()
             if self._worker is not None:
                 self._worker.close()
             session.keeper.close()

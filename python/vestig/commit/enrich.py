@@ -57,7 +57,7 @@ def work_queue(run: QueueRun, *, ask: bool = True) -> None:
     batch where enough jobs wait, and the rest memory by memory."""
     with run:
         run.embed()
-        if ask and run.session.models.available:
+        if ask and run.session.has_model:
             enrichment_batches.collect(run)
             enrichment_batches.submit(run)
             run.ask()

@@ -345,7 +345,7 @@ def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> N
     """One transaction; tried again when another writer took a text in the meantime."""
     with span("extract", items=len(group)):
         for item in group:
-            extract(item, session.config.settings, model=session.models.available)
+            extract(item, session.config.settings, model=session.has_model)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)

@@ -264,7 +264,7 @@ class QueueRun:
     def ask(self) -> None:
         """Asks the language model about `enrichment.workers` memories at once, until no due job is
         left, the limit or the time is reached, or it cannot be asked."""
-        if not self.session.models.available:
+        if not self.session.has_model:
             return
         workers = self.session.config.settings.enrichment.workers
         if self._ids is not None:

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from vestig.arguments import check_unicode
-from vestig.commit.short_texts import is_too_short
 from vestig.config.schema import HygieneSettings
 from vestig.language.text_forms import normal_form, trimmed, unusable_reason
-from vestig.language.time.cues import Direction, has_cue
 from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.language.time.patterns import PRESENT_CUE
 from vestig.times import DAY_US
@@ -122,8 +120,12 @@ def refusal_reason(
     if unusable is not None:
         return unusable
     length = len(text)
-    if not turn and is_too_short(text, settings.min_chars):
-        return f"Content too short: {length} chars (minimum: {settings.min_chars})"
+    if not turn and length < settings.min_chars:
+        # imported here: few texts are so short
+        from vestig.commit.short_texts import is_too_short
+
+        if is_too_short(text, settings.min_chars):
+            return f"Content too short: {length} chars (minimum: {settings.min_chars})"
     if length > settings.max_chars:
         return (
             f"Content too long: {length} chars (maximum: {settings.max_chars})."
@@ -177,6 +179,9 @@ def derive_stability(
     # Whole days: a window of the second day from the reference's own day still counts.
     if start <= t_ref_us - (_NEAR_DAYS + 1) * DAY_US or end >= t_ref_us + (_NEAR_DAYS + 1) * DAY_US:
         return Stability.UNKNOWN
+    # imported here: most texts name no time
+    from vestig.language.time.cues import Direction, has_cue
+
     lower = lowered(text).replace("’", "'")
     speaks_of_these_days = PRESENT_CUE.search(lower) is not None or has_cue(
         text, lower, Direction.FUTURE

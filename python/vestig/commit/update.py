@@ -119,7 +119,7 @@ def _question_jobs(
     """A trigger that allows questions queues them, where a language model can write them and the
     memory has none."""
     settings = session.config.settings
-    wanted = session.models.available and settings.enrichment.mode != "off"
+    wanted = session.has_model and settings.enrichment.mode != "off"
     if not wanted or trigger is UNSET or not is_allowed(trigger, settings.questions):
         return ()
     if memory.id in view.questions(memory.namespace, [memory.id]):

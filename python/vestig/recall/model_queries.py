@@ -1,6 +1,6 @@
 """What a language model adds to a query: a query written from a conversation, and the names in it.
 
-Without a model, and where it fails, rules do both.
+Called where a model is configured; without one, and where it fails, rules do both.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def with_synthesized_query(
 ) -> tuple[Request, list[Degradation]]:
     """The request with the query that a model writes from its conversation, where
     `recall.synthesize` wants that; and what degraded."""
-    wanted = config.settings.recall.synthesize and session.models.available
-    if request.conversation is None or not wanted:
+    if request.conversation is None or not config.settings.recall.synthesize:
         return request, []
     try:
         asked = session.models.ask(
@@ -69,7 +68,7 @@ def names_by_model(
     """The names that a model finds in a query, where `recall.query_entities` is `llm`; None = the
     rules find them. And what degraded."""
     settings = config.settings
-    if settings.recall.query_entities != "llm" or not session.models.available:
+    if settings.recall.query_entities != "llm":
         return None, []
     try:
         asked = session.models.ask(

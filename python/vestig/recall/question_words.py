@@ -11,7 +11,6 @@ from collections import Counter
 from typing import Final
 
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.language.answered_questions import answered_questions
 from vestig.language.words import terms
 from vestig.ports import LedgerView
 from vestig.session.session import Session
@@ -78,6 +77,9 @@ class QuestionWords:
         )
 
     def _add(self, id: bytes, text: str, author: str | None) -> None:
+        # imported here: the shipped weights count no questions
+        from vestig.language.answered_questions import answered_questions
+
         counted = Counter(
             term for question in answered_questions(text, author) for term in terms(question)
         )

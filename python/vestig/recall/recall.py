@@ -19,7 +19,6 @@ from vestig.ports import LedgerView, Pieces
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
 from vestig.recall.found_memories import FoundMemories, found_memories
-from vestig.recall.model_queries import names_by_model, with_synthesized_query
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
@@ -42,7 +41,13 @@ class _Recall:
     def __init__(self, session: Session, config: Config, request: Request) -> None:
         self.session = session
         self.config = config
-        self.request, self.degraded = with_synthesized_query(session, config, request)
+        self.request = request
+        self.degraded: list[Degradation] = []
+        if session.has_model:
+            # imported here and below: without a model nothing of it is needed
+            from vestig.recall.model_queries import with_synthesized_query
+
+            self.request, self.degraded = with_synthesized_query(session, config, request)
 
     def run(self) -> RecallResult:
         """All stages."""
@@ -76,8 +81,12 @@ class _Recall:
 
     def analyse(self, vector: bytes | None, pieces: Pieces | None) -> Query:
         """The query, without anything of the store."""
-        names, degraded = names_by_model(self.session, self.config, self.request.query)
-        self.degraded += degraded
+        names = None
+        if self.session.has_model:
+            from vestig.recall.model_queries import names_by_model
+
+            names, degraded = names_by_model(self.session, self.config, self.request.query)
+            self.degraded += degraded
         return analyse(self.session, self.config, self.request, vector, pieces, names=names)
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import hashlib
-import secrets
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -80,7 +80,7 @@ def chosen_seed(given: Seed, configured: int | None, query: str, seq: int) -> tu
         ((3, 'call'), (4, 'config'))
     """
     if given == RANDOM:
-        return secrets.randbits(_BITS), RANDOM
+        return int.from_bytes(os.urandom(8), "big") >> (64 - _BITS), RANDOM
     if isinstance(given, int):
         return given, "call"
     if configured is not None:

@@ -42,7 +42,7 @@ def context_summary(
         ends_at: `time.monotonic()` at which there is no time left.
         costs: takes what the call took.
     """
-    if not models.available or not (facts or turns):
+    if models.provider is None or not (facts or turns):
         return "", None
     values = {
         "conversation": conversation_text(messages),

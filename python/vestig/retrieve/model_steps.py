@@ -98,7 +98,7 @@ class ModelSteps:
         self.settings = settings
         self.ends_at = ends_at
         self.degraded: list[Degradation] = []
-        wanted = settings.llm and session.models.available
+        wanted = settings.llm and session.has_model
         self.left = settings.llm_max_calls if wanted else 0
         self.messages = messages
 

@@ -11,7 +11,6 @@ from vestig.config import Settings
 from vestig.config.signals import ORIGINS, TOKEN_TERMS
 from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
-from vestig.language.claim_text import claim_text
 from vestig.ports import EmbeddingIdentity, LedgerView, Pieces, gives_tokens
 from vestig.session.session import Session
 from vestig.store.ledger.same_model import same_model
@@ -52,7 +51,12 @@ def with_author(text: str, author: str | None) -> str:
 
 def embedded_text(text: str, author: str | None, claim: Claim | None) -> str:
     """What a memory with this normal form is embedded as: its claim, where it carries one."""
-    return with_author(text, author) if claim is None else claim_text(claim)
+    if claim is None:
+        return with_author(text, author)
+    # imported here: most memories carry none
+    from vestig.language.claim_text import claim_text
+
+    return claim_text(claim)
 
 
 def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:

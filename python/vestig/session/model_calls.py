@@ -102,11 +102,6 @@ class ModelCalls:
         self._costs = Costs(settings.llm.prices)
 
     @property
-    def available(self) -> bool:
-        """Whether a model is configured. It may still fail."""
-        return self._model is not None
-
-    @property
     def provider(self) -> str | None:
         """Name of the provider; None = no model."""
         return None if self._model is None else self._model.provider

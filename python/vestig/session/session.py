@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vestig.config import Config
 from vestig.errors import (
@@ -33,7 +33,6 @@ from vestig.ports import (
     gives_tokens,
 )
 from vestig.session.metrics import Metrics
-from vestig.session.model_calls import ModelCalls
 from vestig.session.nodes import unambiguous_id
 from vestig.session.observer import Observer
 from vestig.store.ledger.absent_store import WithoutStore
@@ -44,6 +43,9 @@ from vestig.telemetry.spans import Traced, current_trace, span
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import DAY_US, format_us, to_us
 from vestig.types import Memory
+
+if TYPE_CHECKING:
+    from vestig.session.model_calls import ModelCalls
 
 __all__ = ["Session", "system_clock"]
 
@@ -132,9 +134,9 @@ class Session:
         self.mismatch = mismatch
         self.metrics = Metrics()
         self.observer = Observer(self.metrics, trace_file, system_clock)
-        self.models = ModelCalls(
-            config.settings, language_model, metrics=self.metrics, reserve=self._reserve_calls
-        )
+        self._language_model = language_model
+        self._models: ModelCalls | None = None
+        self._models_lock = threading.Lock()
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
@@ -142,6 +144,35 @@ class Session:
         self.jobs_queued = threading.Event()
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a language model is configured. It may still fail."""
+        return self._language_model is not None
+
+    @property
+    def models(self) -> ModelCalls:
+        """Calls of the language model, made at the first use: most processes have none."""
+        if self._models is None:
+            from vestig.session.model_calls import ModelCalls
+
+            with self._models_lock:
+                if self._models is None:
+                    self._models = ModelCalls(
+                        self.config.settings,
+                        self._language_model,
+                        metrics=self.metrics,
+                        reserve=self._reserve_calls,
+                    )
+                    if self.closed:
+                        self._models.close()
+        return self._models
+
+    def end_waits(self) -> None:
+        """Breaks off every wait for a language model; no further call is sent."""
+        with self._models_lock:
+            if self._models is not None:
+                self._models.close()
 
     def now_us(self) -> int:
         """Microseconds by the injected clock.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import apsw
 import msgspec
@@ -19,14 +19,17 @@ from vestig.ports import EmbeddingIdentity, Job, JobResult, RequestRecord, Store
 from vestig.store.ledger import chain, jobs, migrations, request_rows, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.reads import SqliteView
-from vestig.store.ledger.verify import Finding, verify
 from vestig.store.ledger.witness import Witness, WitnessFiles
-from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
 from vestig.telemetry.spans import span
+
+# what writes, and what checks every row, is imported when it is used: a reader needs neither
+if TYPE_CHECKING:
+    from vestig.store.ledger.verify import Finding
+    from vestig.store.ledger.writes import SqliteTransaction
 
 __all__ = ["SqliteLedger"]
 
@@ -358,6 +361,8 @@ class SqliteLedger:
 
     def verify_all(self) -> list[Finding]:
         """Recomputes every digest and every link; [] when all is as it was written."""
+        from vestig.store.ledger.verify import verify
+
         with self.read() as view:
             return verify(view.connection, self._uuid)
 
@@ -383,6 +388,8 @@ class SqliteLedger:
 
     @contextmanager
     def _write(self, now_us: int, *, make: bool = True) -> Iterator[SqliteTransaction]:
+        from vestig.store.ledger.writes import SqliteTransaction
+
         with span("write") as counts, self.writer(make=make) as conn:
             with store_faults(self._where):
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
 import apsw
@@ -26,10 +26,8 @@ from vestig.store.ledger import (
     history,
     list_sql,
     memory_parts,
-    projection_rows,
     statistics,
 )
-from vestig.store.ledger.clock_epochs import EpochTimes, read_epochs
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -53,6 +51,9 @@ from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
+
+if TYPE_CHECKING:
+    from vestig.store.ledger.clock_epochs import EpochTimes
 
 __all__ = ["SqliteView"]
 
@@ -402,6 +403,8 @@ class SqliteView:
 
     def _epoch_times(self) -> EpochTimes:
         if self._epochs is None:
+            from vestig.store.ledger.clock_epochs import read_epochs
+
             self._epochs = read_epochs(self._conn, self._where)
         return self._epochs
 
@@ -716,10 +719,11 @@ class SqliteView:
 
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
+        # imported here: the projection mostly stands at this state already
+        from vestig.store.ledger.projection_rows import projection_rows
+
         with store_faults(self._where):
-            yield from projection_rows.projection_rows(
-                self._conn, self._where, self._seq, after_seq, self._retired
-            )
+            yield from projection_rows(self._conn, self._where, self._seq, after_seq, self._retired)
 
     def stats(self, namespace: str) -> dict[str, Any]:
         """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
