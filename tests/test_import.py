@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import vestig
+from vestig.testing import HashingEmbedder
+
 # Each is paid only by the call that needs it.
 NEVER_AT_START = {
     "aiohttp",
@@ -135,6 +138,81 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert not {name for name in loaded if name.startswith("vestig._core")}
     assert "apsw" not in loaded
     assert "vestig" in printed
+
+
+# What a recall does not need, in this package and in the standard library.
+NEVER_IN_A_RECALL = {
+    "concurrent.futures",
+    "importlib.metadata",
+    "json",
+    "logging",
+    "secrets",
+    "shlex",
+    "vestig.commit.model_answer",
+    "vestig.commit.pipeline",
+    "vestig.commit.short_texts",
+    "vestig.config.explain",
+    "vestig.config.trust",
+    "vestig.language.answered_questions",
+    "vestig.language.quantities.numbers",
+    "vestig.language.time.direction",
+    "vestig.language.time.expression_scan",
+    "vestig.prompts",
+    "vestig.recall.model_queries",
+    "vestig.recall.receipts",
+    "vestig.recall.why_not",
+    "vestig.session.model_answers",
+    "vestig.session.model_calls",
+    "vestig.store.ledger.projection_rows",
+    "vestig.store.ledger.removal",
+    "vestig.store.ledger.verify",
+    "vestig.store.ledger.writes",
+    "vestig.testing",
+}
+ROOMS_NEVER_IN_A_RECALL = (
+    "vestig.admin",
+    "vestig.evaluation",
+    "vestig.exchange",
+    "vestig.graph",
+    "vestig.llms",
+    "vestig.retrieve",
+    "vestig.store.checks",
+    "vestig.store.erasure",
+    "vestig.store.portable",
+    "vestig.store.upkeep",
+    "vestig.surfaces.http",
+    "vestig.surfaces.mcp",
+)
+RECALL_OF_A_STORE = """
+import vestig
+path, model_, dimensions_, fingerprint_, vector = {values!r}
+class Named:
+    model, dimensions, fingerprint = model_, dimensions_, fingerprint_
+    def embed(self, texts): raise AssertionError
+    def truncated(self, text): return False
+with vestig.open(path, embedder=Named(), read_only=True) as store:
+    assert len(store.recall("which label does the kettle carry?", query_vector=vector)) == 1
+"""
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """The folder of a store with one memory, published."""
+    path = tmp_path / "store"
+    with vestig.open(path, embedder=HashingEmbedder()) as store:
+        store.commit("The copper kettle carries the label BKT-7")
+        store.admin.compact()
+    return path
+
+
+def test_a_recall_loads_nothing_that_it_does_not_need(filled: Path) -> None:
+    named = HashingEmbedder()
+    [vector] = named.embed(["kettle"])
+    values = (str(filled), named.model, named.dimensions, named.fingerprint, vector)
+    loaded, _ = loaded_by(RECALL_OF_A_STORE.format(values=values))
+    assert "vestig.recall.recall" in loaded
+    assert not loaded & (NEVER_AT_START | NEVER_IN_A_RECALL)
+    assert not [name for name in loaded if name.startswith(ROOMS_NEVER_IN_A_RECALL)]
 
 
 def operations_of(loaded: set[str]) -> set[str]:

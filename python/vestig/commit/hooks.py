@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,7 +11,7 @@ from vestig.commit.item import Item
 from vestig.errors import ConflictError
 from vestig.ports import CommitHook
 from vestig.session.session import Session
-from vestig.telemetry.logs import log_event
+from vestig.telemetry.logs import WARNING, log_event
 from vestig.types import Degradation
 
 __all__ = ["call_hooks", "check_depth"]
@@ -64,7 +63,7 @@ def _call(session: Session, hook: CommitHook, item: Item) -> Exception | None:
 
 def _report(session: Session, item: Item, failure: Exception) -> None:
     session.metrics.add("vestig_hook_failures_total")
-    log_event(logging.WARNING, "hook_failed", error_type=type(failure).__name__)
+    log_event(WARNING, "hook_failed", error_type=type(failure).__name__)
     entry = Degradation(code="hook_failed", detail=f"the hook raised {type(failure).__name__}")
     session.metrics.degraded([entry])
     assert item.outcome is not None, "only finished items call hooks"

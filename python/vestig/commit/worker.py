@@ -6,7 +6,6 @@ Invariant: the thread keeps no process alive, and holds the write lock only whil
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from typing import Final
@@ -16,10 +15,10 @@ from vestig.commit.queue_run import KINDS, QueueRun
 from vestig.errors import VestigError
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
+from vestig.telemetry.logs import logger
 
 __all__ = ["Worker"]
 
-_LOG: Final = logging.getLogger(__name__)
 # Seconds after which the queue is looked at where no commit of this process queued a job: others
 # may have, and jobs that failed become due.
 _INTERVAL_S: Final = 5.0
@@ -72,7 +71,7 @@ class Worker:
                 self._session.metrics.add(
                     "vestig_errors_total", operation="worker", error_type=error.code
                 )
-                _LOG.warning("enrichment: %s", error.code)
+                logger(__name__).warning("enrichment: %s", error.code)
             queued.wait(_INTERVAL_S)
 
     def _work_once(self) -> None:

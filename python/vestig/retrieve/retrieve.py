@@ -5,7 +5,6 @@ Several rounds of searches; novelty decides when they end. All state lives for o
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from typing import Literal
@@ -37,7 +36,7 @@ from vestig.retrieve.turns import TurnSearch
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.telemetry.logs import log_event
+from vestig.telemetry.logs import INFO, log_event
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
@@ -273,7 +272,7 @@ class _Retrieval:
         metrics = self.session.metrics
         metrics.add("vestig_retrieve_stops_total", reason=metadata.stop_reason)
         log_event(
-            logging.INFO,
+            INFO,
             "retrieve.stop",
             request_id=metadata.request_id,
             reason=metadata.stop_reason,
@@ -287,7 +286,7 @@ class _Retrieval:
         found = self.rounds.found
         sources = Counter(one.planned.source for one in (() if found is None else found.queries))
         log_event(
-            logging.INFO,
+            INFO,
             "retrieve.request",
             request_id=metadata.request_id,
             queries_generated=metadata.queries_generated,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from vestig.telemetry.logs import log_event
+from vestig.telemetry.logs import INFO, log_event
 from vestig.types import Degradation
 
 __all__ = ["Metrics"]
@@ -83,7 +82,7 @@ class Metrics:
         """Adds every degradation of a result to its counter."""
         for entry in entries:
             self.add("vestig_degradations_total", entry.count, code=entry.code)
-            log_event(logging.INFO, "degraded", code=entry.code, count=entry.count)
+            log_event(INFO, "degraded", code=entry.code, count=entry.count)
 
     def snapshot(self) -> dict[str, float]:
         """`name{label="value",…}` → number.

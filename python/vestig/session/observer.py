@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from datetime import datetime
@@ -12,7 +11,7 @@ import msgspec
 
 from vestig.session.metrics import Metrics
 from vestig.telemetry.error_types import error_code, error_type
-from vestig.telemetry.logs import log_event, log_operation
+from vestig.telemetry.logs import WARNING, log_event, log_operation
 from vestig.telemetry.spans import Trace
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import format_us, to_us
@@ -89,7 +88,7 @@ class Observer:
         except OSError as error:
             self._metrics.add("vestig_degradations_total", code="trace_unwritten")
             if not self._unwritten:
-                log_event(logging.WARNING, "trace_unwritten", errno=error.errno)
+                log_event(WARNING, "trace_unwritten", errno=error.errno)
             self._unwritten = True
 
     def close(self) -> None:

@@ -123,7 +123,7 @@ def _is_path(found: str) -> bool:
 def identifiers(text: str) -> Iterator[Name]:
     """Tickets, words of code, and versions, alone or behind a name."""
     numbered = _DIGIT.search(text) is not None
-    if numbered or "_" in text or _INNER_CAPITAL.search(text) is not None:
+    if numbered or "_" in text or _has_inner_capital(text):
         # a word without any of the signs is no identifier, and most words have none
         sign = _SIGN.search(text)
         while sign is not None:
@@ -137,6 +137,10 @@ def identifiers(text: str) -> Iterator[Name]:
         first = match[0].split(maxsplit=1)[0]
         if first.lower() not in NAME_STOPWORDS:
             yield name_at(text, *match.span(), "SYSTEM", 0.90)
+
+
+def _has_inner_capital(text: str) -> bool:
+    return not text.islower() and _INNER_CAPITAL.search(text) is not None
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:

@@ -29,15 +29,15 @@ __all__ = [
 
 _TICKET: Final = lazy_pattern(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
-# A dot inside a run belongs to an initial or a title; any other ends the sentence.
-_ABBREVIATED = (
-    rf"(?:\.(?=\s[{UPPER}])(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)"
-    r"|(?<=\bProf\.)))?"
+# What stands between two words of a run. A dot belongs to an initial or a title before a capital;
+# any other ends the sentence. The class of capitals is long: the fewer of it, the sooner compiled.
+_BETWEEN = (
+    rf"(?:\.(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)|(?<=\bProf\.))\s"
+    r"|\s+(?:(?:of|the|de|van|von)\s+){0,2})"
 )
 _RUN: Final = lazy_pattern(
     # the letter first, then what may not stand before it: so the search skips to capitals
-    rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}{_ABBREVIATED}"
-    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}[{UPPER}]{_CAPITAL_REST}{_ABBREVIATED})*"
+    rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}(?:{_BETWEEN}[{UPPER}]{_CAPITAL_REST})*"
 )
 _WORD: Final = lazy_pattern(r"\S+")
 _QUOTED: Final = lazy_pattern(
@@ -92,6 +92,8 @@ def quoted(text: str) -> Iterator[Name]:
 
 def _runs(text: str) -> Iterator[Name]:
     """Adjacent capitalised words, one such word, and acronyms."""
+    if text.islower():
+        return
     for match in _RUN.finditer(text):
         run, start = match[0], match.start()
         # most capitals only begin a sentence

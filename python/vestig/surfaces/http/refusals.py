@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.surfaces import wire
+from vestig.telemetry.logs import logger
 
 __all__ = ["Gone", "Refusal", "problem_of"]
-
-
-_LOG: Final = logging.getLogger("vestig.http")
 
 
 class Gone(Exception):
@@ -73,4 +70,4 @@ def _report(error: BaseException, request_id: str) -> None:
     while step is not None and step.tb_next is not None:
         step = step.tb_next
     place = "" if step is None else f"{step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
-    _LOG.error("request %s: %s at %s", request_id, type(error).__name__, place)
+    logger("vestig.http").error("request %s: %s at %s", request_id, type(error).__name__, place)

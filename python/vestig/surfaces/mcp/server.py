@@ -6,7 +6,6 @@ to change; only what is no call at all is an error of the protocol.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
@@ -22,10 +21,10 @@ from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import OpenStore, listed_memories, memory_url, resource_text
 from vestig.surfaces.mcp.prompts import INSTRUCTIONS, PROMPTS
 from vestig.surfaces.mcp.tools import TOOLS, Tool
+from vestig.telemetry.logs import logger
 
 __all__ = ["Calls", "make_server", "offered_tools"]
 
-_logger: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Context = ServerRequestContext[Any]
 # So many calls run at a time; others wait.
@@ -201,7 +200,9 @@ def _refusal(error: Exception, operation: str) -> str:
     code = problem["type"].rpartition(":")[2]
     detail = problem["detail"]
     if code == "internal":
-        _logger.error("%s failed: %s in %s", problem["instance"], type(error).__name__, operation)
+        logger(__name__).error(
+            "%s failed: %s in %s", problem["instance"], type(error).__name__, operation
+        )
         detail = f"Internal error {problem['instance']}"
     advice = _ADVICE.get(code, "")
     stop = "" if detail.endswith((".", "?")) else "."
