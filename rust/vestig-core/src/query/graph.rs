@@ -35,6 +35,7 @@ pub struct Neighbour {
 
 /// Edges of a snapshot as known at one time: created at K or before, not expired by then.
 pub struct Graph<'a> {
+    snapshot: &'a Snapshot,
     parts: &'a [Part],
     known_at: i64,
 }
@@ -44,6 +45,7 @@ impl<'a> Graph<'a> {
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, known_at: i64) -> Self {
         Self {
+            snapshot,
             parts: &snapshot.parts,
             known_at,
         }
@@ -64,14 +66,15 @@ impl<'a> Graph<'a> {
     /// Where the version that counts of a memory or entity is.
     #[must_use]
     pub fn locate(&self, id: &Id) -> Option<Node> {
-        self.parts
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(part, held)| {
-                let row = held.segment.find(id)?;
-                has(&held.live, row).then(|| Node::new(part, row))
-            })
+        let (part, row) = self.snapshot.locate(id)?;
+        Some(Node::new(part, row))
+    }
+
+    /// As `locate`, of the id at this place among the other ids of a part.
+    #[inline]
+    pub(crate) fn end_of_other(&self, part: usize, other: usize) -> Option<Node> {
+        let (part, row) = self.snapshot.end(part, other)?;
+        Some(Node::new(part, row))
     }
 
     /// Whether an edge counts.
@@ -90,29 +93,36 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The row of a node in a part, where an older version of it may lie.
+    /// The place of a node in the lists by node of a part: its row there, where an older version of
+    /// it may lie, or one behind all rows.
     #[inline]
-    pub(crate) fn row_in(&self, part: usize, node: Node) -> Option<usize> {
-        if part == node.part as usize {
-            return Some(node.row as usize);
+    pub(crate) fn place_in(&self, part: usize, node: Node) -> Option<usize> {
+        let (of, row) = (node.part as usize, node.row as usize);
+        if part == of {
+            return Some(row);
         }
-        self.parts[part].segment.find(&self.id(node))
+        self.snapshot.place_in(part, (of, row))
     }
 
     /// Numbers of the edges of a part but RELATED that end at a node, masked starts included.
     #[inline]
     pub(crate) fn incoming_in(&self, part: usize, node: Node) -> &'a [u32] {
-        let row = self.row_in(part, node);
-        self.parts[part].segment.incoming_at(row, &self.id(node))
+        let place = self.place_in(part, node);
+        place.map_or(&[], |place| self.parts[part].segment.incoming(place))
     }
 
     /// RELATED edges of a part with an end at a node, those of masked rows included, and the row of
     /// the node there.
     #[inline]
     pub(crate) fn related_in(&self, part: usize, node: Node) -> (&'a [RelatedEnd], Option<usize>) {
-        let row = self.row_in(part, node);
         let segment = &self.parts[part].segment;
-        (segment.related_at(row, &self.id(node)), row)
+        let Some(place) = self.place_in(part, node) else {
+            return (&[], None);
+        };
+        (
+            segment.related_of(place),
+            (place < segment.rows()).then_some(place),
+        )
     }
 
     /// Adds the other ends of all edges at a node, in both directions, in no particular order. A

@@ -321,7 +321,7 @@ impl Segment {
 
     /// The place of a node in the lists by node: its row, or rows + its place among other ids.
     #[must_use]
-    fn place(&self, row: Option<usize>, id: &Id) -> Option<usize> {
+    pub(crate) fn place(&self, row: Option<usize>, id: &Id) -> Option<usize> {
         let others = || self.column::<Id>(Section::OtherIds).binary_search(id).ok();
         row.or_else(|| Some(self.rows() + others()?))
     }
@@ -334,13 +334,11 @@ impl Segment {
             .map_or(&[], |place| self.incoming(place))
     }
 
-    /// RELATED edges with an end at a node, by either end, masked starts included: see
-    /// `Section::Related`; `row` as in `incoming_at`.
+    /// RELATED edges with an end at the node of a place, by either end, masked starts included: see
+    /// `Section::Related`.
     #[must_use]
-    pub(crate) fn related_at(&self, row: Option<usize>, id: &Id) -> &[RelatedEnd] {
-        self.place(row, id).map_or(&[], |place| {
-            &self.column::<RelatedEnd>(Section::Related)[self.span(Section::RelatedOffsets, place)]
-        })
+    pub(crate) fn related_of(&self, place: usize) -> &[RelatedEnd] {
+        &self.column::<RelatedEnd>(Section::Related)[self.span(Section::RelatedOffsets, place)]
     }
 
     /// Names of an entity row, canonical first: string numbers of normal form and stored name.

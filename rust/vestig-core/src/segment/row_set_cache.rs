@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Segment;
 use crate::kernels::bits::Bits;
 
-/// Values that are kept, the least recently used one leaves first: as many filters in turn.
-const VALUES_MAX: usize = 2;
+/// Values that are kept, the least recently used one leaves first: those of two filters in turn.
+const VALUES_MAX: usize = 4;
 
 /// By segment: its number and its rows of the set.
 type RowSet = Vec<(u64, Bits)>;

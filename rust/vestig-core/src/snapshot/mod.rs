@@ -7,6 +7,7 @@ pub mod load;
 pub mod merge;
 pub mod merge_plan;
 mod merged_rows;
+mod node_places;
 pub mod projection;
 pub mod spill;
 pub mod tail;
@@ -21,6 +22,7 @@ use crate::segment::image::build;
 use crate::segment::map::{Held, Region};
 use crate::segment::row::{Forward, RowVersion, row_version};
 use crate::segment::{Id, Segment};
+use node_places::NodePlaces;
 
 /// A segment and its rows that no later version masks.
 #[derive(Clone)]
@@ -152,6 +154,7 @@ pub struct Snapshot {
     /// Forgotten memories that published parts may still hold, with the transaction after which
     /// none of their versions counts. Published parts up to that transaction are without them.
     pub removed: Arc<Vec<(Id, u64)>>,
+    places: NodePlaces,
 }
 
 impl Snapshot {
@@ -168,6 +171,7 @@ impl Snapshot {
             chain_head: [0; 32],
             stamp: None,
             removed: Arc::default(),
+            places: NodePlaces::default(),
         }
     }
 
@@ -175,6 +179,22 @@ impl Snapshot {
     #[must_use]
     pub fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.live_memories).sum()
+    }
+
+    /// Part and row of the version that counts of a memory or entity.
+    #[must_use]
+    pub(crate) fn locate(&self, id: &Id) -> Option<(usize, usize)> {
+        node_places::locate(&self.parts, id)
+    }
+
+    /// As `locate`, of the id at this place among the other ids of a part.
+    pub(crate) fn end(&self, part: usize, other: usize) -> Option<(usize, usize)> {
+        self.places.end(&self.parts, part, other)
+    }
+
+    /// The place of a row of one part in the lists by node of another one.
+    pub(crate) fn place_in(&self, part: usize, node: (usize, usize)) -> Option<usize> {
+        self.places.place(&self.parts, part, node)
     }
 
     /// Live entities.

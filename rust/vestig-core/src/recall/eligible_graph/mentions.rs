@@ -1,16 +1,38 @@
 //! Who mentions an entity, and how many do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::EligibleGraph;
-use crate::kernels::bits::has;
+use crate::kernels::bits::{Bits, has};
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
-use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_of};
+use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, cached, kind_of};
 
 /// The row is an entity of the namespace that holds.
 const ENTITY: u32 = 1 << 31;
+
+/// How many eligible memories of all parts mention each entity row, by part, kept for the next
+/// query over the same rows: that number + 1, or 0 where nobody has counted.
+pub(super) struct Degrees(Vec<Vec<AtomicU32>>);
+
+impl Degrees {
+    fn of(graph: &EligibleGraph<'_>) -> Arc<Self> {
+        let parts = 0..graph.eligible.len();
+        let segments: Vec<&Segment> = parts.map(|part| graph.segment(part as u32)).collect();
+        let eligible: Vec<&Bits> = graph.eligible.iter().collect();
+        cached(&segments, &eligible, || {
+            let entities = |segment: &&Segment| segment.memory_rows()..segment.rows();
+            let open = |segment| entities(segment).map(|_| AtomicU32::new(0)).collect();
+            Self(segments.iter().map(open).collect())
+        })
+    }
+
+    fn cell(&self, part: usize, entity: usize) -> &AtomicU32 {
+        &self.0[part][entity]
+    }
+}
 
 impl EligibleGraph<'_> {
     /// Personalised PageRank from these memories with their L₁, best first, and these entities.
@@ -21,6 +43,9 @@ impl EligibleGraph<'_> {
     ) -> Ranks {
         if !self.filter.past && self.counts.iter().any(Option::is_none) {
             self.counts = (0..self.counts.len()).map(|at| self.counted(at)).collect();
+        }
+        if !self.filter.past && self.degrees.is_none() && self.eligible.len() > 1 {
+            self.degrees = Some(Degrees::of(self));
         }
         self.ordered = self.is_ordered();
         entity_walk(self, starts, entities, THRESHOLD, PUSHES_MAX)
@@ -102,12 +127,14 @@ impl EligibleGraph<'_> {
         mut sink: impl FnMut(usize) -> bool,
     ) -> bool {
         let segment = self.segment(part as u32);
-        let row = self.graph.row_in(part, entity);
-        if let Some(row) = row.filter(|row| *row >= segment.memory_rows()) {
-            return self.each_start_in(part, row, sink);
+        let Some(place) = self.graph.place_in(part, entity) else {
+            return true;
+        };
+        if (segment.memory_rows()..segment.rows()).contains(&place) {
+            return self.each_start_in(part, place, sink);
         }
         let mut last = usize::MAX;
-        for number in segment.incoming_at(None, &self.graph.id(entity)) {
+        for number in segment.incoming(place) {
             let edge = self.known_edge(segment, *number as usize, MENTIONS);
             let Some(source) = edge.map(|edge| edge.source) else {
                 continue;
@@ -134,14 +161,31 @@ impl EligibleGraph<'_> {
     }
 
     /// Number of eligible memories that mention an entity; anything above `most` if it is larger.
+    /// `most` is the same for all queries over the same rows.
     pub(super) fn mentions_of(&self, entity: Node, most: usize) -> usize {
+        let (part, row) = (entity.part as usize, entity.row as usize);
+        let at = row.checked_sub(self.segment(entity.part).memory_rows());
+        let Some((degrees, at)) = self.degrees.as_ref().zip(at) else {
+            return self.count_mentions(entity, most);
+        };
+        let cell = degrees.cell(part, at);
+        match cell.load(Ordering::Relaxed) {
+            0 => {
+                let count = self.count_mentions(entity, most);
+                cell.store(count as u32 + 1, Ordering::Relaxed);
+                count
+            }
+            known => known as usize - 1,
+        }
+    }
+
+    fn count_mentions(&self, entity: Node, most: usize) -> usize {
         let mut count = 0;
         for part in 0..self.eligible.len() {
-            let known = match self.graph.row_in(part, entity) {
-                Some(row) => self.counted_mentions(part, row),
-                None => None,
-            };
-            if let Some(known) = known {
+            let place = self.graph.place_in(part, entity);
+            let rows = self.segment(part as u32).rows();
+            let row = place.filter(|place| *place < rows);
+            if let Some(known) = row.and_then(|row| self.counted_mentions(part, row)) {
                 count += (known & !ENTITY) as usize;
                 continue;
             }

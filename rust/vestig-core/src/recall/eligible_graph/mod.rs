@@ -22,6 +22,7 @@ use crate::segment::{
 };
 use crate::snapshot::Snapshot;
 use graph_columns::Columns;
+use mentions::Degrees;
 use related_edges::RelatedCursor;
 
 /// Records read ahead: as many as wait for memory at the same time, and some.
@@ -50,6 +51,8 @@ pub(super) struct EligibleGraph<'a> {
     cursors: Vec<RelatedCursor<'a>>,
     /// Of every part; None = not counted.
     counts: Vec<Option<Arc<MentionCounts>>>,
+    /// None = not kept for these rows.
+    degrees: Option<Arc<Degrees>>,
     /// Node numbers ascend by (seq, id).
     ordered: bool,
 }
@@ -89,6 +92,7 @@ impl<'a> EligibleGraph<'a> {
             mentioning: Vec::new(),
             cursors: Vec::new(),
             counts: vec![None; snapshot.parts.len()],
+            degrees: None,
             ordered: false,
         }
     }
@@ -186,8 +190,11 @@ impl<'a> EligibleGraph<'a> {
                 sink(number, Node { part, row: end });
                 continue;
             }
-            let edge = self.segment(part).plain_edge(number);
-            if let Some(end) = self.graph.end(part as usize, &edge) {
+            let end = match row.checked_sub(columns.ids.len()) {
+                Some(other) => self.graph.end_of_other(part as usize, other),
+                None => self.graph.locate(&columns.ids[row]),
+            };
+            if let Some(end) = end {
                 sink(number, end);
             }
         }
