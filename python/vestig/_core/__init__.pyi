@@ -576,6 +576,25 @@ class Projection:
             SnapshotMoved: applied_seq != seq.
         """
 
+    def recall_many(
+        self,
+        seq: int,
+        queries: Sequence[Query],
+        filter: Filter,
+        ranking: Ranking,
+        *,
+        limit: int,
+        pool: int | str | None = None,
+        min_score: float | None = None,
+        threads: int = 1,
+    ) -> list[Scan]:
+        """Several queries, one crossing; the arrays are read once. Each scan equals that of
+        `recall`, whose arguments these are.
+
+        Raises:
+            SnapshotMoved: applied_seq != seq.
+        """
+
     def levels(
         self,
         seq: int,

@@ -14,7 +14,7 @@ use vestig_core::query::{
 };
 use vestig_core::recall::{
     Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, keyword_votes, levels,
-    recall,
+    recall, recall_many,
 };
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -310,6 +310,43 @@ impl Projection {
             )
         });
         scan_of(py, &ranking.0, scan?)
+    }
+
+    #[pyo3(signature = (seq, queries, filter, ranking, *, limit, pool=None, min_score=None,
+        threads=1))]
+    #[allow(clippy::too_many_arguments)]
+    fn recall_many(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        queries: Vec<PyRef<'_, Query>>,
+        filter: &Filter,
+        ranking: &Ranking,
+        limit: usize,
+        pool: Option<&Bound<'_, PyAny>>,
+        min_score: Option<f64>,
+        threads: usize,
+    ) -> PyResult<Vec<Scan>> {
+        for query in &queries {
+            self.check(query.0.vector.as_ref())?;
+        }
+        let queries: Vec<CoreQuery> = queries.iter().map(|query| query.0.clone()).collect();
+        let selection = Selection {
+            limit,
+            pool: pool.map_or(Ok(Pool::All), pool_of)?,
+            min_score,
+            watch: Vec::new(),
+        };
+        let effort = Effort::threads(threads);
+        let scans = self.on_snapshot(py, seq, |snapshot| {
+            recall_many(
+                snapshot, &queries, &filter.0, &ranking.0, &selection, effort,
+            )
+        })?;
+        scans
+            .into_iter()
+            .map(|scan| scan_of(py, &ranking.0, scan))
+            .collect()
     }
 
     #[pyo3(signature = (seq, queries, filter, ranking, *, limits, watch=b"".as_slice(), threads=1))]

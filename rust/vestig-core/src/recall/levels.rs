@@ -6,7 +6,7 @@ use super::candidates::Candidate;
 use super::ranking::{Effort, Pool, Ranking, Selection};
 use super::score_table::ScoreTable;
 use super::scorer::Scorer;
-use super::{QueryVector, ScoredQuery};
+use super::{QueryVector, Request, ScoredQuery};
 use crate::kernels::bits::has;
 use crate::query::filter::Filter;
 use crate::segment::Id;
@@ -58,25 +58,32 @@ pub fn levels(
         threads: 1,
         ..effort
     };
-    let score = |at: usize, limit: usize| {
-        let selection = Selection {
-            pool: Pool::Best(limit),
-            ..Selection::best(limit)
-        };
-        let query = (&queries[at], &vectors[at]);
-        ScoredQuery::new(
+    let selections: Vec<Selection> = request
+        .limits
+        .iter()
+        .map(|limit| Selection {
+            pool: Pool::Best(*limit),
+            ..Selection::best(*limit)
+        })
+        .collect();
+    let single = Selection {
+        pool: Pool::Best(1),
+        ..Selection::best(1)
+    };
+    let score = |at: usize, selection| {
+        let of_query = Request {
             snapshot,
-            query,
-            request.filter,
-            request.ranking,
-            &selection,
-            one,
-        )
+            filter: request.filter,
+            ranking: request.ranking,
+            selection,
+            effort: one,
+        };
+        ScoredQuery::new(of_query, (&queries[at], &vectors[at]), None)
     };
     let keep = snapshot.rows().saturating_mul(queries.len()) <= KEPT_NUMBERS;
     let limits = request.limits.to_vec();
     let first = in_threads(limits, effort.threads, |at, limit| {
-        let scored = score(at, limit);
+        let scored = score(at, &selections[at]);
         let mut best = scored.best;
         best.truncate(limit);
         let best: Vec<Id> = best.iter().map(|candidate| candidate.id).collect();
@@ -92,7 +99,7 @@ pub fn levels(
         if let Some((table, scorer)) = kept {
             return scores_of(&table, &scorer, &ids);
         }
-        let scored = score(at, 1);
+        let scored = score(at, &single);
         scores_of(&scored.table, &scored.scorer, &ids)
     });
     let place = |id: &Id| ids.binary_search(id).ok();

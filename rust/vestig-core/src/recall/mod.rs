@@ -70,8 +70,8 @@ pub use self::result::{Hit, Path, PathStep, Scan};
 use self::score_table::ScoreTable;
 use self::scorer::Scorer;
 use self::segment_columns::{
-    SegmentColumns, TermStatistics, apply_min_similarity, fill_cosines, fill_lexical,
-    score_stored_questions, unembedded,
+    CosineQuery, SegmentColumns, TermStatistics, apply_min_similarity, cosines_of_many,
+    fill_cosines, fill_lexical, score_stored_questions, unembedded,
 };
 pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
 use self::turn_signals::TurnSignals;
@@ -86,6 +86,8 @@ use crate::snapshot::Snapshot;
 
 /// Above the roundings of a float32 sum of a cosine and its bound.
 const SLACK: f32 = 1e-6;
+/// Queries whose cosines are held at the same time.
+const QUERIES_AT_ONCE: usize = 32;
 /// Memories that the entity walk starts from.
 const WALK_STARTS: usize = 4;
 
@@ -100,24 +102,110 @@ pub fn recall(
     effort: Effort,
 ) -> Scan {
     let vector = QueryVector::new(query, snapshot);
-    let scored = ScoredQuery::new(
+    let request = Request {
         snapshot,
-        (query, &vector),
         filter,
         ranking,
         selection,
         effort,
-    );
-    let mut scan = scored.scan;
-    Ranker::new(
-        &scored.table,
-        &scored.scorer,
-        scored.graph,
-        query,
+    };
+    request.scan(query, &vector, None)
+}
+
+/// Several queries over one snapshot, with their arrays read once for all: result by result as
+/// [`recall`] gives it.
+#[must_use]
+pub fn recall_many(
+    snapshot: &Snapshot,
+    queries: &[Query],
+    filter: &Filter,
+    ranking: &Ranking,
+    selection: &Selection,
+    effort: Effort,
+) -> Vec<Scan> {
+    let request = Request {
+        snapshot,
+        filter,
+        ranking,
         selection,
-    )
-    .rank(&mut scan, &scored.best);
-    scan
+        effort,
+    };
+    let mut scans = Vec::with_capacity(queries.len());
+    for some in queries.chunks(QUERIES_AT_ONCE) {
+        let vectors: Vec<QueryVector> = some
+            .iter()
+            .map(|query| QueryVector::new(query, snapshot))
+            .collect();
+        let known = request.cosines(&vectors);
+        for ((query, vector), known) in some.iter().zip(&vectors).zip(known) {
+            scans.push(request.scan(query, vector, Some(known)));
+        }
+    }
+    scans
+}
+
+/// What the queries of one call have in common.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    snapshot: &'a Snapshot,
+    filter: &'a Filter,
+    ranking: &'a Ranking,
+    selection: &'a Selection,
+    effort: Effort,
+}
+
+impl<'a> Request<'a> {
+    /// `cosines`: as `cosines` made them; None = they are made here.
+    fn scan(
+        &self,
+        query: &'a Query,
+        vector: &'a QueryVector,
+        cosines: Option<Vec<Vec<f32>>>,
+    ) -> Scan {
+        let scored = ScoredQuery::new(*self, (query, vector), cosines);
+        let mut scan = scored.scan;
+        Ranker::new(
+            &scored.table,
+            &scored.scorer,
+            scored.graph,
+            query,
+            self.selection,
+        )
+        .rank(&mut scan, &scored.best);
+        scan
+    }
+
+    /// Whether bounds of the cosines come first.
+    fn bounded(&self, vector: &QueryVector, rows: usize, origins: [bool; 4]) -> bool {
+        rows >= self.effort.staged_rows
+            && self.filter.min_similarity.is_none()
+            && candidate_count(self.ranking, self.selection, false) < rows
+            && !vector.unit.is_empty()
+            && !turn_signals::by_cosines(self.ranking, origins)
+    }
+
+    /// By query and part, what `fill_cosines` would compute; rows are read once for all queries.
+    fn cosines(&self, vectors: &[QueryVector]) -> Vec<Vec<Vec<f32>>> {
+        let parts = eligible_parts(self.snapshot, self.filter, &mut Scan::default());
+        let (rows, origins) = (eligible_rows(&parts), origins_of(&parts));
+        let units: Vec<CosineQuery<'_>> = vectors
+            .iter()
+            .map(|vector| CosineQuery {
+                unit: &vector.unit,
+                quantised: self
+                    .bounded(vector, rows, origins)
+                    .then_some(&vector.quantised),
+            })
+            .collect();
+        let mut found: Vec<Vec<Vec<f32>>> = vec![Vec::with_capacity(parts.len()); vectors.len()];
+        for columns in &parts {
+            let of_part = cosines_of_many(columns, &units);
+            for (own, values) in found.iter_mut().zip(of_part) {
+                own.push(values);
+            }
+        }
+        found
+    }
 }
 
 /// The unit vector of a query, and its 8-bit codes.
@@ -149,13 +237,17 @@ struct ScoredQuery<'a> {
 
 impl<'a> ScoredQuery<'a> {
     fn new(
-        snapshot: &'a Snapshot,
+        request: Request<'a>,
         (query, vector): (&'a Query, &'a QueryVector),
-        filter: &'a Filter,
-        ranking: &'a Ranking,
-        selection: &Selection,
-        effort: Effort,
+        cosines: Option<Vec<Vec<f32>>>,
     ) -> Self {
+        let Request {
+            snapshot,
+            filter,
+            ranking,
+            selection,
+            effort,
+        } = request;
         let mut scan = Scan {
             terms: query.terms.clone().unwrap_or_default(),
             keywords: query.keywords.clone(),
@@ -165,15 +257,19 @@ impl<'a> ScoredQuery<'a> {
         let rows = eligible_rows(&parts);
         allocator_hint::hint(rows);
         let mut origins = origins_of(&parts);
-        let bounded = rows >= effort.staged_rows
-            && filter.min_similarity.is_none()
-            && candidate_count(ranking, selection, false) < rows
-            && !vector.unit.is_empty()
-            && !turn_signals::by_cosines(ranking, origins);
-        let quantised = bounded.then_some(&vector.quantised);
         if !vector.unit.is_empty() {
-            for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
-                fill_cosines(columns, &vector.unit, quantised, effort);
+            let of = CosineQuery {
+                unit: &vector.unit,
+                quantised: request
+                    .bounded(vector, rows, origins)
+                    .then_some(&vector.quantised),
+            };
+            let mut known = cosines.into_iter().flatten();
+            for columns in &mut parts {
+                let known = known.next();
+                if columns.any_eligible {
+                    fill_cosines(columns, of, known, effort);
+                }
             }
         }
         if let Some(least) = filter.min_similarity {

@@ -11,6 +11,10 @@ use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::segment::Segment;
 use crate::segment::format::Section;
 
+/// Rows that are compared with one query after the other: their codes or vectors fill no more than
+/// the second level of a cache.
+const BLOCK_ROWS: usize = 256;
+
 /// Cosines of a part's rows: exact dots, or approximations with the query that made them.
 pub(super) struct Similarity<'a> {
     pub(super) values: Vec<f32>,
@@ -194,44 +198,98 @@ pub(super) fn unembedded(columns: &SegmentColumns<'_>) -> usize {
         .sum()
 }
 
+/// The vector of a query, whole lanes; `quantised`: where bounds come first.
+#[derive(Clone, Copy)]
+pub(super) struct CosineQuery<'a> {
+    pub(super) unit: &'a [f32],
+    pub(super) quantised: Option<&'a QuantisedQuery>,
+}
+
+impl CosineQuery<'_> {
+    /// Whether so few rows are eligible that each is compared alone.
+    fn by_row(&self, columns: &SegmentColumns<'_>) -> bool {
+        self.quantised.is_none() && count(&columns.eligible) < columns.segment.memory_rows() / 8
+    }
+
+    /// Cosines of rows in a row, or approximations: `out` begins at row `first`.
+    fn compare(&self, segment: &Segment, first: usize, out: &mut [f32]) {
+        let lanes = segment.lanes();
+        match self.quantised {
+            Some(query) => {
+                let codes = &segment.column::<i8>(Section::Codes)[first * lanes..];
+                approx_rows(
+                    query,
+                    codes,
+                    &segment.column::<f32>(Section::Scales)[first..],
+                    out,
+                );
+            }
+            None => {
+                let vectors = &segment.column::<f32>(Section::Vectors)[first * lanes..];
+                dot_rows(self.unit, vectors, lanes, out);
+            }
+        }
+    }
+}
+
+/// By query, cosines of all rows of a segment as `fill_cosines` takes them. Each block of rows is
+/// compared with every query while it lies in the cache.
+pub(super) fn cosines_of_many(
+    columns: &SegmentColumns<'_>,
+    queries: &[CosineQuery<'_>],
+) -> Vec<Vec<f32>> {
+    let rows = columns.segment.memory_rows();
+    let scanned = |query: &CosineQuery<'_>| {
+        columns.any_eligible && !query.unit.is_empty() && !query.by_row(columns)
+    };
+    let mut found: Vec<Vec<f32>> = queries
+        .iter()
+        .map(|query| vec![0.0; if scanned(query) { rows } else { 0 }])
+        .collect();
+    for first in (0..rows).step_by(BLOCK_ROWS) {
+        let last = (first + BLOCK_ROWS).min(rows);
+        for (query, values) in queries.iter().zip(&mut found) {
+            if !values.is_empty() {
+                query.compare(columns.segment, first, &mut values[first..last]);
+            }
+        }
+    }
+    found
+}
+
 /// Cosines of all eligible rows of a segment: exact, or by 8-bit codes.
+///
+/// `known`: what `cosines_of_many` found; empty where rows are compared alone.
 pub(super) fn fill_cosines<'a>(
     columns: &mut SegmentColumns<'a>,
-    vector: &[f32],
-    quantised: Option<&'a QuantisedQuery>,
+    query: CosineQuery<'a>,
+    known: Option<Vec<f32>>,
     effort: Effort,
 ) {
     let segment = columns.segment;
-    let (rows, lanes) = (segment.memory_rows(), segment.lanes());
-    let mut values = vec![0.0_f32; rows];
-    let vectors = segment.column::<f32>(Section::Vectors);
-    let codes = segment.column::<i8>(Section::Codes);
-    let scales = segment.column::<f32>(Section::Scales);
-    let sparse = count(&columns.eligible) < rows / 8;
-    let part = |first: usize, out: &mut [f32]| match quantised {
-        _ if sparse && quantised.is_none() => {}
-        Some(query) => approx_rows(query, &codes[first * lanes..], &scales[first..], out),
-        None => dot_rows(vector, &vectors[first * lanes..], lanes, out),
-    };
-    let share = rows
-        .div_ceil(effort.threads.max(1))
-        .max(effort.thread_rows.max(1));
-    if share >= rows {
-        part(0, &mut values);
-    } else {
-        std::thread::scope(|scope| {
-            for (i, out) in values.chunks_mut(share).enumerate() {
-                let part = &part;
-                scope.spawn(move || part(i * share, out));
+    let rows = segment.memory_rows();
+    let by_row = query.by_row(columns);
+    let mut values = known.unwrap_or_default();
+    if values.is_empty() {
+        values = vec![0.0; rows];
+        let share = rows
+            .div_ceil(effort.threads.max(1))
+            .max(effort.thread_rows.max(1));
+        if by_row {
+            for row in set_bits(&columns.eligible) {
+                values[row] = dot(query.unit, segment.vector(row));
             }
-        });
-    }
-    if sparse && quantised.is_none() {
-        for row in set_bits(&columns.eligible) {
-            values[row] = dot(vector, segment.vector(row));
+        } else if share >= rows {
+            query.compare(segment, 0, &mut values);
+        } else {
+            std::thread::scope(|scope| {
+                for (i, out) in values.chunks_mut(share).enumerate() {
+                    scope.spawn(move || query.compare(segment, i * share, out));
+                }
+            });
         }
     }
-    let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
+    let errors = (query.quantised).map(|query| (segment.column::<f32>(Section::Bounds), query));
     mask_ineligible(&mut values, &columns.eligible);
     columns.similarity = Similarity { values, errors };
 }

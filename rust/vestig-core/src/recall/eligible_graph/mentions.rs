@@ -13,6 +13,9 @@ use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, cache
 /// The row is an entity of the namespace that holds.
 const ENTITY: u32 = 1 << 31;
 
+/// In a cell of `Degrees`: counting ended there, because that was enough.
+const OR_MORE: u32 = 1 << 31;
+
 /// How many eligible memories of all parts mention each entity row, by part, kept for the next
 /// query over the same rows: that number + 1, or 0 where nobody has counted.
 pub(super) struct Degrees(Vec<Vec<AtomicU32>>);
@@ -161,7 +164,6 @@ impl EligibleGraph<'_> {
     }
 
     /// Number of eligible memories that mention an entity; anything above `most` if it is larger.
-    /// `most` is the same for all queries over the same rows.
     pub(super) fn mentions_of(&self, entity: Node, most: usize) -> usize {
         let (part, row) = (entity.part as usize, entity.row as usize);
         let at = row.checked_sub(self.segment(entity.part).memory_rows());
@@ -169,14 +171,15 @@ impl EligibleGraph<'_> {
             return self.count_mentions(entity, most);
         };
         let cell = degrees.cell(part, at);
-        match cell.load(Ordering::Relaxed) {
-            0 => {
-                let count = self.count_mentions(entity, most);
-                cell.store(count as u32 + 1, Ordering::Relaxed);
-                count
-            }
-            known => known as usize - 1,
+        let known = cell.load(Ordering::Relaxed);
+        let count = (known & !OR_MORE).wrapping_sub(1) as usize;
+        if known != 0 && (known & OR_MORE == 0 || count > most) {
+            return count;
         }
+        let count = self.count_mentions(entity, most);
+        let more = if count > most { OR_MORE } else { 0 };
+        cell.store((count as u32 + 1) | more, Ordering::Relaxed);
+        count
     }
 
     fn count_mentions(&self, entity: Node, most: usize) -> usize {
