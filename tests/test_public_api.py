@@ -78,6 +78,7 @@ METHODS = {
     "list",
     "pin",
     "recall",
+    "recall_many",
     "record_access",
     "replay_receipt",
     "restore",

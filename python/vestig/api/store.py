@@ -683,6 +683,107 @@ class Vestig:
         )
         return recall(self._session, request, overrides=config, profile=profile)
 
+    def recall_many(
+        self,
+        queries: Sequence[str],
+        *,
+        where: Filter | FilterFields | None = None,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        exclude_session_ids: Words = None,
+        limit: int | None = None,
+        min_confidence: float | None = None,
+        profile: str | None = None,
+        namespace: str | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        query_time: Time = None,
+        seed: int | str | None = None,
+        config: Mapping[str, Any] | None = None,
+        expect: Words = None,
+        context: bool = False,
+        budget: int | None = None,
+        touch: bool = False,
+        include_vectors: bool = False,
+    ) -> builtins.list[RecallResult | ItemError]:
+        """The memories that answer each of several questions, at one state of the store: as
+        `recall` of each, with one batch of the embedder and one pass over the memories.
+
+        Args:
+            queries: The questions, at most 1,000.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began at or after this time.
+            until: Facts that began before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
+            limit: Most results of each; default recall.default_limit.
+            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
+                nothing is given but the nearest misses.
+            profile: A recall profile in place of the store's.
+            namespace: The namespace to act in instead of the store's own.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            query_time: The moment at which they are asked, for words such as yesterday; default
+                now.
+            seed: Seed of the walks, 0 to 9007199254740991, or "random"; default from each query
+                and state.
+            config: Keys of the configuration for this call, of ranking and layout.
+            expect: Ids expected in each result: for those missing, why, and what would bring them
+                in.
+            context: Add to each what was found as one block of text for a prompt.
+            budget: Most tokens of such a block.
+            touch: Count this as an access of each result.
+            include_vectors: Give each result its stored vector.
+
+        Returns:
+            A result for each question, in their order; an `ItemError` for one that is blank or no
+            text.
+
+        Raises:
+            ValidationError: a wrong argument beside the questions.
+            ConfigError: a wrong key in `config`, or an unknown profile.
+            ProviderError: they could not be embedded, under a profile that needs vectors.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("The spare key lies under the pot")
+            ...     _ = store.commit("The boat is painted in spring")
+            ...     asked = ["where is the spare key?", "when is the boat painted?"]
+            ...     [found[0].content for found in store.recall_many(asked, limit=1)]
+            ['The spare key lies under the pot', 'The boat is painted in spring']
+        """
+        from vestig.recall.recall_many import recall_many
+        from vestig.recall.request import RecallRequest
+
+        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
+        request = RecallRequest(
+            where=checked_filter(where, beside, query=True),
+            limit=limit,
+            min_confidence=min_confidence,
+            namespace=namespace,
+            as_of=as_of,
+            known_at=known_at,
+            valid_at=valid_at,
+            query_time=query_time,
+            seed=seed,
+            expect=expect,
+            context=context,
+            budget=budget,
+            touch=touch,
+            include_vectors=include_vectors,
+        )
+        return recall_many(self._session, queries, request, overrides=config, profile=profile)
+
     def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
         """The ranking of a receipt derived again at its state of this store.
 

@@ -34,7 +34,7 @@ from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = ["BoundQuery", "Query", "analyse", "request_of"]
+__all__ = ["BoundQuery", "Query", "analyse", "request_of", "scan_together"]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +57,13 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     rerank_scores: RerankScores
 
 
-def request_of(session: Session, config: Config, arguments: RecallRequest) -> Request:
+def request_of(
+    session: Session, config: Config, arguments: RecallRequest, now_us: int | None = None
+) -> Request:
     """The arguments checked under a configuration.
+
+    Args:
+        now_us: the time of the call; None = that of the clock.
 
     Raises:
         ValidationError: a wrong argument.
@@ -66,7 +71,7 @@ def request_of(session: Session, config: Config, arguments: RecallRequest) -> Re
     settings = config.settings
     return check_request(
         arguments,
-        now_us=session.now_us(),
+        now_us=session.now_us() if now_us is None else now_us,
         limit_default=settings.recall.default_limit,
         query_chars_max=settings.recall.max_query_chars,
         namespace=session.namespace,
@@ -147,6 +152,8 @@ class BoundQuery:
         # milliseconds that signals from outside of the core took, by their name
         self.extra_ms: dict[str, float] = {}
         self._scan: ScanFunction = session.keeper.scan if scan is None else scan
+        # made together with those of other queries: `scan_together`
+        self.first_scan: tuple[ScanRequest, Scan] | None = None
         request = query.request
         self.entities = _entities(session, view, query)
         text = normalise(request.query, query.config.settings.hygiene)
@@ -156,6 +163,11 @@ class BoundQuery:
     def request(self) -> Request:
         """What the query was made of."""
         return self.query.request
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all eligible memories are scanned, not candidates."""
+        return self._scan == self.session.keeper.scan
 
     @property
     def mode(self) -> str:
@@ -204,23 +216,39 @@ class BoundQuery:
             watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
         """
         chosen = self.request if request is None else request
-        ranked_by = self.query.ranking if ranking is None else ranking
-        filter = self.filter(chosen)
         rows = chosen.limit if limit is None else limit
-        made = ScanRequest(
-            query=self.core_query(ranked_by, chosen, filter),
-            filter=CoreFilter(**filter),
-            ranking=ranked_by.core,
-            limit=rows,
-            pool=ranked_by.pool(rows),
-            min_score=ranked_by.min_score,
-            watch=watch,
-        )
+        known = self.first_scan
+        if known is not None and request is None and ranking is None and not watch:
+            made, found = known
+            if made.limit == rows:
+                return self._distinct(made, chosen, _known_first(made, found, self._scan))
+        ranked_by = self.query.ranking if ranking is None else ranking
+        made = self.scan_request(chosen, ranked_by, rows, self.filter(chosen))
+        if watch:
+            made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
             made = self._reranked(made, ranked_by.core_for_reranking, ranked_by.rerank_pool)
-        known_at_us = chosen.moments.known_at_us
-        return scan_distinct(
-            self.session, self.view, self._scan, made, chosen.namespace, known_at_us
+        return self._distinct(made, chosen, self._scan)
+
+    def _distinct(self, made: ScanRequest, request: Request, scan: ScanFunction) -> Scan:
+        known_at_us = request.moments.known_at_us
+        return scan_distinct(self.session, self.view, scan, made, request.namespace, known_at_us)
+
+    def scan_request(
+        self, request: Request, ranking: Ranking, limit: int, filter: dict[str, Any]
+    ) -> ScanRequest:
+        """What the core is asked.
+
+        Args:
+            filter: what `filter` gives for the request.
+        """
+        return ScanRequest(
+            query=self.core_query(ranking, request, filter),
+            filter=CoreFilter(**filter),
+            ranking=ranking.core,
+            limit=limit,
+            pool=ranking.pool(limit),
+            min_score=ranking.min_score,
         )
 
     def filter(self, request: Request | None = None) -> dict[str, Any]:
@@ -309,6 +337,32 @@ class BoundQuery:
             query_time=from_us(moments.query_time_us),
             parts=query.ranking.reason_parts,
         )
+
+
+def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:
+    """A scan function that has the scan of one request."""
+
+    def known(seq: int, request: ScanRequest) -> Scan:
+        return found if request is made else scan(seq, request)
+
+    return known
+
+
+def scan_together(bounds: Sequence[BoundQuery], limit: int) -> None:
+    """The first scan of each of these queries, which have all but their text in common, in one pass
+    over the arrays.
+
+    Args:
+        limit: of that scan.
+    """
+    first = bounds[0]
+    filter = first.filter()
+    made = [
+        bound.scan_request(bound.request, bound.query.ranking, limit, filter) for bound in bounds
+    ]
+    found = first.session.keeper.scan_many(first.view.seq, made)
+    for bound, request, scan in zip(bounds, made, found, strict=True):
+        bound.first_scan = request, scan
 
 
 def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:

@@ -24,7 +24,7 @@ from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import TextsToScoreError
 from vestig.recall.scan import Scan, is_approximate
-from vestig.session.embedding import check_identity, query_vectors
+from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
@@ -32,11 +32,11 @@ from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation, OriginType
 
-__all__ = ["recall"]
+__all__ = ["OneRecall", "checked_config", "checked_request", "embedded_queries", "recall"]
 
 
-class _Recall:
-    """One call, stage by stage."""
+class OneRecall:
+    """One query, stage by stage."""
 
     def __init__(self, session: Session, config: Config, request: Request) -> None:
         self.session = session
@@ -55,7 +55,7 @@ class _Recall:
         trace = current_trace()
         assert trace is not None, "recall is an operation"
         before = len(trace)
-        vector, pieces = self.embed()
+        ((vector, pieces),) = embedded_queries([self])
         embedded = time.perf_counter()
         with span("analyse"):
             query = self.analyse(vector, pieces)
@@ -98,28 +98,6 @@ class _Recall:
                 timeout_s = self.config.settings.reranker.timeout_s
                 query.rerank_scores.ask(self.session, self.request.query, wanted, timeout_s)
 
-    def embed(self) -> tuple[bytes | None, Pieces | None]:
-        """The query's vector and those of its word pieces; without any, words alone can still
-        rank (`partial_backend`)."""
-        if self.request.query_vector is not None:
-            return self.request.query_vector, None
-        ranking = ranking_of(self.session, self.config)
-        # a change that `why_not` tries may weigh what the call itself does not
-        late = ranking.counts_tokens or bool(self.request.expect)
-        try:
-            check_identity(self.session)
-            return query_vectors(self.session, self.request.query, late=late)
-        except ProviderError as error:
-            if not ranking.counts_words:
-                raise
-            self.degraded.append(
-                Degradation(
-                    code="partial_backend",
-                    detail=f"no query vector ({type(error).__name__}): ranked by words alone",
-                )
-            )
-            return None, None
-
     def touch(self, hits: Sequence[RecallHit]) -> tuple[str, ...]:
         """Counts the access of the results; a busy store drops it with a warning."""
         if not self.request.touch or not hits:
@@ -150,19 +128,29 @@ class _Recall:
 
         return msgspec.structs.replace(result, receipt=receipt_of(session, query, result))
 
+    def bound(self, view: LedgerView, query: Query) -> BoundQuery:
+        """The query at the state of one view."""
+        # a receipt repeats, and changes are compared with, the exact scan
+        exact = self.request.receipt or bool(self.request.expect)
+        with span("analyse"):
+            return BoundQuery(
+                self.session, view, query, None if exact else scanner(self.session, view)
+            )
+
     def read(self, view: LedgerView, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """What was found at the state of one view, as fields of the result; and the milliseconds of
         the stages in here: `analyse`, signals that are made outside of the core, `rank` (texts) and
         `format`."""
         started = time.perf_counter()
-        request = self.request
-        # a receipt repeats, and changes are compared with, the exact scan
-        exact = request.receipt or bool(request.expect)
-        with span("analyse"):
-            bound = BoundQuery(
-                self.session, view, query, None if exact else scanner(self.session, view)
-            )
-        timings = {"analyse": 1e3 * (time.perf_counter() - started)}
+        bound = self.bound(view, query)
+        return self.found(bound, 1e3 * (time.perf_counter() - started))
+
+    def found(
+        self, bound: BoundQuery, analyse_ms: float
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """As `read`, by the bound query."""
+        request, query = self.request, bound.query
+        timings = {"analyse": analyse_ms}
         expected = None
         if request.expect:
             from vestig.recall.why_not import expected_of, why_not
@@ -183,12 +171,12 @@ class _Recall:
             timings["rerank"] += query.rerank_scores.spent_ms
         ranked = time.perf_counter()
         with span("rank") as counts:
-            found = found_memories(bound, scan)
-            counts["returned"] = len(found.hits)
+            memories = found_memories(bound, scan)
+            counts["returned"] = len(memories.hits)
         missing = None if expected is None else why_not(bound, scan, expected, abstained)
         loaded = time.perf_counter()
         timings["rank"] = 1e3 * (loaded - ranked)
-        fields = self.fields(bound, scan, found, certainty, abstained)
+        fields = self.fields(bound, scan, memories, certainty, abstained)
         fields["best_score"] = best_score
         fields["why_not"] = missing
         if request.budget is not None:
@@ -257,6 +245,35 @@ class _Recall:
         if self.request.min_confidence is not None and certainty is None:
             found.append("min_confidence held nothing back: words or meaning were not compared")
         return tuple(found)
+
+
+def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Pieces | None]]:
+    """Of calls with one configuration, the vector of each query and those of its word pieces, from
+    one batch; without any, words alone can still rank (`partial_backend`).
+
+    Raises:
+        ProviderError: the embedder failed, under a profile that needs vectors.
+    """
+    first = calls[0]
+    session, ranking = first.session, ranking_of(first.session, first.config)
+    given = [call.request.query_vector for call in calls]
+    if None not in given:
+        return [(vector, None) for vector in given]
+    # a change that `why_not` tries may weigh what the call itself does not
+    late = ranking.counts_tokens or bool(first.request.expect)
+    try:
+        check_identity(session)
+        return [*all_query_vectors(session, [call.request.query for call in calls], late=late)]
+    except ProviderError as error:
+        if not ranking.counts_words:
+            raise
+        lost = Degradation(
+            code="partial_backend",
+            detail=f"no query vector ({type(error).__name__}): ranked by words alone",
+        )
+    for call in calls:
+        call.degraded.append(lost)
+    return [(None, None)] * len(calls)
 
 
 def _context(bound: BoundQuery, scan: Scan, fields: dict[str, Any]) -> ContextBlock:
@@ -359,6 +376,34 @@ def _least_confidence(session: Session, config: Config, request: Request) -> Req
     )
 
 
+def checked_config(
+    session: Session, overrides: Mapping[str, Any] | None, profile: object
+) -> Config:
+    """The configuration of a call.
+
+    Raises:
+        ValidationError: the profile is no text.
+        ConfigError: a wrong key, an unknown profile, or a reranker that is not there.
+    """
+    if profile is not None and not isinstance(profile, str):
+        raise ValidationError("profile", profile, "the name of a recall profile")
+    config = session.effective(overrides, profile)
+    check_reranker(session.reranker, config.settings)
+    return config
+
+
+def checked_request(
+    session: Session, config: Config, arguments: RecallRequest, now_us: int
+) -> Request:
+    """The arguments checked under a configuration, with what it gives in their place.
+
+    Raises:
+        ValidationError: a wrong argument.
+    """
+    request = request_of(session, config, arguments, now_us)
+    return _least_confidence(session, config, request)
+
+
 def recall(
     session: Session,
     arguments: RecallRequest,
@@ -372,12 +417,9 @@ def recall(
         overrides: keys of the configuration for this call.
         profile: a recall profile in place of the store's.
     """
-    if profile is not None and not isinstance(profile, str):
-        raise ValidationError("profile", profile, "the name of a recall profile")
-    config = session.effective(overrides, profile)
-    check_reranker(session.reranker, config.settings)
-    request = _least_confidence(session, config, request_of(session, config, arguments))
+    config = checked_config(session, overrides, profile)
+    request = checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
-        result = _Recall(session, config, request).run()
+        result = OneRecall(session, config, request).run()
         session.metrics.add("vestig_queries_total", source="recall")
         return result

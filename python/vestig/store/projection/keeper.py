@@ -11,7 +11,7 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -408,6 +408,20 @@ class ProjectionKeeper:
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
         """One scan. Raises `_core.SnapshotMoved`, after which `run` reads again."""
         return scan_of(self.core, seq, request)
+
+    def scan_many(self, seq: int, requests: Sequence[ScanRequest]) -> list[_core.Scan]:
+        """As `scan` of each of several requests, in one pass over the arrays. They differ in
+        nothing but the query, and watch nothing."""
+        first = requests[0]
+        return self.core.recall_many(
+            seq,
+            [cast("_core.Query", request.query) for request in requests],
+            cast("_core.Filter", first.filter),
+            cast("_core.Ranking", first.ranking),
+            limit=first.limit,
+            pool=first.pool,
+            min_score=first.min_score,
+        )
 
     # --- degradations ----------------------------------------------------------------------
 
