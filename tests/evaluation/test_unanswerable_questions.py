@@ -12,7 +12,9 @@ from labelled_life import Bench, queries, units
 from vestig.api.store import Vestig
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
+from vestig.evaluation.calibration import calibrations
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
+from vestig.evaluation.variants import Variant
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 
@@ -21,9 +23,17 @@ COSINES = {"0": 1.0, "1": 0.86, "2": 0.84, "3": 0.1}
 
 
 @pytest.fixture
-def cases_of(bench: Bench) -> Iterator[Any]:
+def opened() -> Iterator[list[Vestig]]:
+    """Stores that the test opens."""
+    stores: list[Vestig] = []
+    yield stores
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def cases_of(bench: Bench, opened: list[Vestig]) -> Any:
     """Imports units and gives the cases of questions about them."""
-    opened: list[Vestig] = []
 
     def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], StoredUnits]:
         benchmark = read_benchmark(bench(corpus, questions))
@@ -35,9 +45,7 @@ def cases_of(bench: Bench) -> Iterator[Any]:
         stored = stored_units(store, benchmark)
         return list(cases(context, benchmark, stored)), stored
 
-    yield found
-    for store in opened:
-        store.close()
+    return found
 
 
 def test_foreign_questions_are_those_of_the_next_conversation(cases_of: Any) -> None:
@@ -81,3 +89,25 @@ def test_removed_questions_lose_nearly_equal_memories_too(cases_of: Any) -> None
     (removed,) = (c for c in found if c.population == "removed")
     assert sorted(u for m in removed.without for u in stored.units_of[m]) == ["0", "1"]
     assert [c.population for c in found] == [ANSWERABLE, "removed"], "one conversation only"
+
+
+def test_confidences_are_those_of_a_recall_of_each_question(
+    cases_of: Any, opened: list[Vestig]
+) -> None:
+    found, stored = cases_of(HashingEmbedder(), units(), queries())
+    (store,) = opened
+    variant = Variant(name="default", kind="profile", config=store._session.config)
+    steps: list[int] = []
+    measured = confidences(store, stored, variant, found, steps.append)
+    assert sum(steps) == len(found)
+    each = {
+        population: [
+            store.recall(case.query.text, limit=1, **case.fields(stored)).confidence
+            for case in found
+            if case.population == population
+        ]
+        for population in (ANSWERABLE, "foreign", "removed")
+    }
+    own = each.pop(ANSWERABLE)
+    assert measured == calibrations(own, each)
+    assert measured

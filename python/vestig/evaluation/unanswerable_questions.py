@@ -7,17 +7,20 @@ questions without the memories that answer them and those nearly equal to them (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from vestig.api.store import Vestig
+from vestig.errors import ValidationError
 from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration
 from vestig.evaluation.variants import Variant
 from vestig.session.session import Session
+from vestig.types import ItemError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +32,8 @@ ANSWERABLE: Final = "answerable"
 # A memory whose cosine to the evidence is at least this may state the same, and is left out too.
 _SAME: Final = 0.85
 _PAGE: Final = 1_000
+# Questions of one conversation that are recalled together.
+_AT_ONCE: Final = 64
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +49,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "scope": self.conversation,
             "query_time": stored.when(self.query, self.conversation),
-            "exclude_ids": self.without,
+            "where": {"exclude_ids": self.without},
         }
 
 
@@ -119,18 +124,27 @@ def confidences(
     all_cases: Sequence[Case],
     done: Callable[[int], None],
 ) -> dict[str, Calibration]:
-    """The figures of one row by population; {} where its confidence is null. Calls `done(1)` after
-    each recall."""
+    """The figures of one row by population; {} where its confidence is null. Calls `done` with the
+    number of recalls after each few."""
     found: dict[str, list[float]] = {}
     config = {**variant.overrides, "m5.explainability.enabled": False}
-    for case in all_cases:
-        answer = store.recall(
-            case.query.text, limit=1, profile=variant.profile, config=config, **case.fields(stored)
-        )
-        if answer.confidence is None:
-            return {}
-        found.setdefault(case.population, []).append(answer.confidence)
-        done(1)
+    # questions of one population in their order, those of one conversation beside each other
+    ordered = sorted(all_cases, key=lambda case: case.population)
+    for fields, alike in groupby(ordered, lambda case: case.fields(stored)):
+        group = list(alike)
+        for start in range(0, len(group), _AT_ONCE):
+            some = group[start : start + _AT_ONCE]
+            texts = [case.query.text for case in some]
+            answers = store.recall_many(
+                texts, limit=1, profile=variant.profile, config=config, **fields
+            )
+            for case, answer in zip(some, answers, strict=True):
+                if isinstance(answer, ItemError):
+                    raise ValidationError("queries", answer.message, "a question")
+                if answer.confidence is None:
+                    return {}
+                found.setdefault(case.population, []).append(answer.confidence)
+            done(len(some))
     return calibrations(
         found.get(ANSWERABLE, []), {name: found.get(name, []) for name in POPULATIONS}
     )
