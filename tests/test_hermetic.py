@@ -64,14 +64,32 @@ def test_the_zone_of_this_run_is_one_of_the_list() -> None:
     assert os.environ["TZ"] in isolation.ZONES or os.environ["TZ"] == os.environ["VESTIG_TEST_TZ"]
 
 
-def test_the_built_in_embedder_reports_to_nobody_and_leaves_no_file(isolated: Path) -> None:
-    """onnxruntime would write a device id and send events as soon as it is imported."""
+def test_the_built_in_embedder_reports_to_nobody_and_leaves_its_weights_alone(
+    isolated: Path,
+) -> None:
+    """Only the file of packed weights, in the cache folder, and nothing of onnxruntime."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+    environ["XDG_CACHE_HOME"] = str(isolated / "cache")
     code = (
         "from vestig.config.schema import EmbeddingSettings\n"
         "from vestig.registry import make_embedder\n"
         "import sys, os\n"
         "assert len(make_embedder(EmbeddingSettings()).embed(['a text'])) == 1\n"
+        "assert 'onnxruntime' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env=environ, check=True, timeout=120)
+    files = [path.relative_to(isolated) for path in isolated.rglob("*") if path.is_file()]
+    assert {path.parent for path in files} == {Path("cache/vestig")}
+    assert {path.suffix for path in files} == {".weights", ".lock"}
+
+
+def test_onnxruntime_reports_to_nobody(isolated: Path) -> None:
+    """onnxruntime would write a device id and send events as soon as it is imported."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+    code = (
+        "from vestig.indexes.usearch import build\n"
+        "import sys, os\n"
+        "build(8, [])\n"
         "assert 'onnxruntime' in sys.modules\n"
         "assert os.environ['ORT_DISABLE_TELEMETRY'] == '1'"
     )

@@ -266,3 +266,33 @@ def test_the_test_doubles_load_no_server_until_one_is_started() -> None:
     loaded, _ = loaded_by("import vestig.testing")
     assert "vestig.llms.loopback" in loaded
     assert not {"http.server", "http.client", "ssl", "anthropic"} & loaded
+
+
+# What a commit and a recall with the built-in embedder never need.
+NO_RUNTIME = {"onnxruntime", "numpy", "tokenizers", "yaml", "usearch"}
+COMMIT = """
+import vestig
+store = vestig.open(sys.argv[1] if len(sys.argv) > 1 else 'store')
+assert store.commit("The copper kettle carries the label BKT-7").memory_id
+"""
+RECALL_BUILTIN = """
+assert store.recall("which label does the kettle carry?").results
+assert store.recall("which label does the kettle carry?", context=True).context
+store.close()
+"""
+
+
+def test_a_commit_and_a_recall_load_no_model_runtime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (COMMIT, COMMIT + RECALL_BUILTIN):
+        loaded, _ = loaded_by(f"import sys\n{words}")
+        assert "vestig._core" in loaded
+        assert not loaded & NO_RUNTIME
+    shown = "which label does the kettle carry?"
+    for arguments in (("add", "A second kettle is of tin"), ("recall", shown)):
+        loaded, printed = loaded_by(cli(*arguments, "--store", str(tmp_path / "second")))
+        assert "vestig._core" in loaded
+        assert not loaded & NO_RUNTIME
+    assert "tin" in printed

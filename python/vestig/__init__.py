@@ -12,9 +12,12 @@ Importing this package loads no model, no numeric library and no web framework.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+# By this name a type checker knows what it is; the import of `typing` takes longer than the rest.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from vestig.answers import RecallHit, RecallResult
     from vestig.api.store import Vestig
     from vestig.api.store import open_store as open

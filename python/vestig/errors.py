@@ -32,7 +32,7 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # as in `vestig`
 
 if TYPE_CHECKING:
     from vestig.types import CommitOutcome

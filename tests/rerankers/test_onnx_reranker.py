@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
+import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -131,6 +133,16 @@ def test_two_classes_are_the_share_of_the_last(encoder: OnnxReranker) -> None:
     encoder._loaded = (tokenizer, Two(), inputs)
     wanted = math.exp(2.0) / (math.exp(0.5) + math.exp(2.0))
     assert checked_scores(encoder, "a", ["x"]) == pytest.approx([wanted], abs=1e-6)
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+def test_a_missing_extra_names_the_line_that_installs_it(
+    package: str, encoder: OnnxReranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    message = f'"onnx" needs the package {package}, which is not installed; run: pip install'
+    with pytest.raises(ConfigError, match=re.escape(f'{message} "vestig[onnx]"')):
+        encoder.score("a", ["x"])
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])

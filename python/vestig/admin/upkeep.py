@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vestig.arguments import flag, label, path_argument
+from vestig.embedders.builtin import WEIGHTS_SHA256
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
 from vestig.results import ClockCorrection, DoctorReport, Finding
@@ -72,6 +73,8 @@ def doctor(session: Session) -> DoctorReport:
             session.keeper,
             now_us=session.now_us(),
             token_origins=wanted_tokens(session),
+            # other models give other numbers on another machine, and may cost money
+            embed=session.embed if session.embedder.fingerprint == WEIGHTS_SHA256 else None,
         )
         if session.has_model:
             findings.append(_language_model(session))

@@ -1,15 +1,22 @@
 """Configuration: layers, files, environment, validation, explanation.
 
 The only place that reads the environment of the process. What explains (`explain`) and what trusts
-files (`trust`) is imported from its module by those that need it: an open store does not.
+files (`trust`) is imported from its module by those that need it: an open store does not. The names
+below are loaded when they are first asked for: a module of this folder loads itself alone.
 """
 
-from vestig.config.folders import state_directory
-from vestig.config.load import Config, built_in, load
-from vestig.config.merge import Entry
-from vestig.config.problems import InvalidConfigError, Problem
-from vestig.config.schema import Settings
-from vestig.config.secrets import read_secret
+from __future__ import annotations
+
+# By this name a type checker knows what it is; the import of `typing` takes longer than the rest.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from vestig.config.folders import state_directory
+    from vestig.config.loader import Config, built_in, load
+    from vestig.config.merge import Entry
+    from vestig.config.problems import InvalidConfigError, Problem
+    from vestig.config.schema import Settings
+    from vestig.config.secrets import read_secret
 
 __all__ = [
     "Config",
@@ -22,3 +29,25 @@ __all__ = [
     "read_secret",
     "state_directory",
 ]
+
+_HOME = {
+    "Config": "vestig.config.loader",
+    "Entry": "vestig.config.merge",
+    "InvalidConfigError": "vestig.config.problems",
+    "Problem": "vestig.config.problems",
+    "Settings": "vestig.config.schema",
+    "built_in": "vestig.config.loader",
+    "load": "vestig.config.loader",
+    "read_secret": "vestig.config.secrets",
+    "state_directory": "vestig.config.folders",
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'vestig.config' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found

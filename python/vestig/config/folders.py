@@ -1,36 +1,71 @@
-"""The user's folders: of configuration, data and state."""
+"""The user's folders: of configuration, data, state and cache."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import sys
 
-__all__ = ["state_directory", "user_folder"]
+TYPE_CHECKING = False  # as in `vestig`
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from typing import Final
+
+__all__ = ["cache_directory", "state_directory", "user_folder"]
+
+# What the XDG base directories are without a variable. Known here, for platformdirs takes longer
+# to load than a query to embed.
+_XDG: Final = {
+    "cache": ".cache",
+    "config": ".config",
+    "data": ".local/share",
+    "state": ".local/state",
+}
 
 
 def user_folder(kind: str, variables: Mapping[str, str]) -> Path:
     """The platform's folder of this user; `XDG_*_HOME` of the given environment goes first.
 
     Args:
-        kind: config, data or state.
+        kind: config, data, state or cache.
         variables: the environment.
 
     Example:
         >>> user_folder("data", {"XDG_DATA_HOME": "/srv"}).as_posix()
         '/srv/vestig'
     """
+    from pathlib import Path
+
+    return Path(_folder(kind, variables))
+
+
+def _folder(kind: str, variables: Mapping[str, str]) -> str:
+    base = variables.get(f"XDG_{kind.upper()}_HOME")
+    if not base and sys.platform == "linux":
+        base = os.path.join(os.path.expanduser("~"), _XDG[kind])
+    if base:
+        return os.path.join(base, "vestig")
     import platformdirs
 
-    given = variables.get(f"XDG_{kind.upper()}_HOME")
-    if given:
-        return Path(given) / "vestig"
-    find: Callable[..., Path] = {
-        "config": platformdirs.user_config_path,
-        "data": platformdirs.user_data_path,
-        "state": platformdirs.user_state_path,
+    find: Callable[..., str] = {
+        "cache": platformdirs.user_cache_dir,
+        "config": platformdirs.user_config_dir,
+        "data": platformdirs.user_data_dir,
+        "state": platformdirs.user_state_dir,
     }[kind]
     return find("vestig", appauthor=False)
+
+
+def cache_directory(environ: Mapping[str, str] | None = None) -> str:
+    """The user's folder for files that are made again when they are gone. No configuration moves
+    it.
+
+    Example:
+        >>> cache_directory({"XDG_CACHE_HOME": "/var/cache"})
+        '/var/cache/vestig'
+    """
+    return _folder("cache", os.environ if environ is None else environ)
 
 
 def state_directory(environ: Mapping[str, str] | None = None) -> Path:

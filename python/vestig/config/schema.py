@@ -155,8 +155,8 @@ class RerankerSettings(Section, frozen=True, kw_only=True):
     provider: Annotated[
         Text | None,
         doc(
-            "Which cross-encoder reads the best memories, where signals.rerank is on: onnx, or the"
-            " name of an installed entry point of vestig.rerankers; null: none.",
+            "Which cross-encoder reads the best memories, where signals.rerank is on: onnx (extra"
+            " onnx), or the name of an installed entry point of vestig.rerankers; null: none.",
             shown=True,
         ),
     ] = None

@@ -7,7 +7,10 @@ checksum before `load`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
+
+from vestig.config.vendors import forbid_telemetry
 
 __all__ = ["UsearchIndex", "build", "load"]
 
@@ -49,9 +52,11 @@ class UsearchIndex:
 
 
 def _index() -> Any:
-    """The class of usearch. onnxruntime is loaded first: a process that loads it after usearch
-    crashes."""
-    import onnxruntime  # noqa: F401
+    """The class of usearch. onnxruntime is loaded first where it is installed: a process that
+    loads it after usearch crashes."""
+    forbid_telemetry()
+    with suppress(ImportError):
+        import onnxruntime  # noqa: F401
     from usearch.index import Index
 
     return Index

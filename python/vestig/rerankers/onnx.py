@@ -101,9 +101,14 @@ class OnnxReranker:
         with self._lock:
             if self._loaded is None:
                 forbid_telemetry()
-                import onnxruntime
-                from tokenizers import Tokenizer
-
+                try:
+                    import onnxruntime
+                    from tokenizers import Tokenizer
+                except ImportError as error:
+                    raise ConfigError(
+                        f'reranker.provider: "onnx" needs the package {error.name}, which is not'
+                        ' installed; run: pip install "vestig[onnx]"'
+                    ) from None
                 tokenizer = Tokenizer.from_file(str(self._folder / _FILES[1]))
                 tokenizer.enable_truncation(_PIECES_MAX, strategy="longest_first")
                 tokenizer.no_padding()

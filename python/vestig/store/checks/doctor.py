@@ -11,9 +11,10 @@ from typing import Final
 
 import apsw
 
-from vestig.errors import StoreDamagedError
+from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.results import Finding
 from vestig.store.checks.comparison import compare_projection
+from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
 from vestig.store.erasure import erase
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
@@ -75,12 +76,13 @@ def checks(
     *,
     now_us: int,
     token_origins: Sequence[str] = (),
+    embed: Embed | None = None,
 ) -> list[Finding]:
     """One finding for each check, `ok` ones too, in a fixed order.
 
     `damage` means that something stored is lost or altered; `finding` that somebody should look.
     `now_us` is the clock the store is used with; memories of `token_origins` should have token
-    vectors.
+    vectors. With `embed`, the model in use embeds a sample of the texts again.
     """
     where = ledger.where
     folder = None if ledger.path is None else ledger.path.parent
@@ -94,6 +96,7 @@ def checks(
             ("vector_shapes", lambda: _vector_shapes(ledger, view)),
             ("embedding_identity", lambda: _identity(ledger, view)),
             ("token_vectors", lambda: _token_vectors(view.connection, token_origins)),
+            *(() if embed is None else (("vector_sample", lambda: _sample(ledger, view, embed)),)),
             ("projection", lambda: _projection(ledger, keeper, view)),
             ("jobs", lambda: _jobs(view.connection)),
             ("leases", lambda: _leases(view.connection, now_us)),
@@ -212,6 +215,21 @@ def _token_vectors(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
     )
     good = f"{held} memories have them" if held else "none, and none are needed"
     return _verdict("token_vectors", [problem] if lacking else [], good, FINDING)
+
+
+def _sample(ledger: SqliteLedger, view: SqliteView, embed: Embed) -> Finding:
+    try:
+        compared, others = other_vectors(view, ledger.store_uuid, embed)
+    except (ConfigError, ProviderError) as error:
+        detail = f"could not be embedded: {error}"
+        return Finding(check="vector_sample", level=FINDING, detail=detail)
+    problems = [
+        f"{len(others)} of {compared} vectors of a sample have a cosine under {COSINE_MIN} to that"
+        f" which the model makes of their text ({', '.join(others[:_SHOWN])}); embed all texts"
+        " again with `vestig rebuild --embeddings`"
+    ]
+    good = f"{compared} vectors of a sample are those that the model makes of their texts"
+    return _verdict("vector_sample", problems if others else [], good, FINDING)
 
 
 # --- what belongs to it ----------------------------------------------------------------------

@@ -312,7 +312,6 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
 
     session = open_session(
         call.config,
-        one_shot=_embeds_one_query(operation),
         init=init,
         must_exist=operation.without_store == "refuse",
         **operation.open_options(call.args),
@@ -324,11 +323,6 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)
     return value
-
-
-def _embeds_one_query(operation: Operation) -> bool:
-    """Whether the command embeds one query and ends: its model may start in the quickest way."""
-    return operation.document in ("recall", "search")
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:

@@ -45,7 +45,7 @@ import os, pathlib, signal, sys
 from vestig.surfaces.cli.opening import open_store, plain_configuration
 from vestig.testing import FrozenClock
 folder, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
-store = open_store(plain_configuration(folder), one_shot=True, clock=FrozenClock(moment))
+store = open_store(plain_configuration(folder), clock=FrozenClock(moment))
 print(store.commit("The incident channel is called red-phone").memory_id, flush=True)
 os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 """

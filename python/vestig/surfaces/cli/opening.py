@@ -39,20 +39,19 @@ def plain_configuration(folder: Path) -> Config:
     )
 
 
-def open_store(config: Config, *, one_shot: bool = False, **options: Any) -> Vestig:
-    """An open store. `one_shot`: the process embeds one text and ends; other options are those
-    of `OpenRequest`."""
+def open_store(config: Config, **options: Any) -> Vestig:
+    """An open store; options are those of `OpenRequest`."""
     from vestig.api.store import Vestig
 
-    return Vestig(open_session(config, one_shot=one_shot, **options))
+    return Vestig(open_session(config, **options))
 
 
-def open_session(config: Config, *, one_shot: bool = False, **options: Any) -> Session:
+def open_session(config: Config, **options: Any) -> Session:
     """What `open_store` wraps."""
     from vestig.registry import make_embedder
     from vestig.session import opening
 
     with config.as_written():
-        embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
+        embedder = make_embedder(config.settings.embedding)
     request = opening.OpenRequest(config=config, embedder=embedder, **options)
     return opening.open_session(None, request)

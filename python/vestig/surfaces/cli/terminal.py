@@ -81,7 +81,6 @@ class Terminal:
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self._progress: Any = None
-        self._console: Any = None
         self._borrowed: list[io.TextIOWrapper] = []
         self._streamed = False
 
@@ -136,19 +135,20 @@ class Terminal:
             click.echo(render.timing(value), err=True)
 
     def say(self, line: str, style: str = "") -> None:
-        """A line while the operation runs: none with `--json`, coloured on a terminal."""
+        """A line while the operation runs: none with `--json`, coloured on a terminal.
+
+        Args:
+            style: a colour of the terminal, `bold` or `dim`, or several of these words; "": plain.
+        """
         if self.as_json:
             return
-        if not _is_terminal(sys.stdout):
+        if not style:
             self._write_text(line)
             return
-        if self._console is None:
-            from rich.console import Console
-
-            self._console = Console(highlight=False)
-        from rich.text import Text
-
-        self._console.print(Text(_harmless(line), style=style))
+        words = style.split()
+        colour = next((word for word in words if word not in ("bold", "dim")), None)
+        bold, dim = "bold" in words or None, "dim" in words or None
+        self._write_text(line, style={"fg": colour, "bold": bold, "dim": dim})
 
     def complain(self, text: str, problem: Mapping[str, Any]) -> None:
         """An error on stderr: one problem object with `--json`, else text."""
@@ -178,28 +178,19 @@ class Terminal:
         if self.as_json or not _is_terminal(sys.stderr):
             return
         if self._progress is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
-
-            self._progress = Progress(
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._progress.start()
-            self._progress.add_task("", total=total)
-        self._progress.update(self._progress.tasks[0].id, completed=done, total=total)
+            unknown: Iterator[None] | None = iter(()) if total is None else None
+            self._progress = click.progressbar(unknown, length=total, file=sys.stderr)
+        self._progress.length = total
+        self._progress.update(done - self._progress.pos)
 
     def finish_work(self) -> None:
-        """Removes the progress bar and detaches borrowed streams."""
+        """Ends the line of the progress bar and detaches borrowed streams."""
         while self._borrowed:
             stream = self._borrowed.pop()
             if not stream.closed:
                 stream.detach()
         if self._progress is not None:
-            self._progress.stop()
+            self._progress.render_finish()
             self._progress = None
 
     def give_up(self, error: OutputError) -> int:
@@ -230,14 +221,18 @@ class Terminal:
         if more:
             click.echo(f"… and {more} more errors", err=True)
 
-    def _write_text(self, text: str, *, err: bool = False) -> None:
+    def _write_text(
+        self, text: str, *, err: bool = False, style: Mapping[str, Any] | None = None
+    ) -> None:
         shown = _harmless(text)
         if err:
             click.echo(shown, err=True)
             return
         with _writing():
             encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-            click.echo(shown.encode(encoding, "backslashreplace").decode(encoding))
+            shown = shown.encode(encoding, "backslashreplace").decode(encoding)
+            # without a terminal the control sequences of a style are left out
+            click.echo(click.style(shown, **style) if style else shown)
 
     def _write(self, data: bytes) -> None:
         escaped = _RAW_CONTROLS.sub(lambda c: b"\\u%04x" % ord(c[0].decode()), data)
