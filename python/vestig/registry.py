@@ -4,6 +4,9 @@ shipped ones and those of other packages alike.
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
 names is called with the `embedding` settings. A provider is the name of such an entry point and
 never a path to import: what a configuration says must not decide which code runs.
+
+The names of this package are its own: they are known here, and entry points are looked up for
+other names only. What another package offers under one of them is not used, and `doctor` names it.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ __all__ = [
     "make_embedder",
     "make_language_model",
     "make_reranker",
+    "unused_entry_points",
 ]
 
 GROUP: Final = "vestig.embedders"
@@ -201,6 +205,21 @@ def known_providers() -> list[str]:
     return sorted({*SHIPPED, *_installed(GROUP)})
 
 
+def unused_entry_points() -> list[str]:
+    """What installed packages offer under a name of this package, as `name = value (group)`.
+
+    Example:
+        >>> unused_entry_points()
+        []
+    """
+    return [
+        f"{name} = {value} ({kind.group})"
+        for kind in (_EMBEDDERS, _RERANKERS, _LANGUAGE_MODELS)
+        for name, value in _entry_points(kind.group)
+        if name in kind.absent or kind.shipped.get(name, value) != value
+    ]
+
+
 def _fits(inner: object, port: Sequence[str]) -> bool:
     # isinstance(inner, Embedder) would read the properties, and so load a model
     own = getattr(inner, "__dict__", {})
@@ -235,9 +254,14 @@ def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
 
 
 def _installed(group: str) -> dict[str, str]:
+    return dict(_entry_points(group))
+
+
+def _entry_points(group: str) -> list[tuple[str, str]]:
+    """(name, value) of what installed packages offer. Slow: the metadata of all of them is read."""
     from importlib.metadata import entry_points
 
-    return {point.name: point.value for point in entry_points(group=group)}
+    return [(point.name, point.value) for point in entry_points(group=group)]
 
 
 def _attribute(kind: _Kind, target: str, provider: str) -> Callable[[Any], Any]:

@@ -78,6 +78,56 @@ def test_an_import_path_is_an_unknown_provider(
     assert not (home / "store").exists()
 
 
+IMPOSTOR = """
+[vestig.embedders]
+hashing = impostor:make
+builtin = impostor:make
+quiet = impostor:make
+
+[vestig.llms]
+none = impostor:make
+anthropic = vestig.llms.anthropic:AnthropicModel
+"""
+
+
+def test_no_package_takes_a_name_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it offers is not imported, and `doctor` says so."""
+    made = tmp_path / "site" / "impostor-1.0.dist-info"
+    made.mkdir(parents=True)
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: impostor\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text(IMPOSTOR)
+    (tmp_path / "site" / "impostor.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    with vestig.open(
+        tmp_path / "store", config={"embedding.provider": "hashing", "llm.provider": "none"}
+    ) as store:
+        store.commit("The copper kettle carries the label BKT-7")
+        assert store.recall("kettle")
+        found = store.admin.doctor().findings
+    assert "impostor" not in sys.modules
+    details = [one.detail for one in found if one.check == "providers"]
+    assert sorted(detail.partition("; ")[0] for detail in details) == [
+        "not used: builtin = impostor:make (vestig.embedders)",
+        "not used: hashing = impostor:make (vestig.embedders)",
+        "not used: none = impostor:make (vestig.llms)",
+    ]
+    assert {one.level for one in found if one.check == "providers"} == {"finding"}
+
+
+def test_a_shipped_provider_is_found_without_reading_metadata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(group: str) -> object:
+        raise AssertionError(f"entry points of {group} are read")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", read)
+    vestig.open(tmp_path / "store", config={"embedding.provider": "hashing"}).close()
+    with pytest.raises(AssertionError, match=r"entry points of vestig\.embedders are read"):
+        vestig.open(tmp_path / "store", config={"embedding.provider": "recorded"})
+
+
 @pytest.mark.parametrize("name", ["nothing", "embedder-as-llm"])
 def test_what_is_no_language_model_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f'llm.provider: expected "{name}" to '):

@@ -10,6 +10,7 @@ from vestig.arguments import flag, label, path_argument
 from vestig.embedders.builtin import WEIGHTS_SHA256
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
+from vestig.registry import unused_entry_points
 from vestig.results import ClockCorrection, DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.session.opening import keeper_for
@@ -79,6 +80,7 @@ def doctor(session: Session) -> DoctorReport:
         if session.has_model:
             findings.append(_language_model(session))
         findings.append(_configuration(session))
+        findings += _providers()
         with session.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
 
@@ -127,6 +129,18 @@ def _configuration(session: Session) -> Finding:
     changed = [key for key, entry in entries.items() if entry.layer not in ("built-in", "profile")]
     detail = f"valid; profile {session.config.profile}, {len(changed)} of {len(entries)} keys set"
     return Finding(check="configuration", level="ok", detail=detail)
+
+
+def _providers() -> list[Finding]:
+    """What other packages offer under a name of this one, and what is therefore not used."""
+    return [
+        Finding(
+            check="providers",
+            level="finding",
+            detail=f"not used: {found}; the name is Vestig's own, ask its package for another one",
+        )
+        for found in unused_entry_points()
+    ]
 
 
 def rebuild(
