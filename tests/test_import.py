@@ -140,6 +140,13 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     assert "vestig" in printed
 
 
+@pytest.mark.parametrize("words", [(), ("--help",), ("memory", "--help"), ("--version",)])
+def test_a_list_of_commands_loads_none_of_them(words: tuple[str, ...]) -> None:
+    loaded, _ = loaded_by(cli(*words))
+    assert not operations_of(loaded)
+    assert not loaded & {"msgspec", "vestig.types", "vestig.parameters"}
+
+
 # What a recall does not need, in this package and in the standard library.
 NEVER_IN_A_RECALL = {
     "concurrent.futures",

@@ -14,7 +14,8 @@ from vestig.arguments import Provenance
 from vestig.filters import FIELDS
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operation import Operation
-from vestig.surfaces.table import GROUPS, operation, operations
+from vestig.surfaces.outlines import GROUPS
+from vestig.surfaces.table import operation, operations
 
 VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from vestig.parameters import Parameter
+from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
@@ -59,22 +60,18 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation, declared once.
+    """One operation, declared once; what it is for stands in `outlines.py` under its name.
 
     `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
     `exit_code` is that of a result: an error has its own. `open_options` makes options of
     `vestig.open` from the arguments. `without_store`: on a path without a store the operation
     answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
-    opening the store; None: it has to be opened. `short` is another name of a command of a group,
-    outside of it; `frequent` says that help names it first. `works_queue`: while it runs, a thread
-    works the jobs that commits leave. `arguments` is what it takes from
-    surfaces that speak JSON; None: they do not offer it.
+    opening the store; None: it has to be opened. `works_queue`: while it runs, a thread works the
+    jobs that commits leave. `arguments` is what it takes from surfaces that speak JSON; None: they
+    do not offer it.
     """
 
     name: str
-    short: str = ""
-    frequent: bool = False
-    help: str
     params: tuple[Parameter, ...] = ()
     run: Callable[[Call], Any]
     document: str
@@ -88,3 +85,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     works_queue: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     arguments: Arguments | None = None
+
+    @property
+    def help(self) -> str:
+        """What it does."""
+        return OUTLINES[self.name].help
+
+    @property
+    def short(self) -> str:
+        """Its other name, outside of its group; "" for none."""
+        return OUTLINES[self.name].short

@@ -12,16 +12,15 @@ import click
 
 from vestig.errors import VestigError
 from vestig.hints import nearest
-from vestig.parameters import Parameter
-from vestig.surfaces import wire
 from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
-from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.table import GROUPS, NAMES, SHORT_NAMES, operation, operations
+from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 if TYPE_CHECKING:
     from vestig.config import Config
+    from vestig.parameters import Parameter
+    from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["cli", "run"]
 
@@ -108,12 +107,12 @@ class _Group(click.Group):
         known = sorted({*self._names, *self.commands})
         if self.name != _NAME:
             return known
-        frequent = {op.short or op.name: None for op in operations() if op.frequent}
+        frequent = {one.short or name: None for name, one in OUTLINES.items() if one.frequent}
         return [*frequent, *(name for name in known if name not in frequent)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.commands and cmd_name in self._names:
-            self.add_command(_Command(operation(self._names[cmd_name]), cmd_name))
+            self.add_command(_Command(self._names[cmd_name], cmd_name))
         return super().get_command(ctx, cmd_name)
 
     def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
@@ -263,6 +262,8 @@ def _given(
 
 
 def _callback(operation: Operation) -> Callable[..., int]:
+    from vestig.surfaces.operation import Call
+
     def command(**values: Any) -> int:
         given = click.get_current_context().meta.get(_GLOBALS, {})
         terminal = Terminal(as_json=bool(given.get("as_json")))
@@ -332,23 +333,37 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) 
 
 
 class _Command(click.Command):
-    """The command of an operation. Its options are made when it is run, explained or completed: a
-    list of commands needs none of them."""
+    """The command of an operation, which is loaded when it is run, explained or completed: a list
+    of commands needs none.
 
-    def __init__(self, operation: Operation, name: str) -> None:
-        from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
-        notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
-        if operation.short:
-            short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
-            notes.append(f"`{short}` and `{full}` are one command.")
-        text = "\n\n".join([operation.help, *notes])
-        super().__init__(name, help=text, callback=_callback(operation))
+    Args:
+        operation: the operation's name.
+        name: what the command is called.
+    """
+
+    def __init__(self, operation: str, name: str) -> None:
+        super().__init__(name, help=OUTLINES[operation].help)
         self._operation = operation
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            self.params = _parameters(self._operation)
+            from vestig.surfaces.table import operation
+
+            found = operation(self._operation)
+            self.params = _parameters(found)
+            self.callback = _callback(found)
+            self.help = "\n\n".join([found.help, *_notes(found)])
         return super().get_params(ctx)
+
+
+def _notes(operation: Operation) -> list[str]:
+    """What its help says beside what it does."""
+    from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
+    notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
+    if operation.short:
+        short, full = f"{_NAME} {operation.short}", f"{_NAME} {operation.name}"
+        notes.append(f"`{short}` and `{full}` are one command.")
+    return notes
 
 
 def _parameters(operation: Operation) -> list[click.Parameter]:
@@ -366,17 +381,12 @@ def _build() -> _Group:
             click.echo(f"vestig {_version()}\n\n{context.get_help()}")
         return 0
 
+    def names_of(group: str) -> dict[str, str]:
+        above = f"{group} "
+        return {name.removeprefix(above): name for name in OUTLINES if name.startswith(above)}
+
     groups = {
-        group: _Group(
-            group,
-            {
-                full.removeprefix(f"{group} "): full
-                for full in NAMES
-                if full.startswith(f"{group} ")
-            },
-            help=text,
-            params=_global_options(),
-        )
+        group: _Group(group, names_of(group), help=text, params=_global_options())
         for group, text in GROUPS.items()
     }
     print_version = click.Option(
@@ -389,7 +399,7 @@ def _build() -> _Group:
     )
     return _Group(
         _NAME,
-        {**{name: name for name in NAMES if " " not in name}, **SHORT_NAMES},
+        {one.short or name: name for name, one in OUTLINES.items() if one.short or " " not in name},
         groups,
         help=_HELP,
         epilog=_EPILOG,
@@ -438,8 +448,7 @@ def run(args: Sequence[str]) -> int:
     except OutputError as error:
         return terminal.give_up(error)
     except VestigError as error:
-        terminal.complain(f"Error: {error}", wire.problem(error))
-        return wire.exit_code(error)
+        return _refused(error, terminal)
     except _FILE_FAULTS as error:
         return _bad_file(error, terminal)
     except OSError as error:
@@ -448,7 +457,16 @@ def run(args: Sequence[str]) -> int:
         return _defect(error, terminal)
 
 
+def _refused(error: VestigError, terminal: Terminal) -> int:
+    from vestig.surfaces import wire
+
+    terminal.complain(f"Error: {error}", wire.problem(error))
+    return wire.exit_code(error)
+
+
 def _no_command(help_text: str, terminal: Terminal) -> int:
+    from vestig.surfaces import wire
+
     terminal.complain(help_text, wire.usage_problem("expected a command; see --help"))
     return 2
 
@@ -456,6 +474,8 @@ def _no_command(help_text: str, terminal: Terminal) -> int:
 def _usage(error: click.UsageError, terminal: Terminal) -> int:
     if error.ctx is not None and error.message == "Missing command.":
         return _no_command(error.ctx.get_help(), terminal)
+    from vestig.surfaces import wire
+
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
@@ -465,6 +485,8 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
 
 def _bad_file(error: OSError, terminal: Terminal) -> int:
     """A path that the caller named and that cannot be used."""
+    from vestig.surfaces import wire
+
     detail = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     terminal.complain(f"Error: {detail}", wire.usage_problem(detail, "file"))
     return 2
@@ -481,6 +503,8 @@ def _unusable_file(error: OSError, terminal: Terminal) -> int:
 
 def _defect(error: Exception, terminal: Terminal) -> int:
     """Type and place only: the message of a foreign exception may hold stored text."""
+    from vestig.surfaces import wire
+
     problem = wire.problem(error)
     step = error.__traceback__
     while step is not None and step.tb_next is not None:

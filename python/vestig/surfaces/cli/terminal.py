@@ -8,15 +8,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
-from vestig.surfaces import wire
-from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Operation
+
+if TYPE_CHECKING:
+    from vestig.surfaces.operation import Operation
 
 __all__ = ["OUTPUT_FAULTS", "OutputError", "Terminal"]
 
@@ -126,12 +126,16 @@ class Terminal:
     def show(self, operation: Operation, value: Any, args: Mapping[str, Any]) -> None:
         """The result, as text or as one JSON document."""
         if self.as_json or args.get("format") == "json":
+            from vestig.surfaces import wire
+
             self._write(wire.encode(wire.document(operation.document, value)) + b"\n")
         else:
             text = operation.text(value, args)
             self._write_text(text, err=self._streamed)
             self._notices(value)
         if args.get("timing"):
+            from vestig.surfaces.cli import render
+
             click.echo(render.timing(value), err=True)
 
     def say(self, line: str, style: str = "") -> None:
@@ -153,6 +157,8 @@ class Terminal:
     def complain(self, text: str, problem: Mapping[str, Any]) -> None:
         """An error on stderr: one problem object with `--json`, else text."""
         if self.as_json:
+            from vestig.surfaces import wire
+
             click.echo(wire.encode(problem).decode(), err=True)
         else:
             click.echo(_harmless(text), err=True)
@@ -198,6 +204,8 @@ class Terminal:
         written, not even at exit."""
         message = str(error)
         if message:
+            from vestig.surfaces import wire
+
             self.complain(f"Error: {message}", wire.usage_problem(message, "standard output"))
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

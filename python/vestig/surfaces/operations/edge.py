@@ -86,7 +86,6 @@ def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="edge list",
-        help="Edges, newest first.",
         params=(
             Parameter(
                 name="node_id",
@@ -116,7 +115,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="edge show",
-        help="One edge with all its fields.",
         params=(_ID, _SNIPPET),
         run=lambda call: call.store.graph.edge(call.args.pop("id"), **call.args),
         document="edge",
@@ -124,7 +122,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="edge link",
-        help="Link two memories (RELATED, SUMMARIZES) or two entities (RELATION).",
         params=(
             Parameter(
                 name="from_id",
@@ -157,7 +154,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="edge unlink",
-        help="End an edge; time travel still shows it.",
         params=(Parameter(name="edge_id", help="Id of the edge, or at least 8 characters of it."),),
         run=lambda call: call.store.graph.unlink(call.args["edge_id"]),
         document="edge",
@@ -166,8 +162,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="edge rebuild",
-        help="Compute edges again, as commits would have made them. An interrupted run is safe to"
-        " repeat.",
         params=(
             Parameter(
                 name="edge_type",

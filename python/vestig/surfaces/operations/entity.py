@@ -136,7 +136,6 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
 OPERATIONS: Final = (
     Operation(
         name="entity list",
-        help="People, places and things that memories mention, the most mentioned first.",
         params=(
             Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
             Parameter(
@@ -153,7 +152,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="entity show",
-        help="One entity, and the memories that mention it.",
         params=(
             _ID,
             Parameter(name="expand", kind="flag", flag="--expand", help="With their texts."),
@@ -165,7 +163,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="entity extract",
-        help="Find entities in memories that have none yet.",
         params=(
             Parameter(
                 name="reprocess",
@@ -182,7 +179,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="entity merge",
-        help="Merge one entity into another; its name becomes an alias.",
         params=(
             Parameter(name="a", help="The entity that is merged, by id, name or alias."),
             Parameter(name="b", help="The entity that remains."),
@@ -194,7 +190,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="entity expire",
-        help="Hide an entity and its edges; time travel still shows them.",
         params=(_ID,),
         run=lambda call: call.store.graph.expire_entity(**call.args),
         document="entity",
@@ -203,8 +198,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="entity purge",
-        help="Remove expired and merged entities for good. Prints what would be removed and asks"
-        " first.",
         params=(
             Parameter(
                 name="ids",
@@ -222,8 +215,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping entity-backfill",
-        help="Add entities to memories that were stored without any: first the entities of all"
-        " memories, then the links. An interrupted run is safe to repeat.",
         params=(_DRY_RUN, _BATCH),
         run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
         document="entity_backfill",

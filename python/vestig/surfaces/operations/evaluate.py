@@ -97,8 +97,6 @@ def _eval(call: Call) -> Any:
 
 _EVAL: Final = Operation(
     name="eval",
-    help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid, or"
-    " retrieve beside recall. The store in use is not touched. Exit 1 when --gate fails.",
     params=(
         Parameter(
             name="benchmarks",

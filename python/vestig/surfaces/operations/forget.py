@@ -54,11 +54,6 @@ _CHOICES: Final = (
 
 _FORGET: Final = Operation(
     name="memory forget",
-    short="forget",
-    frequent=True,
-    help="Delete memories for good: no byte of them stays in any file of the store. Prints what"
-    " would be deleted and asks first. Memories are named by id or selected by filters. Backups and"
-    " exports are other files and stay.",
     params=(
         Parameter(name="ids", help="Ids.", many=True, required=False),
         Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),

@@ -24,8 +24,6 @@ def _run(call: Call) -> Any:
 
 _MCP: Final = Operation(
     name="mcp",
-    help="Serve this store to an agent by the Model Context Protocol, on standard input and output"
-    " or over HTTP, until the client goes. Clients start it themselves. Needs the extra `mcp`.",
     params=(
         Parameter(
             name="transport",

@@ -72,19 +72,11 @@ def _update(call: Call) -> Any:
 
 
 def _state(action: str) -> Operation:
-    help_text = {
-        "pin": "Protect a memory from decay and pruning.",
-        "unpin": "End the protection of a memory.",
-        "archive": "Hide a memory from ordinary reads.",
-        "restore": "Show an archived memory again.",
-    }[action]
-
     def run(call: Call) -> Any:
         return getattr(call.store, action)(call.args.pop("id"), **call.args)
 
     return Operation(
         name=f"memory {action}",
-        help=help_text,
         params=(ID, REASON),
         run=run,
         document="state",
@@ -95,9 +87,6 @@ def _state(action: str) -> Operation:
 
 _ADD: Final = Operation(
     name="memory add",
-    short="add",
-    frequent=True,
-    help="Store one self-contained fact.",
     params=COMMIT_PARAMETERS,
     run=_add,
     without_store="make",
@@ -109,7 +98,6 @@ _ADD: Final = Operation(
 
 _SEARCH: Final = Operation(
     name="memory search",
-    help="Memories that answer a question, as a list.",
     params=RECALL_PARAMETERS,
     run=_recall,
     document="recall",
@@ -119,9 +107,6 @@ _SEARCH: Final = Operation(
 
 _RECALL: Final = Operation(
     name="memory recall",
-    short="recall",
-    frequent=True,
-    help="Memories that answer a question, as blocks for a prompt.",
     params=RECALL_PARAMETERS,
     run=_recall,
     document="recall",
@@ -147,9 +132,6 @@ _SHOW_PARAMETERS: Final = (
 
 _SHOW: Final = Operation(
     name="memory show",
-    short="show",
-    frequent=True,
-    help="One memory with its sources, events and replacements.",
     params=_SHOW_PARAMETERS,
     run=lambda call: call.store.show(call.args.pop("id"), **call.args),
     document="memory",
@@ -161,9 +143,6 @@ _SHOW: Final = Operation(
 
 _LIST: Final = Operation(
     name="memory list",
-    short="list",
-    frequent=True,
-    help="Memories page by page.",
     params=(
         LIST["limit"],
         LIST["offset"],
@@ -188,8 +167,6 @@ _LIST: Final = Operation(
 
 _COUNT: Final = Operation(
     name="count",
-    frequent=True,
-    help="How many memories a listing with the same filter has.",
     params=(*TIME_PARAMETERS, *FILTER_PARAMETERS),
     run=_count,
     document="count",
@@ -200,7 +177,6 @@ _COUNT: Final = Operation(
 
 _EVENTS: Final = Operation(
     name="memory events",
-    help="What happened to a memory, oldest first.",
     params=(
         ID,
         Parameter(name="limit", kind="integer", flag="--limit", help="Most events.", default=100),
@@ -212,7 +188,6 @@ _EVENTS: Final = Operation(
 
 _DEPRECATE: Final = Operation(
     name="memory deprecate",
-    help="Withdraw a memory that is wrong, or record when its fact ended.",
     params=(ID, REASON, T_INVALID),
     run=lambda call: call.store.deprecate(call.args.pop("id"), **call.args),
     document="state",
@@ -232,7 +207,6 @@ _SUPERSEDE_PARAMETERS: Final = (
 
 _SUPERSEDE: Final = Operation(
     name="memory supersede",
-    help="Mark a memory as the successor of another.",
     params=_SUPERSEDE_PARAMETERS,
     run=lambda call: call.store.supersede(call.args.pop("old"), call.args.pop("new"), **call.args),
     document="supersession",
@@ -247,7 +221,6 @@ _SUPERSEDE: Final = Operation(
 
 _UPDATE: Final = Operation(
     name="memory update",
-    help="Change what is known about a memory. A new text becomes its successor.",
     params=tuple(row for row in UPDATE.values() if row.name != "namespace"),
     run=_update,
     document="update",

@@ -33,7 +33,6 @@ def _replay(call: Call) -> Any:
 
 _REPLAY: Final = Operation(
     name="replay-receipt",
-    help="Derive the ranking of a receipt again and compare it.",
     params=(Parameter(name="file", help="A receipt, or what printed it; - reads standard input."),),
     run=_replay,
     document="replay",
@@ -65,7 +64,6 @@ def _compared(value: RetrievalReplay, _: Mapping[str, Any]) -> str:
 
 _REPLAY_REQUESTS: Final = Operation(
     name="replay",
-    help="Run recorded requests of retrieve under two configurations and compare what they find.",
     params=(
         Parameter(
             name="file",

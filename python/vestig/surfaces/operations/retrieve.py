@@ -84,8 +84,6 @@ def _steps(result: RetrieveResult) -> list[str]:
 
 _RETRIEVE: Final = Operation(
     name="retrieve",
-    help="What an agent needs to know to answer the end of a conversation: facts and turns, from"
-    " several rounds of searches. For one question use `recall`.",
     params=(
         Parameter(
             name="file",

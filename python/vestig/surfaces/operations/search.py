@@ -48,9 +48,6 @@ def _text(result: SearchResult, _: Mapping[str, Any]) -> str:
 
 _SEARCH: Final = Operation(
     name="search",
-    help="Explore memories and entities by meaning or by links: what there is about a subject, and"
-    " what is connected with what. For the memories that answer a question use `recall`, which"
-    " weighs time, words and use as well and says how sure it is.",
     params=(
         *(
             row

@@ -41,7 +41,6 @@ def _serve(call: Call) -> Any:
 
 _SERVE: Final = Operation(
     name="serve",
-    help="Serve the store over HTTP, until interrupted. Needs the extra `server`.",
     params=(
         Parameter(
             name="host",

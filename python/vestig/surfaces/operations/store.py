@@ -95,9 +95,6 @@ def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 _TRUST: Final = Operation(
     name="config trust",
-    help="Trust a vestig.yaml that is found where you work: its providers, addresses, paths,"
-    " namespace, includes and ${VAR} count from then on, until it, a file that it includes or its"
-    " .env changes. Prints what only a trusted file may say.",
     params=(
         Parameter(name="file", help="The file to trust.", required=False),
         Parameter(
@@ -142,7 +139,6 @@ def _destroy(call: Call) -> Any:
 OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
-        help="Remove sources that produced nothing, and links without ends.",
         params=(
             Parameter(
                 name="dry_run",
@@ -158,7 +154,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping enrich",
-        help="Run the jobs of the queue: missing vectors, and what a language model adds.",
         params=(
             Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs in this run."),
             Parameter(
@@ -176,7 +171,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping compact",
-        help="Merge all segments of the projection into one, while others read and write.",
         run=lambda call: call.store.admin.compact(),
         document="compaction",
         text=render.compacted,
@@ -184,7 +178,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="export",
-        help="Write records as JSON lines, complete with vectors: all, or those of a filter.",
         params=(
             Parameter(name="file", help="File to write; - is standard output."),
             Parameter(
@@ -201,8 +194,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="import",
-        help="Read an export, a transcript or memories from a file. An interrupted import goes on"
-        " where it stopped.",
         params=(
             Parameter(name="file", help="JSON lines, .gz too; - is standard input."),
             Parameter(
@@ -236,7 +227,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="backup",
-        help="Make a consistent copy of the store while it is in use.",
         params=(Parameter(name="dest", help="Directory that does not exist yet."),),
         run=lambda call: call.store.admin.backup(call.args["dest"]),
         document="backup",
@@ -244,7 +234,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="rebuild",
-        help="Make the projection again from the ledger.",
         params=(
             Parameter(
                 name="embeddings",
@@ -273,9 +262,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="stats",
-        frequent=True,
-        help="What the store holds: memories by kind and status, entities, edges, events, jobs, and"
-        " its size.",
         run=lambda call: call.store.admin.stats(),
         document="stats",
         text=render.stats,
@@ -283,7 +269,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="doctor",
-        help="Check the store; changes nothing unless told to. Exit 0 clean, 1 findings, 3 damage.",
         params=(
             Parameter(
                 name="clock",
@@ -314,7 +299,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="destroy",
-        help="Remove a whole store for good; files of others in its folder stay.",
         params=(
             Parameter(name="path", help="Directory of the store."),
             Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
@@ -327,7 +311,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="demo",
-        help="A tour on a temporary store, offline and without a key.",
         params=(
             Parameter(name="keep", kind="flag", flag="--keep", help="Keep the temporary store."),
         ),
@@ -339,7 +322,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="config show",
-        help="The effective values that most people set, and what set each.",
         params=(
             Parameter(
                 name="all",
@@ -355,7 +337,6 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="config explain",
-        help="Meaning, default, range and effective value of a key or a section, or of all.",
         params=(
             Parameter(name="key", help="Dotted key or section; absent: every key.", required=False),
         ),

@@ -1,0 +1,182 @@
+"""What every operation is called and what it is for, in the order of help texts.
+
+A list of commands needs this and nothing of the operations themselves; `operations/` declares what
+each takes and does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["GROUPS", "OUTLINES", "Outline"]
+
+
+class Outline(NamedTuple):
+    """One operation in a list.
+
+    Attributes:
+        home: the module of `operations/` that declares it.
+        help: what it does.
+        short: another name of a command of a group, outside of it.
+        frequent: whether help names it first.
+    """
+
+    home: str
+    help: str
+    short: str = ""
+    frequent: bool = False
+
+
+GROUPS: Final[Mapping[str, str]] = {
+    "memory": "Store, find and change memories.",
+    "entity": "People, places and things that memories mention.",
+    "edge": "Links between memories, and between entities.",
+    "housekeeping": "Maintenance, at a time of your choice.",
+    "config": "Configured values, where each was set, and what it means.",
+}
+
+OUTLINES: Final[Mapping[str, Outline]] = {
+    "memory add": Outline("memory", "Store one self-contained fact.", short="add", frequent=True),
+    "memory search": Outline("memory", "Memories that answer a question, as a list."),
+    "memory recall": Outline(
+        "memory",
+        "Memories that answer a question, as blocks for a prompt.",
+        short="recall",
+        frequent=True,
+    ),
+    "memory show": Outline(
+        "memory",
+        "One memory with its sources, events and replacements.",
+        short="show",
+        frequent=True,
+    ),
+    "memory list": Outline("memory", "Memories page by page.", short="list", frequent=True),
+    "count": Outline(
+        "memory", "How many memories a listing with the same filter has.", frequent=True
+    ),
+    "memory events": Outline("memory", "What happened to a memory, oldest first."),
+    "memory deprecate": Outline(
+        "memory", "Withdraw a memory that is wrong, or record when its fact ended."
+    ),
+    "memory supersede": Outline("memory", "Mark a memory as the successor of another."),
+    "memory pin": Outline("memory", "Protect a memory from decay and pruning."),
+    "memory unpin": Outline("memory", "End the protection of a memory."),
+    "memory archive": Outline("memory", "Hide a memory from ordinary reads."),
+    "memory restore": Outline("memory", "Show an archived memory again."),
+    "memory update": Outline(
+        "memory", "Change what is known about a memory. A new text becomes its successor."
+    ),
+    "memory forget": Outline(
+        "forget",
+        "Delete memories for good: no byte of them stays in any file of the store. Prints "
+        "what would be deleted and asks first. Memories are named by id or selected by "
+        "filters. Backups and exports are other files and stay.",
+        short="forget",
+        frequent=True,
+    ),
+    "replay-receipt": Outline("replay", "Derive the ranking of a receipt again and compare it."),
+    "replay": Outline(
+        "replay",
+        "Run recorded requests of retrieve under two configurations and compare what they find.",
+    ),
+    "search": Outline(
+        "search",
+        "Explore memories and entities by meaning or by links: what there is about a subject,"
+        " and what is connected with what. For the memories that answer a question use "
+        "`recall`, which weighs time, words and use as well and says how sure it is.",
+    ),
+    "retrieve": Outline(
+        "retrieve",
+        "What an agent needs to know to answer the end of a conversation: facts and turns, "
+        "from several rounds of searches. For one question use `recall`.",
+    ),
+    "entity list": Outline(
+        "entity", "People, places and things that memories mention, the most mentioned first."
+    ),
+    "entity show": Outline("entity", "One entity, and the memories that mention it."),
+    "entity extract": Outline("entity", "Find entities in memories that have none yet."),
+    "entity merge": Outline("entity", "Merge one entity into another; its name becomes an alias."),
+    "entity expire": Outline(
+        "entity", "Hide an entity and its edges; time travel still shows them."
+    ),
+    "entity purge": Outline(
+        "entity",
+        "Remove expired and merged entities for good. Prints what would be removed and asks first.",
+    ),
+    "edge list": Outline("edge", "Edges, newest first."),
+    "edge show": Outline("edge", "One edge with all its fields."),
+    "edge link": Outline(
+        "edge", "Link two memories (RELATED, SUMMARIZES) or two entities (RELATION)."
+    ),
+    "edge unlink": Outline("edge", "End an edge; time travel still shows it."),
+    "edge rebuild": Outline(
+        "edge",
+        "Compute edges again, as commits would have made them. An interrupted run is safe to "
+        "repeat.",
+    ),
+    "housekeeping gc": Outline(
+        "store", "Remove sources that produced nothing, and links without ends."
+    ),
+    "housekeeping enrich": Outline(
+        "store", "Run the jobs of the queue: missing vectors, and what a language model adds."
+    ),
+    "housekeeping compact": Outline(
+        "store", "Merge all segments of the projection into one, while others read and write."
+    ),
+    "export": Outline(
+        "store", "Write records as JSON lines, complete with vectors: all, or those of a filter."
+    ),
+    "import": Outline(
+        "store",
+        "Read an export, a transcript or memories from a file. An interrupted import goes on "
+        "where it stopped.",
+    ),
+    "backup": Outline("store", "Make a consistent copy of the store while it is in use."),
+    "rebuild": Outline("store", "Make the projection again from the ledger."),
+    "stats": Outline(
+        "store",
+        "What the store holds: memories by kind and status, entities, edges, events, jobs, "
+        "and its size.",
+        frequent=True,
+    ),
+    "doctor": Outline(
+        "store",
+        "Check the store; changes nothing unless told to. Exit 0 clean, 1 findings, 3 damage.",
+    ),
+    "destroy": Outline(
+        "store", "Remove a whole store for good; files of others in its folder stay."
+    ),
+    "demo": Outline("store", "A tour on a temporary store, offline and without a key."),
+    "config show": Outline(
+        "store", "The effective values that most people set, and what set each."
+    ),
+    "config explain": Outline(
+        "store", "Meaning, default, range and effective value of a key or a section, or of all."
+    ),
+    "config trust": Outline(
+        "store",
+        "Trust a vestig.yaml that is found where you work: its providers, addresses, paths, "
+        "namespace, includes and ${VAR} count from then on, until it, a file that it includes"
+        " or its .env changes. Prints what only a trusted file may say.",
+    ),
+    "housekeeping entity-backfill": Outline(
+        "entity",
+        "Add entities to memories that were stored without any: first the entities of all "
+        "memories, then the links. An interrupted run is safe to repeat.",
+    ),
+    "eval": Outline(
+        "evaluate",
+        "Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid, or"
+        " retrieve beside recall. The store in use is not touched. Exit 1 when --gate fails.",
+    ),
+    "serve": Outline(
+        "serve", "Serve the store over HTTP, until interrupted. Needs the extra `server`."
+    ),
+    "mcp": Outline(
+        "mcp",
+        "Serve this store to an agent by the Model Context Protocol, on standard input and "
+        "output or over HTTP, until the client goes. Clients start it themselves. Needs the "
+        "extra `mcp`.",
+    ),
+}
