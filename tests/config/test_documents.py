@@ -167,3 +167,16 @@ def test_values_of_variables_are_bounded_too(loaded: Loader) -> None:
         loaded(env={"VESTIG_KEYWORDS__STOPWORDS": "[&a [a], " + "*a, " * 40_000 + "*a]"})
     assert "VESTIG_KEYWORDS__STOPWORDS" in str(caught.value)
     assert _NODES in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["true", "TRUE", "tRue", "False", "null", "Null", "nULL", "off", "yes", "n", "a_1", "_", "é",
+     "0", "-0", "7", "-12", "007", "+7", "0x1f", "0o17", "1_000", "123456789012345678",
+     "1234567890123456789", "0.5", "-0.5", "1.", ".5", "1e3", "1.5e3", "12345678901234.5", ".nan",
+     ".inf", "~", "", " 7", "7 ", "a b", "a: b", "7\n", "word\n", "- 1", "'7'", "2026-03-18"],
+)  # fmt: skip
+def test_a_plain_value_is_read_as_yaml_reads_it(text: str) -> None:
+    found, read = parse_value(text), parse(text)[0]
+    assert type(found) is type(read)
+    assert repr(found) == repr(read)

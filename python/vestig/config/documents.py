@@ -11,6 +11,15 @@ from vestig.lazy_pattern import lazy_pattern
 __all__ = ["BYTES_MAX", "DEPTH_MAX", "NODES_MAX", "parse", "parse_value"]
 
 BYTES_MAX: Final = 1024 * 1024
+# plain scalars that mean in YAML what they look like
+_WORD: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_INTEGER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]{0,17})")
+_DECIMAL: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}")
+_NAMED: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "Null", "NULL"), None),
+}
 DEPTH_MAX: Final = 64
 # lengths of all keys and scalars plus one for each node, an alias counted as what it stands for
 NODES_MAX: Final = 64 * 1024
@@ -277,4 +286,11 @@ def parse_value(text: str) -> Any:
         >>> parse_value("[1, off]")
         [1, 'off']
     """
+    # most are one plain word or number, for which a YAML parser is not loaded
+    if _WORD.fullmatch(text) is not None:
+        return _NAMED.get(text, text)
+    if _INTEGER.fullmatch(text) is not None:
+        return int(text)
+    if _DECIMAL.fullmatch(text) is not None:
+        return float(text)
     return parse(text)[0]
