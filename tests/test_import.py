@@ -222,6 +222,16 @@ def test_a_recall_loads_nothing_that_it_does_not_need(filled: Path) -> None:
     assert not [name for name in loaded if name.startswith(ROOMS_NEVER_IN_A_RECALL)]
 
 
+def test_a_recall_with_the_built_in_embedder_loads_no_runtime_of_models(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with vestig.open(path) as store:
+        store.commit("The copper kettle carries the label BKT-7")
+    loaded, printed = loaded_by(cli("recall", "which label?", "--store", str(path)))
+    assert "BKT-7" in printed
+    assert not loaded & {"onnxruntime", "numpy", "tokenizers", "usearch", "yaml"}
+    assert not loaded & {"json", "logging", "vestig.store.ledger.writes", "vestig.testing"}
+
+
 def operations_of(loaded: set[str]) -> set[str]:
     """The modules of commands among these, by the last part of their names."""
     above = "vestig.surfaces.operations."
