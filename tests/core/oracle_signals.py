@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import numpy as np
 from oracle_texts import (
@@ -22,6 +23,8 @@ from oracle_texts import (
     WHEN,
     WHICH,
     Window,
+    content_terms,
+    content_words,
     date_match,
     every_year,
     named_authors,
@@ -40,6 +43,8 @@ Values = np.ndarray
 FIRST_TERMS = (
     "cosine",
     "lexical",
+    "topic_lexical",
+    "bigram",
     "context.words",
     "context.vector",
     "context.soft",
@@ -86,21 +91,34 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A question. `windows`: (start, end, words that name it); `entities`: matched ones."""
+    """A question. `windows`: (start, end, words that name it); `times`: where its temporal
+    expressions stand; `entities`: matched ones."""
 
     text: str
     vector: Values | None = None
     windows: Sequence[tuple[int | None, int | None, str]] = ()
+    times: Sequence[tuple[int, int]] = ()
     entities: Sequence[str] = ()
 
 
-def memory_terms(memory: Memory) -> list[str]:
-    """Author first; words that begin behind the cut of a chat_agent memory are left out."""
+def indexed_text(memory: Memory) -> str:
+    """Without the words of a chat_agent memory that begin behind the cut."""
     text = memory.content
     if memory.origin == "chat_agent" and len(text) > AGENT_CHARS:
         late = (start for _, start, _, _ in tokens(text) if start >= AGENT_CHARS)
         text = text[: next(late, len(text))]
-    return terms(text, memory.author)
+    return text
+
+
+def memory_terms(memory: Memory) -> list[str]:
+    """Author first."""
+    return terms(indexed_text(memory), memory.author)
+
+
+def neighbours(memory: Memory) -> set[tuple[str, str]]:
+    """Its terms that stand side by side without function words, author first."""
+    found = [*content_words(memory.author or ""), *content_words(indexed_text(memory))]
+    return set(pairwise(term for term, *_ in found))
 
 
 def question_terms(memory: Memory) -> list[str]:
@@ -314,6 +332,7 @@ class Eligible:
             "cosine": nothing if query.vector is None else self.vectors @ query.vector,
             "lexical": self.words.scores(asked),
             "questions": self.questions.scores(asked),
+            **self._of_content(query),
             "context.words": self.window.scores(asked),
             "context.vector": nothing if query.vector is None else self.near @ query.vector,
             "context.soft": self.soft.scores(asked),
@@ -329,6 +348,27 @@ class Eligible:
         found |= self._of_question(query)
         return {name: found[name] for name in FIRST_TERMS}
 
+    def _of_content(self, query: Query) -> dict[str, Values]:
+        dates_met = bool(self._dates(query).any())
+        content = content_terms(query.text, query.times, dates_met)
+        pairs = set(pairwise(content))
+        return {
+            "topic_lexical": self.words.scores(dict.fromkeys(content)),
+            "bigram": self._each(lambda row: len(pairs & neighbours(self.memories[row]))),
+        }
+
+    def _dates(self, query: Query) -> Values:
+        own = self.memories
+        windows = [one for window in query.windows for one in every_year(window, self.years)]
+        if not windows:
+            return np.zeros(self.size)
+        return self._each(
+            lambda row: max(
+                date_match([(own[row].t_valid_us,) * 2, *own[row].times], window)
+                for window in windows
+            )
+        )
+
     def _answer(self, values: Values) -> Values:
         """The value of the next memory of the session, where that is the assistant's."""
         said = np.array([memory.role == "assistant" for memory in self.memories])
@@ -339,17 +379,9 @@ class Eligible:
         named = named_authors(query.text, self.authors)
         value = {author: 1 if author in named else -(len(named) == 1) for author in self.authors}
         person = np.array([float(value.get(memory.author or "", 0)) for memory in own])
-        windows = [one for window in query.windows for one in every_year(window, self.years)]
         return {
             "person": person,
-            "date": np.zeros(self.size)
-            if not windows
-            else self._each(
-                lambda row: max(
-                    date_match([(own[row].t_valid_us,) * 2, *own[row].times], window)
-                    for window in windows
-                )
-            ),
+            "date": self._dates(query),
             "when": self.fixed["when"] * bool(WHEN.search(query.text)),
             "answer_type.number": self.fixed["answer_type.number"]
             * bool(HOW_MANY.search(query.text)),

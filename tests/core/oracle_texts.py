@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
+from vestig._core import terms, tokens
+from vestig.language.stopwords import STOPWORDS
+
 DAY_US = 86_400_000_000
+FRAMING = frozenset(
+    ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "kind", "type", "sort",
+     "many", "much", "often", "long", "old", "recently", "currently", "now", "do", "did", "does")
+)  # fmt: skip
 Window = tuple[int | None, int | None]
 
 WHEN = re.compile(
@@ -36,6 +43,30 @@ YEAR = re.compile(r"\b\d{4}\b")
 def names(text: str) -> int:
     """Capitalised words inside of sentences (but for the pronoun), and quoted terms."""
     return len(NAME.findall(text)) + len(QUOTED.findall(text))
+
+
+def content_words(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """(term, word, start, end) of every index term whose word is no function word, in order."""
+    for word, start, end, identifier in tokens(text):
+        if not identifier:
+            if word not in STOPWORDS:
+                yield (*terms(text[start:end]), word, start, end)
+            continue
+        yield word, word, start, end
+        for part in re.finditer(r"[^-_./:@#+]+", text[start:end]):
+            for term, own, begin, stop in content_words(part[0]):
+                yield term, own, start + part.start() + begin, start + part.start() + stop
+
+
+def content_terms(text: str, times: Sequence[tuple[int, int]], dates_met: bool) -> list[str]:
+    """Terms that say what a query is about: no function words, none that frame the question; none
+    inside temporal expressions, where a memory meets a date."""
+    return [
+        term
+        for term, word, start, end in content_words(text)
+        if word not in FRAMING
+        and not (dates_met and any(low <= start and end <= high for low, high in times))
+    ]
 
 
 def named_authors(query: str, authors: Iterable[str]) -> set[str]:

@@ -83,6 +83,55 @@ def test_q_10_lexical_by_hand() -> None:
     assert raw == pytest.approx(wanted)
 
 
+def test_content_terms_alone_with_the_lengths_of_all_words() -> None:
+    own = Eligible([Memory(content="what kind of fox is it"), Memory(content="fox")])
+    raw = own.raw(Query(text="what kind of fox?"))
+    mean, idf = 3.5, LN(1 + 0.5 / 2.5)
+    norms = [0.9 * (0.6 + 0.4 * length / mean) for length in (6, 1)]
+    assert raw["topic_lexical"] == pytest.approx([idf / (1 + norm) for norm in norms])
+    assert raw["lexical"][0] > raw["topic_lexical"][0]
+
+
+def test_words_of_a_time_that_no_memory_meets_are_content() -> None:
+    text = "rain on 3 June"
+    times = [(text.index("3"), len(text))]
+    june = (153 * DAY_US, 154 * DAY_US, "3 June 1970")
+    met = Eligible([Memory(content="rain", t_valid_us=june[0]), Memory(content="June")])
+    raw = met.raw(Query(text=text, windows=[june], times=times))
+    assert (raw["topic_lexical"] > 0).tolist() == [True, False]
+    late = {"t_valid_us": 9_000 * DAY_US}
+    far = Eligible([Memory(content="rain", **late), Memory(content="June", **late)])
+    raw = far.raw(Query(text=text, windows=[june], times=times))
+    assert not raw["date"].any()
+    assert (raw["topic_lexical"] > 0).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "count"),
+    [
+        ("red bicycle of Tom", "Tom bought a red bicycle", 1),
+        ("bicycle red", "Tom bought a red bicycle", 0),
+        ("red bicycle", "the red, old bicycle", 0),
+        ("red bicycle", "the red of the bicycle", 1),
+        ("red bicycle and red bicycle", "a red bicycle", 1),
+        ("red bicycle and red bicycle", "red bicycle, red bicycle", 2),
+        ("which red kind of bicycle", "red bicycles", 1),
+        ("src/main.rs", "see src/main.rs", 3),
+    ],
+)
+def test_neighbours_in_order(query: str, text: str, count: int) -> None:
+    own = Eligible([Memory(content=text), Memory(content="nothing")])
+    assert own.raw(Query(text=query))["bigram"].tolist() == [count, 0]
+
+
+def test_the_author_is_part_of_the_text() -> None:
+    own = Eligible([Memory(content="bought it", author="Tom")])
+    assert own.raw(Query(text="Tom bought"))["bigram"].tolist() == [1]
+    long = "x1 " * 399 + "red bicycle"
+    cut = Eligible([Memory(content=long), Memory(content=long, origin="chat_agent")])
+    assert cut.raw(Query(text="red bicycle"))["bigram"].tolist() == [1, 0]
+
+
 def test_q_11_windows_have_statistics_of_their_own() -> None:
     own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
     raw = own.raw(Query(text="key"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,9 @@ from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, si
 from worlds import edge, unit_vector
 
 from vestig import _core
+from vestig.language.content_words import content_terms
 from vestig.language.expected_answer import answer_types
+from vestig.language.stopwords import STOPWORDS
 from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
 
@@ -35,6 +38,7 @@ QUESTIONS = (
     ("When did Anna deploy the cache server?", ()),
     ("How many coffee tokens did Bob and Anna walk at night?", ()),
     ("what kind of river is in paris", ()),
+    ("the coffee server of the cache: deploy server, coffee server", ()),
     ("Who met ANNA on 3 May", ((_May := NOW - 320 * DAY_US, _May + DAY_US, "3 May"),)),
     ("server in May or last week", ((_May, _May + 31 * DAY_US, "in May"), (None, NOW, "before"))),
     ("unheard words only", ()),
@@ -137,6 +141,26 @@ def make(dice: random.Random, count: int) -> World:
     return World(given, memories, entities, answered)
 
 
+def content_of(text: str, times: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    """`content` of a query."""
+    return [(one.term, one.in_time) for one in content_terms(text, times)]
+
+
+def neighbours_of(
+    world: World, projection: _core.Projection, content: Sequence[tuple[str, bool]]
+) -> list[tuple[bytes, list[tuple[int, int]]]]:
+    """`neighbours` of a query, of the memories that hold both terms of a pair."""
+    pairs = [*pairwise(content), *pairwise(one for one in content if not one[1])]
+    wanted = [(first, second) for (first, _), (second, _) in pairs]
+    found = projection.pair_holders(projection.applied_seq, everything(), wanted)
+    ids = {found[at : at + 16] for at in range(0, len(found), 16)}
+    rows = [row for row in world.given if row.id in ids]
+    texts = [(row.content, row.author, row.origin == 1) for row in rows]
+    terms = list(dict.fromkeys(term for term, _ in content))
+    held = _core.neighbouring_terms(texts, terms, STOPWORDS)
+    return [(row.id, pairs) for row, pairs in zip(rows, held, strict=True)]
+
+
 def projected(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
     """In several steps, which makes several parts: files and what is held in memory."""
     projection = _core.Projection.open(None if path is None else str(path), STORE, DIMENSIONS, "t")
@@ -149,6 +173,12 @@ def projected(dice: random.Random, world: World, path: Path | None) -> _core.Pro
     return projection
 
 
+def times_of(text: str, windows: Any) -> list[tuple[int, int]]:
+    """Where the words of the windows stand."""
+    places = [(text.find(words), words) for *_, words in windows]
+    return [(at, at + len(words)) for at, words in places if at >= 0]
+
+
 def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], vector: bytes) -> Any:
     """Raw values of L₁, those of cosines from float32 as the core has them."""
     unit = oracle.unit(np.frombuffer(vector, np.float32))
@@ -156,6 +186,7 @@ def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], ve
         text=text,
         vector=unit,
         windows=windows,
+        times=times_of(text, windows),
         entities=[f"OTHER:{one.names[0][0]}" for one in asked],
     )
     eligible = Eligible(world.memories)
@@ -224,10 +255,13 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         vector = unit_vector(dice, DIMENSIONS)
         asked = dice.sample(world.entities, k=dice.choice([0, 1, 2]))
         eligible, query, raw = raw_values(world, text, windows, asked, vector)
+        content = content_of(text, times_of(text, windows))
         scan = recall(
             projection,
             projection.applied_seq,
             _core.Query(
+                content=content,
+                neighbours=neighbours_of(world, projection, content),
                 query_time_us=NOW,
                 vector=vector,
                 text=text,

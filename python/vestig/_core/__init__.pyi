@@ -5,7 +5,7 @@ integers, microseconds since the epoch (UTC). Ids are 16 raw bytes. Codes are po
 enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger or the environment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from os import PathLike
 from typing import Final, Self, final
 
@@ -160,6 +160,23 @@ def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
     cut, Snowball English stems."""
 
+def placed_terms(text: str) -> list[tuple[str, int, int]]:
+    """(term, start, end) of every index term in order: the word that it is made of, in code points
+    [start, end); of an identifier the whole of it, then each part."""
+
+def neighbouring_terms(
+    texts: Sequence[tuple[str, str | None, bool]], terms: Sequence[str], function_words: Set[str]
+) -> list[list[tuple[int, int]]]:
+    """Of each text the distinct pairs of places in `terms`, ascending: the first stands directly
+    before the second among the index terms of author and text, function words left out.
+
+    Args:
+        texts: text, author, whether it is of an agent's session: then only the words before code
+            point 1,200 count.
+        terms: index terms, each once.
+        function_words: lower-cased words.
+    """
+
 # --- marks: what to look for without keeping it ---
 
 def mark(key: int, run: bytes) -> int:
@@ -243,6 +260,8 @@ class Query:
         questions: tuple[bytes, Sequence[int], dict[str, tuple[list[int], list[int]]]]
         | None = None,
         rerank_scores: Sequence[tuple[bytes, float]] | None = None,
+        content: Sequence[tuple[str, bool]] = ...,
+        neighbours: Sequence[tuple[bytes, Sequence[tuple[int, int]]]] | None = None,
     ) -> Self:
         """A query.
 
@@ -262,6 +281,11 @@ class Query:
             questions: that memories answer: their ids (16 bytes each), number of words of each, and
                 by term of the query the places of those that hold it, with how often each does.
             rerank_scores: of a cross-encoder for the best memories; the others have none.
+            content: index terms of the text that say what it is about, in order, repeats kept; True
+                = no content where an eligible memory meets one of `dates`.
+            neighbours: ids (16 bytes each) of memories that hold neighbouring content terms, and
+                which ones: distinct pairs of places in the distinct content terms; other
+                memories hold none. None = no such term.
 
         Raises:
             ValueError: a vector that is not finite, a window that ends before it starts.
@@ -515,6 +539,10 @@ class Projection:
     def eligible(self, seq: int, filter: Filter) -> bytes:
         """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
+
+    def pair_holders(self, seq: int, filter: Filter, pairs: Sequence[tuple[str, str]]) -> bytes:
+        """Ids of the memories that a filter lets through and that hold both index terms of a pair,
+        wherever they stand; otherwise as `eligible`."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -11,6 +11,7 @@ from vestig.config.kinds import Count, Section, doc
 from vestig.types import OriginType
 
 __all__ = [
+    "CONTENT_TERMS",
     "ORIGINS",
     "SIGNALS",
     "SWITCHES",
@@ -34,6 +35,8 @@ TERMS: Final[Mapping[str, str]] = {
     "entity": "the entities that the query names",
     "recency": "recency",
     "lexical": "words (BM25)",
+    "topic_lexical": "words that say what the query is about (BM25)",
+    "bigram": "neighbouring words of the query that are neighbours in it",
     "context.words": "words of the memory and its neighbours as one text",
     "context.vector": "meaning of the memory and its neighbours as one text",
     "context.soft": "words of five memories around it, near ones more",
@@ -72,6 +75,8 @@ TERMS: Final[Mapping[str, str]] = {
 }
 # Terms beside the bias.
 SIGNALS: Final = tuple(TERMS)[1:]
+# Terms that look at the content terms of the query alone.
+CONTENT_TERMS: Final = ("topic_lexical", "bigram")
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 
@@ -116,6 +121,12 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     entity: Annotated[SignalSwitch, part("the entities that the query names")] = SignalSwitch()
     recency: Annotated[SignalSwitch, part("recency")] = SignalSwitch()
     lexical: Annotated[SignalSwitch, part("words (BM25)")] = SignalSwitch()
+    topic_lexical: Annotated[
+        SignalSwitch, part("words that say what the query is about (BM25)")
+    ] = SignalSwitch()
+    bigram: Annotated[
+        SignalSwitch, part("neighbouring words of the query that are neighbours in the memory")
+    ] = SignalSwitch()
     context: Annotated[SignalSwitch, part("the memory with its neighbours in the session")] = (
         SignalSwitch()
     )

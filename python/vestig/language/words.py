@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from vestig._core import ANALYSER_VERSION, terms, tokens
+from vestig._core import ANALYSER_VERSION, neighbouring_terms, placed_terms, terms, tokens
 from vestig.language.stopwords import STOPWORDS
 
-__all__ = ["ANALYSER_VERSION", "keywords", "terms", "tokens"]
+__all__ = [
+    "ANALYSER_VERSION",
+    "keywords",
+    "neighbouring_terms",
+    "placed_terms",
+    "terms",
+    "tokens",
+]
 
 _CHARS_MIN: Final = 2
 

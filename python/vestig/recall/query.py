@@ -15,11 +15,13 @@ from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.ids import id_bytes
 from vestig.language import words
+from vestig.language.content_words import ContentTerm, content_terms
 from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces, ScanRanking, ScanRequest
 from vestig.recall import query_entities
 from vestig.recall.distinct_texts import scan_distinct
+from vestig.recall.neighbouring_terms import NeighboursOfMemories, neighbours_of_memories
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
@@ -49,6 +51,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     pieces: Pieces | None
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
+    # where its temporal expressions stand, with and without windows: code points, half-open
+    times: tuple[tuple[int, int], ...]
     # the names that a language model found in it; None = rules find them
     names: tuple[QueryName, ...] | None
     # vectors of the names in it
@@ -102,6 +106,9 @@ def analyse(
     settings = config.settings
     if name_vectors is None:
         name_vectors = query_entities.name_vectors(session, request.query, config, names)
+    times = expressions.find_expressions(
+        request.query, request.moments.query_time_us, zone=settings.time.zone
+    )
     windows = [
         TemporalWindow(
             text=one.text,
@@ -110,9 +117,7 @@ def analyse(
             grain=one.grain,
             either=one.either,
         )
-        for one in expressions.find_windows(
-            request.query, request.moments.query_time_us, zone=settings.time.zone
-        )
+        for one in times
         if one.resolved
     ]
     keywords = words.keywords(
@@ -128,6 +133,7 @@ def analyse(
         pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
+        times=tuple((one.start, one.end) for one in times),
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
@@ -282,8 +288,11 @@ class BoundQuery:
         }
         if ranking.base != "linear":
             return CoreQuery(text=None, **given)
+        content = content_terms(text, query.times) if ranking.counts_content else ()
         return CoreQuery(
             text=text,
+            content=[(one.term, one.in_time) for one in content],
+            neighbours=self._neighbours(filter, content) if ranking.counts_bigrams else None,
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),
@@ -305,6 +314,17 @@ class BoundQuery:
             )
         self._add_time("rerank", started)
         return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
+
+    def _neighbours(
+        self, filter: dict[str, Any], content: Sequence[ContentTerm]
+    ) -> NeighboursOfMemories:
+        started = time.perf_counter()
+        with span("bigram"):
+            found = neighbours_of_memories(
+                self.session, self.view, self.request.namespace, filter, content
+            )
+        self._add_time("bigram", started)
+        return found
 
     def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
         started = time.perf_counter()

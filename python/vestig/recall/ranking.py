@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
-from vestig.config.signals import TOKEN_TERMS
+from vestig.config.signals import CONTENT_TERMS, TOKEN_TERMS
 from vestig.config.weights import weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
@@ -74,6 +74,16 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     def counts_questions(self) -> bool:
         """Whether words of the questions that memories answer are compared."""
         return self.base == "linear" and self.counts("questions")
+
+    @property
+    def counts_content(self) -> bool:
+        """Whether content terms of the query are looked at."""
+        return self.base == "linear" and any(map(self.counts, CONTENT_TERMS))
+
+    @property
+    def counts_bigrams(self) -> bool:
+        """Whether neighbouring content terms of the query are looked for."""
+        return self.base == "linear" and self.counts("bigram")
 
     @property
     def has_confidence(self) -> bool:

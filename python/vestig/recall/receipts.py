@@ -20,6 +20,7 @@ from vestig.filters import checked_filter
 from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
+from vestig.language.content_words import frame_words_version
 from vestig.ports import LedgerView, Pieces, are_pieces
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
@@ -85,10 +86,15 @@ def _reranked(session: Session, query: Query) -> RerankedScores | None:
 
 
 def _analyser(config: Config) -> str:
-    """Versions of the rules that make words of texts, and questions where they count."""
-    own = words.ANALYSER_VERSION
-    questions = ranking_of_settings(config.settings).counts_questions
-    return f"{own} {RULES_VERSION}" if questions else own
+    """Versions of the rules that make words of texts, and of those that a term adds where it
+    counts."""
+    ranking = ranking_of_settings(config.settings)
+    versions = [words.ANALYSER_VERSION]
+    if ranking.counts_questions:
+        versions.append(RULES_VERSION)
+    if ranking.counts_content:
+        versions.append(frame_words_version())
+    return " ".join(versions)
 
 
 def _base64(part: bytes) -> str:

@@ -10,7 +10,8 @@ use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
-    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, Weights, recall,
+    Base, BySignal, ContentTerm, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal,
+    Weights, recall,
 };
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection;
@@ -94,10 +95,20 @@ fn history(rng: &mut Rng, count: u64, dimensions: usize, coarse: bool) -> Vec<Ne
 
 fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
     let terms = |text: &str| Some(words::terms(text, None));
+    let content = [("cache", false), ("night", rng.below(2) == 0)].map(|(term, in_time)| {
+        let term = term.to_owned();
+        ContentTerm { term, in_time }
+    });
+    let content = content.to_vec();
     let parts = vec![
         QueryParts {
             vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
+            content: content.clone(),
+            neighbours: Some(vec![
+                (random_rows::id(1), vec![(0, 1)]),
+                (random_rows::id(9), vec![]),
+            ]),
             names_text: Some("What did Anna cache the night before?".into()),
             dates: vec![
                 (Some(0), Some(86_400_000_000), true),

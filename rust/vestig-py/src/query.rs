@@ -6,7 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::kernels::temporal::Window;
-use vestig_core::recall::{Postings, Query as CoreQuery, QueryParts, QuestionWords};
+use vestig_core::recall::{
+    ContentTerm, HeldPairs, Postings, Query as CoreQuery, QueryParts, QuestionWords,
+};
 use vestig_core::segment::Id;
 use vestig_core::words;
 
@@ -16,6 +18,8 @@ use crate::rows::{self, PieceBytes};
 
 /// (id, score).
 type Scored<'py> = (Bound<'py, PyBytes>, f64);
+/// Id of a memory, and the neighbouring content terms that it holds.
+type Neighbours<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
 /// Ids of documents, number of words of each, and by term where it stands and how often.
 type QuestionLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
 
@@ -29,6 +33,18 @@ fn question_words((ids, lengths, postings): QuestionLists<'_>) -> PyResult<Arc<Q
     Ok(QuestionWords::new(ids, lengths, postings))
 }
 
+fn neighbouring(given: Vec<Neighbours<'_>>) -> PyResult<Vec<HeldPairs>> {
+    let one = |(id, pairs): Neighbours<'_>| Ok((id_of(id.as_bytes())?, pairs));
+    given.into_iter().map(one).collect()
+}
+
+fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
+    let given = given.into_iter();
+    given
+        .map(|(term, in_time)| ContentTerm { term, in_time })
+        .collect()
+}
+
 /// A query, analysed.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Query(pub(crate) CoreQuery);
@@ -38,7 +54,8 @@ impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
         entities=Vec::new(), seed=0, names_text=None, dates=Vec::new(), question_kinds=0,
-        pieces=None, questions=None, rerank_scores=None))]
+        pieces=None, questions=None, rerank_scores=None, content=Vec::new(),
+        neighbours=None))]
     // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -55,6 +72,8 @@ impl Query {
         pieces: Option<PieceBytes<'_>>,
         questions: Option<QuestionLists<'_>>,
         rerank_scores: Option<Vec<Scored<'_>>>,
+        content: Vec<(String, bool)>,
+        neighbours: Option<Vec<Neighbours<'_>>>,
     ) -> PyResult<Self> {
         let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
         let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
@@ -65,6 +84,8 @@ impl Query {
         Ok(Self(CoreQuery::new(QueryParts {
             vector: vector.map(|v| floats("vector", v)).transpose()?,
             terms: text.map(|text| words::terms(text, None)),
+            content: content_terms(content),
+            neighbours: neighbours.map(neighbouring).transpose()?,
             keywords,
             windows,
             entities: scores(&entities)?,

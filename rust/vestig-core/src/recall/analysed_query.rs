@@ -8,6 +8,9 @@ use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
 use crate::segment::Id;
 
+/// A memory, and pairs of places in the distinct content terms of a query.
+pub type HeldPairs = (Id, Vec<(u32, u32)>);
+
 /// The parts of a query as analysis gives them; what stands there twice counts once.
 #[derive(Debug, Clone, Default)]
 pub struct QueryParts {
@@ -15,6 +18,11 @@ pub struct QueryParts {
     pub vector: Option<Vec<f32>>,
     /// Index terms in order, repeats allowed; None = no lexical signal.
     pub terms: Option<Vec<String>>,
+    /// Its content terms in order, repeats allowed.
+    pub content: Vec<ContentTerm>,
+    /// Of memories that hold neighbouring content terms: which ones, as distinct pairs of places
+    /// in the distinct content terms; the others hold none. None = no such signal.
+    pub neighbours: Option<Vec<HeldPairs>>,
     /// Keywords of the analysed query.
     pub keywords: Vec<String>,
     /// Time windows of the query, µs; each start ≤ end, None = open.
@@ -39,6 +47,17 @@ pub struct QueryParts {
     pub rerank_scores: Option<Vec<(Id, f64)>>,
 }
 
+/// An index term of the query that says what it is about: its word is neither a function word nor
+/// one that only frames the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentTerm {
+    /// One of the query's index terms.
+    pub term: String,
+    /// Its word stands inside an expression of time; it is no content where an eligible memory
+    /// meets a date of the query.
+    pub in_time: bool,
+}
+
 /// A query: its parts, with distinct terms, keywords and entities.
 #[derive(Debug, Clone)]
 pub struct Query(QueryParts);
@@ -58,6 +77,25 @@ impl Query {
         parts.terms = parts.terms.map(once_each);
         parts.keywords = once_each(parts.keywords);
         Self(parts)
+    }
+
+    /// Its content terms in order, repeats kept. `dates_met`: an eligible memory meets a date of
+    /// the query.
+    #[must_use]
+    pub fn content_terms(&self, dates_met: bool) -> Vec<&str> {
+        let content = self.0.content.iter();
+        let counted = content.filter(|one| !(dates_met && one.in_time));
+        counted.map(|one| one.term.as_str()).collect()
+    }
+
+    /// Pairs of its neighbouring content terms, as places in the distinct content terms.
+    #[must_use]
+    pub fn content_pairs(&self, dates_met: bool) -> Vec<(u32, u32)> {
+        let distinct = once_each(self.0.content.iter().map(|one| one.term.clone()).collect());
+        let place = |term: &str| distinct.iter().position(|own| own == term);
+        let places = self.content_terms(dates_met).into_iter().filter_map(place);
+        let places: Vec<u32> = places.map(|place| place as u32).collect();
+        places.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
 
     /// The same query by words, times and entities alone.

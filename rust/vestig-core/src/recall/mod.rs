@@ -17,6 +17,8 @@
 //! * *Signal*: one number of a memory for the query. *Raw*: as computed. *Normalised*: divided as
 //!   [`Normaliser`] says. *Dense* signals have a column with a value for every row, *sparse* ones a
 //!   list of the few rows that have any, others are held by turn.
+//! * *Content term*: a term of the query that says what it is about; the other words are function
+//!   words, frame the question, or name a time that an eligible memory meets.
 //! * *S_query*: cosine with the content, mixed with that of the nearest stored question. *S_meta*:
 //!   weighted mean of the metadata signals (keyword, temporal, entity, recency). *S*, start score:
 //!   what orders candidates; S_query blended with S_meta, or L.
@@ -33,6 +35,7 @@
 mod allocator_hint;
 mod analysed_query;
 mod candidates;
+mod content_signals;
 mod eligible_graph;
 mod hits;
 mod keyword_votes;
@@ -58,7 +61,7 @@ mod turn_signals;
 mod walks;
 mod window_words;
 
-pub use self::analysed_query::{Query, QueryParts};
+pub use self::analysed_query::{ContentTerm, HeldPairs, Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 pub use self::keyword_votes::{WantedTerm, keyword_votes};
@@ -349,7 +352,7 @@ fn fill_table(
     let statistics = fill_terms(&mut table.parts, scorer, graph, query, eligible);
     if eligible > 0 {
         if turn_signals::any_weighed(scorer) {
-            table.signals = Some(TurnSignals::new(&table.parts, scorer, query));
+            table.signals = Some(TurnSignals::new(&table.parts, scorer, query, &statistics));
         }
         fill_graph(table, scorer, graph, query, &statistics);
         late_interaction::fill(table, scorer, query, eligible);

@@ -77,6 +77,10 @@ signals! {
         "exponential decay with the age of the fact at query time";
     Lexical "lexical" Largest,
         "BM25 of the query's terms in the memory (k1 0.9, b 0.4)";
+    TopicLexical "topic_lexical" Largest,
+        "BM25 of the query's content terms in the memory";
+    Bigram "bigram" Largest,
+        "pairs of neighbouring content terms of the query that are neighbours in the memory, function words left out";
     ContextWords "context.words" Largest,
         "BM25 over the memory and the turns directly before and after as one text";
     ContextVector "context.vector" Largest,
@@ -209,10 +213,10 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.name() == name)
     }
 
-    /// Whether its values are held by turn: all between the metadata and the entity walk, but for
-    /// the sparse one.
+    /// Whether its values are held by turn: all between the lexical score and the entity walk, but
+    /// for the sparse one.
     pub(super) fn is_by_turn(self) -> bool {
-        (Self::ContextWords..=Self::FirstPersonPerson).contains(&self) && self != Self::ReplyLate
+        (Self::TopicLexical..=Self::FirstPersonPerson).contains(&self) && self != Self::ReplyLate
     }
 }
 

@@ -1,6 +1,7 @@
 //! Terms of L that texts, authors and dates give.
 
 use super::analysed_query::Query;
+use super::content_signals;
 use super::score_bounds::TurnValues;
 use super::scorer::Scorer;
 use super::signal::{Signal, question_kind};
@@ -92,7 +93,10 @@ impl TurnSignals<'_> {
     }
 
     pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        if query.dates.is_empty() || !scorer.weighs(Signal::Date) {
+        let weighs = scorer.weighs(Signal::Date);
+        let decides_content = content_signals::any_weighed(scorer)
+            && query.content.iter().any(|content| content.in_time);
+        if query.dates.is_empty() || !(weighs || decides_content) {
             return;
         }
         let mut windows: Vec<Window> = Vec::new();
@@ -113,8 +117,12 @@ impl TurnSignals<'_> {
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
             dates[turn] = date_match(std::iter::once((at, at)).chain(times), &windows);
         });
-        scorer.maxima[Signal::Date] = Some(largest_of(&dates));
-        self.date = dates;
+        let most = largest_of(&dates);
+        self.dates_met = most > 0.0;
+        if weighs {
+            scorer.maxima[Signal::Date] = Some(most);
+            self.date = dates;
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::question_words;
 use super::ranking::Ranking;
 use super::score_bounds::{ScoreBounds, TurnValues};
 use super::scorer::{Scorer, weighs};
-use super::segment_columns::SegmentColumns;
+use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
 use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
@@ -40,6 +40,12 @@ pub(super) struct TurnSignals<'a> {
     /// BM25 in the questions that memories answer.
     questions: Vec<f64>,
     pub(super) date: Vec<f64>,
+    /// Whether an eligible memory meets a date of the query, where something depends on it.
+    pub(super) dates_met: bool,
+    /// BM25 of the content terms.
+    pub(super) topic_lexical: Vec<f64>,
+    /// Neighbouring content terms.
+    pub(super) bigram: Vec<f64>,
     /// Value of every author.
     pub(super) author_values: Vec<f64>,
     pub(super) question_kinds: u8,
@@ -67,6 +73,7 @@ impl<'a> TurnSignals<'a> {
         parts: &[SegmentColumns<'a>],
         scorer: &mut Scorer<'_>,
         query: &Query,
+        statistics: &TermStatistics,
     ) -> Self {
         let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
         let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
@@ -77,6 +84,9 @@ impl<'a> TurnSignals<'a> {
             windows: Default::default(),
             questions: Vec::new(),
             date: Vec::new(),
+            dates_met: false,
+            topic_lexical: Vec::new(),
+            bigram: Vec::new(),
             author_values: Vec::new(),
             question_kinds: query.question_kinds,
             context: None,
@@ -92,6 +102,7 @@ impl<'a> TurnSignals<'a> {
         signals.fill_texts(scorer);
         signals.fill_authors(scorer, query);
         signals.fill_dates(scorer, query);
+        signals.fill_content(scorer, query, statistics);
         signals.fill_bounds(parts, scorer);
         signals
     }
@@ -264,6 +275,9 @@ impl<'a> TurnSignals<'a> {
             sums.add(signal, 1.0, TurnValues::Column(&self.windows[at]));
         }
         sums.add(Signal::Lexical, 1.0, TurnValues::Column(&self.lexical));
+        let content = TurnValues::Column(&self.topic_lexical);
+        sums.add(Signal::TopicLexical, 1.0, content);
+        sums.add(Signal::Bigram, 1.0, TurnValues::Column(&self.bigram));
         for (signals, values, of) in [
             (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
             (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
@@ -359,6 +373,8 @@ impl<'a> TurnSignals<'a> {
         set(Signal::AnswerCosine, &|| {
             Scorer::normalised(self.answer(&self.semantic, turn), most(Signal::Cosine))
         });
+        set(Signal::TopicLexical, &|| self.topic_lexical[turn]);
+        set(Signal::Bigram, &|| self.bigram[turn]);
         set(Signal::Questions, &|| self.questions[turn]);
         set(Signal::Person, &|| self.person(turn));
         set(Signal::FirstPersonPerson, &|| self.first_person(turn));

@@ -15,8 +15,6 @@ use crate::words;
 
 /// Position of chat_agent in OriginType.
 const CHAT_AGENT: u8 = 1;
-/// Words of a chat_agent memory from this code point on are not indexed.
-const AGENT_WORDS_END: usize = 1200;
 
 /// One memory as the ledger gives it (`ports.ProjectionRow`).
 #[derive(Debug, Clone, Default)]
@@ -102,7 +100,7 @@ impl<'a> Analysed<'a> {
         let unit_vector = row.embedding.as_ref().map(in_lanes);
         let mut terms = HashMap::new();
         let mut length = 0;
-        let until = (row.origin == CHAT_AGENT).then_some(AGENT_WORDS_END);
+        let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
         words::visit_terms(&row.content, row.author.as_deref(), until, |term, lower| {
             length += 1;
             let case = if lower { LOWER_CASE } else { 0 };

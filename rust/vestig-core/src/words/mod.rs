@@ -12,19 +12,24 @@
 //! Every text is accepted; nothing is cut inside of a character.
 
 mod folded;
+mod neighbours;
 mod stem;
 mod tokens;
 
 use std::fmt::Write as _;
 
 pub use folded::{folded, same_composed};
-pub use stem::{terms, visit_terms};
+pub use neighbours::NeighbouringTerms;
+pub use stem::{PlacedTerm, placed_terms, terms, visit_terms};
 pub use tokens::{Token, tokens};
 
 /// Version of these rules. Raise it with every change that alters a token or a term.
 const RULES: &str = "en-1";
 /// Version of the stemmer, as in the crate's manifest; a test keeps it true.
 const STEMMER: &str = "rust-stemmers-1.2.0";
+
+/// Words of a memory of an agent's session that begin at or behind this code point are not indexed.
+pub const AGENT_WORDS_END: usize = 1200;
 
 /// Names everything the terms of a text depend on: rules, stemmer, Unicode tables of the standard
 /// library (letters, case) and of the category table (marks). A store made with another value

@@ -6,6 +6,38 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::tokens::{Script, Span, visit_chains, visit_pieces};
 
+/// An index term and the word that it is made of, in code points [start, end). Of an identifier
+/// that is the whole of it, then each part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedTerm {
+    /// The term.
+    pub text: String,
+    /// First code point of the word.
+    pub start: usize,
+    /// Code point behind its last one.
+    pub end: usize,
+}
+
+/// Index terms of a text in order, repeats kept, each with the place of its word.
+pub fn placed_terms(text: &str) -> Vec<PlacedTerm> {
+    let mut found = Vec::new();
+    let (stemmer, mut lowered) = (Stemmer::create(Algorithm::English), String::new());
+    visit(
+        text,
+        usize::MAX,
+        &stemmer,
+        &mut lowered,
+        &mut |term, span, _| {
+            found.push(PlacedTerm {
+                text: term.to_owned(),
+                start: span.start,
+                end: span.end,
+            });
+        },
+    );
+    found
+}
+
 /// Index terms in order, repeats kept, the author's first (see [`visit_terms`]).
 pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
     let mut found = Vec::with_capacity(text.len() / 6);
@@ -26,6 +58,16 @@ pub fn visit_terms(
     until: Option<usize>,
     mut sink: impl FnMut(&str, bool),
 ) {
+    visit_words(text, author, until, |term, _, lower| sink(term, lower));
+}
+
+/// As [`visit_terms`], with the word that a term is made of, as it is written.
+pub(super) fn visit_words(
+    text: &str,
+    author: Option<&str>,
+    until: Option<usize>,
+    mut sink: impl FnMut(&str, &str, bool),
+) {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut lowered = String::new();
     if let Some(author) = author {
@@ -34,7 +76,7 @@ pub fn visit_terms(
             usize::MAX,
             &stemmer,
             &mut lowered,
-            &mut |term, _| sink(term, false),
+            &mut |term, span, _| sink(term, span.text(author), false),
         );
     }
     visit(
@@ -42,7 +84,7 @@ pub fn visit_terms(
         until.unwrap_or(usize::MAX),
         &stemmer,
         &mut lowered,
-        &mut sink,
+        &mut |term, span, lower| sink(term, span.text(text), lower),
     );
 }
 
@@ -51,13 +93,13 @@ fn visit(
     until: usize,
     stemmer: &Stemmer,
     lowered: &mut String,
-    sink: &mut impl FnMut(&str, bool),
+    sink: &mut impl FnMut(&str, Span, bool),
 ) {
     visit_chains(text, |chain, identifier| {
         let whole = Span::over(chain);
         if identifier && whole.start < until {
             lower(whole.text(text), lowered);
-            sink(lowered, lowered == whole.text(text));
+            sink(lowered, whole, lowered == whole.text(text));
         }
         for run in chain {
             visit_pieces(text, *run, &mut |span, script| {
@@ -68,9 +110,9 @@ fn visit(
                 match script {
                     Script::Word => {
                         lower(span.text(text), lowered);
-                        sink(&stem(stemmer, lowered), lowered == span.text(text));
+                        sink(&stem(stemmer, lowered), span, lowered == span.text(text));
                     }
-                    Script::Cjk | Script::Thai => sink(span.text(text), false),
+                    Script::Cjk | Script::Thai => sink(span.text(text), span, false),
                 }
             });
         }
@@ -133,6 +175,28 @@ mod tests {
             found.push(t.to_owned())
         });
         assert_eq!(found, ["one", "two", "ab.cd", "ab", "cd"]);
+    }
+
+    #[test]
+    fn placed_terms_are_the_terms_with_the_words_they_are_made_of() {
+        let text = "Élan's caches: src/Main.rs 版本号";
+        let found = placed_terms(text);
+        let own: Vec<&str> = found.iter().map(|term| term.text.as_str()).collect();
+        assert_eq!(own, terms(text, None));
+        let points: Vec<char> = text.chars().collect();
+        let word = |term: &PlacedTerm| points[term.start..term.end].iter().collect::<String>();
+        let words: Vec<String> = found.iter().map(word).collect();
+        let wanted = [
+            "Élan",
+            "caches",
+            "src/Main.rs",
+            "src",
+            "Main",
+            "rs",
+            "版本",
+            "本号",
+        ];
+        assert_eq!(words, wanted);
     }
 
     #[test]

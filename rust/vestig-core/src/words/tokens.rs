@@ -45,7 +45,7 @@ pub(super) struct Span {
     from: usize,
     to: usize,
     pub(super) start: usize,
-    end: usize,
+    pub(super) end: usize,
     ascii: bool,
 }
 

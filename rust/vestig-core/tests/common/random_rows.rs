@@ -82,9 +82,7 @@ impl Rng {
     }
 
     pub fn row(&mut self, number: u64, seq: i64, dimensions: usize, coarse: bool) -> NewRow {
-        let mut id = [0; 16];
-        // Ids in another order than rows.
-        id[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        let id = id(number);
         let embedded = self.below(10) > 0;
         let events = (0..self.below(4)).map(|row| EventRow {
             kind: [0, 2, 3][self.below(3) as usize],
@@ -137,6 +135,13 @@ impl Rng {
             pieces: self.pieces(),
         }
     }
+}
+
+/// Of the memory of a number; in another order than rows.
+pub fn id(number: u64) -> [u8; 16] {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+    id
 }
 
 pub fn identity(dimensions: usize) -> Identity {
