@@ -113,13 +113,17 @@ def test_what_a_signal_brings_is_told_by_set_with_interval() -> None:
 
 
 def test_terms_are_asked_of_the_core_by_origin() -> None:
-    form = form_of(["chat_agent.when"], ["chat_peer.when", "chat_peer.date"])
+    offered = ["chat_agent.when", "note.topic_lexical", "note.bigram"]
+    form = form_of(offered, ["chat_peer.when", "chat_peer.date"])
     terms = {(GROUPS[group], term) for group, term in form.columns}
     assert ("chat_agent", "when") in terms
     assert not {("chat_peer", "when"), ("chat_peer", "date")} & terms
     by_hand = settings(form, None)
     assert by_hand["ranking.weights.document.cosine"] == BY_HAND["cosine"]
     assert by_hand["ranking.weights.chat_agent.when"] == ALMOST_NOTHING
+    for name in ("topic_lexical", "bigram"):
+        assert by_hand[f"ranking.weights.note.{name}"] == ALMOST_NOTHING
+        assert by_hand[f"signals.{name}.enabled"] is True
     assert by_hand["signals.late.pool"] == LATE_POOL
     given = settings(form, {group: learned()[group] for group in GROUPS})
     assert given["ranking.weights.chat_peer.bias"] == learned()["chat_peer"]["bias"]
