@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import TraceParams
+from vestig._core import PackedWeights, TraceParams
 
 __all__ = [
     "dot",
     "dot_with",
     "exp",
+    "hidden_states",
     "levels",
     "logistic",
     "temporal_match",
@@ -23,6 +24,12 @@ def dot(x: Buffer, y: Buffer) -> float:
 
 def dot_with(level: str, x: Buffer, y: Buffer) -> float:
     """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
+
+def hidden_states(
+    level: str, weights: PackedWeights, texts: Sequence[Sequence[int]], threads: int
+) -> list[bytes]:
+    """Last hidden states of texts of 1 to 256 word pieces, 384 float32 for each piece, computed by
+    one instruction level of `levels()`; every level and number of threads gives the same bits."""
 
 def token_codes(hidden: Buffer) -> tuple[bytes, bytes]:
     """8-bit codes and float32 scales of the first 160 rows of hidden states, 384 values each."""

@@ -38,7 +38,7 @@ impl WordPieces {
 
 /// Weights of the model, mapped or in memory.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct PackedWeights(embed::PackedWeights);
+pub(crate) struct PackedWeights(pub(crate) embed::PackedWeights);
 
 /// Vector, piece ids, codes and scales of one text.
 type Tokens<'py> = (

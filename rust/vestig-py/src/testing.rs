@@ -9,7 +9,8 @@ use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
 
-use crate::errors::to_python;
+use crate::embedder::PackedWeights;
+use crate::errors::{run, to_python};
 use crate::numbers::{TraceParams, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
@@ -28,15 +29,35 @@ fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
     Ok(f64::from(dots::dot(&x, &y)))
 }
 
+fn level_named(level: &str) -> PyResult<Level> {
+    Level::named(level).ok_or_else(|| {
+        let known = dispatch::levels().join(", ");
+        let text = format!("expected a level of this machine ({known}), got '{level}'");
+        PyValueError::new_err(text)
+    })
+}
+
 #[pyfunction]
 fn dot_with(level: &str, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
     let (x, y) = pair(x, y)?;
-    let Some(found) = Level::named(level) else {
-        let known = dispatch::levels().join(", ");
-        let text = format!("expected a level of this machine ({known}), got '{level}'");
-        return Err(PyValueError::new_err(text));
-    };
-    Ok(f64::from(dots::dot_with(found, &x, &y)))
+    Ok(f64::from(dots::dot_with(level_named(level)?, &x, &y)))
+}
+
+#[pyfunction]
+fn hidden_states<'py>(
+    py: Python<'py>,
+    level: &str,
+    weights: &PackedWeights,
+    texts: Vec<Vec<u32>>,
+    threads: usize,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let level = level_named(level)?;
+    let states = run(py, || {
+        let texts: Vec<_> = texts.iter().map(Vec::as_slice).collect();
+        let made = |_, hidden: &embed::Hidden<'_>| hidden.rows().as_flattened().to_vec();
+        embed::embed_each_with(level, &weights.0, &texts, threads, made)
+    })?;
+    Ok(states.iter().map(|rows| to_bytes(py, rows)).collect())
 }
 
 /// Codes and scales of the token vectors of hidden states of 384 values a piece.
@@ -137,6 +158,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dot, &module)?)?;
     module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
     module.add_function(wrap_pyfunction!(token_codes, &module)?)?;
+    module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;
     module.add_function(wrap_pyfunction!(logistic, &module)?)?;

