@@ -14,6 +14,7 @@ from vestig.lazy_pattern import lazy_pattern
 __all__ = [
     "ID_PREFIXES",
     "PREFIX_CHARS_MIN",
+    "NewIds",
     "check_id_prefix",
     "check_namespace",
     "id_bytes",
@@ -29,6 +30,8 @@ ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "chunk", "doc", "jo
 PREFIX_CHARS_MIN: Final = 8
 NAMESPACE_CHARS_MAX: Final = 64
 _ID_BYTES: Final = 16
+_UUID_CHARS: Final = 36
+_IDS_AT_ONCE: Final = 64
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 _FULL: Final = {
@@ -76,9 +79,36 @@ def new_id(prefix: str) -> str:
         >>> new_id("mem")[:4], len(new_id("mem"))
         ('mem_', 40)
     """
-    h = _random_bytes.get()(16).hex()
+    return _made(prefix, _random_bytes.get()(_ID_BYTES).hex())
+
+
+def _made(prefix: str, h: str) -> str:
     # the version, 4, and the variant, whose two highest bits are 10
     return f"{prefix}_{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANTS[h[16]]}{h[17:20]}-{h[20:]}"
+
+
+class NewIds:
+    """New random ids for one piece of work in one thread; the system is asked for bits of many at
+    once. Never kept beyond it: a child of a fork would give the same ones.
+
+    Example:
+        >>> ids = NewIds()
+        >>> is_full_id(ids.take("mem"), "mem"), ids.take("mem") == ids.take("mem")
+        (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._draw = _random_bytes.get()
+        # ids that are to be repeatable are drawn one by one, as `new_id` does
+        self._at_once = _IDS_AT_ONCE if self._draw is os.urandom else 1
+        self._left: list[str] = []
+
+    def take(self, prefix: str) -> str:
+        """The next id."""
+        if not self._left:
+            h = self._draw(_ID_BYTES * self._at_once).hex()
+            self._left = [h[at : at + 2 * _ID_BYTES] for at in range(0, len(h), 2 * _ID_BYTES)]
+        return _made(prefix, self._left.pop())
 
 
 def id_text(prefix: str, raw: bytes) -> str:
@@ -99,7 +129,7 @@ def id_bytes(id: str) -> bytes:
         >>> id_bytes(id_text("mem", bytes(range(16)))) == bytes(range(16))
         True
     """
-    return bytes.fromhex(id[id.index("_") + 1 :].replace("-", ""))
+    return bytes.fromhex(id[-_UUID_CHARS:].replace("-", ""))
 
 
 def split_ids(packed: bytes) -> list[bytes]:

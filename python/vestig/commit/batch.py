@@ -370,16 +370,17 @@ class Batch:
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
     ) -> list[tuple[Memory, float]]:
         """Best first, ties by id; of the store and of earlier items of the group."""
-        missing = [id for id, _ in similar.candidates if id not in self._known]
-        memories = {memory.id: memory for memory in view.memories(item.request.namespace, missing)}
         threshold = self.settings.hygiene.near_duplicate.threshold
-        scored = list(similar.candidates)
+        scored, memories = list(similar.candidates), dict[str, Memory]()
         for place, score in similar.in_group:
-            id = self._inserted.get(place)
-            same_owner = self.items[place].owner == item.owner
-            if id is not None and score >= threshold and same_owner:
+            id = self._inserted.get(place) if score >= threshold else None
+            if id is not None and self.items[place].owner == item.owner:
                 memories[id] = self._inserted_memory(id)
                 scored.append((id, score))
+        missing = [id for id, _ in similar.candidates if id not in self._known]
+        if missing:
+            stored = view.memories(item.request.namespace, missing)
+            memories |= {memory.id: memory for memory in stored}
         excluded = {memory.id for memory in decision.replaced}
         found = []
         for id, score in sorted(scored, key=lambda pair: (-pair[1], pair[0])):
@@ -443,7 +444,7 @@ class Batch:
         memory = add_memory(
             self._rows,
             item,
-            related=self._related(item, similar),
+            related=self._related(similar),
             possible_update=update,
             revives=decision.revives,
             repeats=decision.repeats,
@@ -476,24 +477,23 @@ class Batch:
         decision.entities = tuple(one.entity_id for one in stored)
         self._supersede(decision, memory.id, memory.t_valid_us)
 
-    def _related(self, item: Item, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
+    def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""
         chosen = self.settings.links.related
         if not chosen.enabled:
             return ()
-        space = item.request.namespace
         scored = [
             (id, score)
             for id, score in similar.related
             if id not in self._known or self._known[id].status is Status.ACTIVE
         ]
         for place, score in similar.in_group:
-            id = self._inserted.get(place)
-            if id is None or score < chosen.similarity_threshold:
+            id = self._inserted.get(place) if score >= chosen.similarity_threshold else None
+            if id is None:
                 continue
-            memory = self._inserted_memory(id)
-            alive = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
-            if alive and memory.namespace == space:
+            # of the namespace of the group, like every memory of it
+            memory = self._new.get(id) or self._known[id]
+            if memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY:
                 scored.append((id, score))
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
         return tuple(scored[: chosen.max_edges_per_memory])

@@ -28,7 +28,7 @@ from vestig.changes import (
 from vestig.commit.claims import new_claim
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention
-from vestig.ids import new_id
+from vestig.ids import NewIds, new_id
 from vestig.language.edge_evidence import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
@@ -81,6 +81,7 @@ class Rows(msgspec.Struct, kw_only=True):
     claims: list[NewClaim] = msgspec.field(default_factory=list)
     # (agent, session_id) → the agentic source of this transaction
     agents: dict[tuple[str, str | None, str | None], str] = msgspec.field(default_factory=dict)
+    ids: NewIds = msgspec.field(default_factory=NewIds)
 
     def change_set(self, namespace: str) -> ChangeSet:
         """All of it as the value that the store writes."""
@@ -108,10 +109,12 @@ def token_vectors(memory_id: str, model: str, pieces: Pieces) -> NewTokenVectors
     return NewTokenVectors(memory_id=memory_id, model=model, **pieces._asdict())
 
 
-def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed") -> NewEdge:
-    """A RELATED edge, new → old, weight = confidence = cosine."""
+def related_edge(
+    from_id: str, to_id: str, score: float, origin: str = "computed", id: str | None = None
+) -> NewEdge:
+    """A RELATED edge, new → old, weight = confidence = cosine. `id` None = a new one."""
     return NewEdge(
-        id=new_id("edge"),
+        id=new_id("edge") if id is None else id,
         from_id=from_id,
         to_id=to_id,
         edge_type=EdgeType.RELATED,
@@ -128,7 +131,7 @@ def _add_source(rows: Rows, item: Item, memory_id: str) -> None:
     key = (request.namespace, request.agent, request.session_id)
     source_id = rows.agents.get(key)
     if source_id is None:
-        source_id = rows.agents[key] = new_id("source")
+        source_id = rows.agents[key] = rows.ids.take("source")
         rows.sources.append(
             NewSource(
                 id=source_id,
@@ -140,11 +143,18 @@ def _add_source(rows: Rows, item: Item, memory_id: str) -> None:
             )
         )
     rows.edges.append(
-        NewEdge(id=new_id("edge"), from_id=source_id, to_id=memory_id, edge_type=EdgeType.PRODUCED)
+        NewEdge(
+            id=rows.ids.take("edge"),
+            from_id=source_id,
+            to_id=memory_id,
+            edge_type=EdgeType.PRODUCED,
+        )
     )
 
 
-def _event(item: Item, memory_id: str, kind: EventType, payload: Mapping[str, Any]) -> NewEvent:
+def _event(
+    rows: Rows, item: Item, memory_id: str, kind: EventType, payload: Mapping[str, Any]
+) -> NewEvent:
     request = item.request
     base: dict[str, Any] = {
         "content_hash": item.content_hash,
@@ -152,7 +162,7 @@ def _event(item: Item, memory_id: str, kind: EventType, payload: Mapping[str, An
         "artifact_ref": request.artifact_ref,
     }
     return NewEvent(
-        id=new_id("evt"),
+        id=rows.ids.take("evt"),
         memory_id=memory_id,
         event_type=kind,
         occurred_us=item.reference_us,
@@ -181,7 +191,7 @@ def add_memory(
     if request.tags_given:
         metadata["tags"] = list(request.tags)
     memory = NewMemory(
-        id=new_id("mem"),
+        id=rows.ids.take("mem"),
         namespace=request.namespace,
         scope=request.scope,
         kind=request.kind,
@@ -211,7 +221,7 @@ def add_memory(
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
     rows.jobs.extend(
-        NewJob(id=new_id("job"), memory_id=memory.id, kind=kind) for kind in item.job_kinds
+        NewJob(id=rows.ids.take("job"), memory_id=memory.id, kind=kind) for kind in item.job_kinds
     )
     payload: dict[str, Any] = {
         "revives": revives,
@@ -220,11 +230,13 @@ def add_memory(
         "structured": False,
     }
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
-    rows.events.append(_event(item, memory.id, kind, payload))
+    rows.events.append(_event(rows, item, memory.id, kind, payload))
     _add_questions(rows, memory.id, item)
     rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)
-    rows.edges.extend(related_edge(memory.id, id, score) for id, score in related)
+    rows.edges += [
+        related_edge(memory.id, id, score, id=rows.ids.take("edge")) for id, score in related
+    ]
     return memory
 
 
@@ -276,13 +288,18 @@ def add_mentions(
     """Entities that the memory names, new ones stored with it, and its MENTIONS edges."""
     rows.entities.extend(mention.new for mention in mentions if mention.new is not None)
     if with_edges:
-        rows.edges.extend(mention_edge(memory_id, one, evidence_chars_max) for one in mentions)
+        rows.edges += [
+            mention_edge(memory_id, one, evidence_chars_max, rows.ids.take("edge"))
+            for one in mentions
+        ]
 
 
-def mention_edge(memory_id: str, mention: EntityMention, evidence_chars_max: int) -> NewEdge:
-    """The MENTIONS edge of one mention."""
+def mention_edge(
+    memory_id: str, mention: EntityMention, evidence_chars_max: int, id: str | None = None
+) -> NewEdge:
+    """The MENTIONS edge of one mention. `id` None = a new one."""
     return NewEdge(
-        id=new_id("edge"),
+        id=new_id("edge") if id is None else id,
         from_id=memory_id,
         to_id=mention.entity_id,
         edge_type=EdgeType.MENTIONS,
@@ -350,12 +367,12 @@ def add_reinforcement(
     elif item.given != known.content:
         payload["variant"] = item.given
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
-    event = _event(item, known.id, kind, payload)
+    event = _event(rows, item, known.id, kind, payload)
     rows.events.append(event)
     if known.status is Status.ARCHIVED:
         columns["status"] = Status.ACTIVE.value
         why = {"reason": "said again"}
-        rows.events.append(_event(item, known.id, EventType.RESTORE, why))
+        rows.events.append(_event(rows, item, known.id, EventType.RESTORE, why))
     rows.patches.append(
         MemoryPatch(memory_id=known.id, columns=columns, reinforce=1, seen_us=item.reference_us)
     )
@@ -369,7 +386,7 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
     request = item.request
     rows.events.append(
         NewEvent(
-            id=new_id("evt"),
+            id=rows.ids.take("evt"),
             memory_id=known.id,
             event_type=EventType.REINFORCE_NEAR if near else EventType.REINFORCE_EXACT,
             occurred_us=item.reference_us,

@@ -23,6 +23,7 @@ from vestig.store.sqlite.lookups import each, fetch
 __all__ = ["DIGEST_BYTES", "Link", "RetiredDigests", "Salts", "digest", "digests_of", "genesis"]
 
 DIGEST_BYTES: Final = 16
+_SALTS_AT_ONCE: Final = 64
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
 # Copied for every row: setting up a hash costs more than hashing a row.
@@ -47,19 +48,18 @@ def genesis(store_uuid: bytes) -> bytes:
 
 
 class Salts:
-    """16 random bytes at a time, drawn from the system in blocks."""
+    """16 random bytes at a time, drawn from the system for many at once."""
 
     def __init__(self) -> None:
-        self._block = b""
-        self._at = 0
+        self._left: list[bytes] = []
 
     def take(self) -> bytes:
         """The next salt."""
-        if self._at == len(self._block):
-            self._block = os.urandom(DIGEST_BYTES * 64)
-            self._at = 0
-        self._at += DIGEST_BYTES
-        return self._block[self._at - DIGEST_BYTES : self._at]
+        if not self._left:
+            block = os.urandom(DIGEST_BYTES * _SALTS_AT_ONCE)
+            places = range(0, len(block), DIGEST_BYTES)
+            self._left = [block[at : at + DIGEST_BYTES] for at in places]
+        return self._left.pop()
 
 
 def digests_of(packed: bytes | None) -> dict[str, list[bytes]]:

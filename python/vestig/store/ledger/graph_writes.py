@@ -39,6 +39,8 @@ _Row = tuple[Any, ...]
 _START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
 _END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)
 _RELATION: Final = EDGE_CODES["RELATION"]
+# whether an edge of a type starts at a memory, ends at one, and has ends of one kind
+_ENDS_OF: Final = tuple((start == "mem", end == "mem", start == end) for start, end in EDGE_ENDS)
 _EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 _EDGE_KEY: Final = ("from_row", "edge_type", "to_row", "relation", "expired_seq")
 _KEY_AT: Final = tuple(INDEX["edges"][column] for column in _EDGE_KEY)
@@ -314,17 +316,17 @@ class GraphWriter:
     def edges(self, edges: Sequence[NewEdge]) -> None:
         """New edges; an unexpired one between the same ends stays. Edges at a memory of this
         transaction cannot exist yet and are inserted by one statement."""
-        unchecked: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        unchecked: dict[_Row, _Row] = {}
+        fresh = self._nodes.new_memories
         for new in edges:
             values = self._edge(new)
             key = values[2:6]
-            start, end = EDGE_ENDS[values[3]]
+            start, code, end = values[2:5]
+            from_memory, to_memory, same_kind = _ENDS_OF[code]
             # Two names may turn out to be one entity: then there is nothing to link.
-            if key in unchecked or (start == end and values[2] == values[4]):
+            if key in unchecked or (same_kind and start == end):
                 continue
-            if (start == "mem" and values[2] in self._nodes.new_memories) or (
-                end == "mem" and values[4] in self._nodes.new_memories
-            ):
+            if (from_memory and start in fresh) or (to_memory and end in fresh):
                 unchecked[key] = values
                 continue
             self._conn.execute(_EDGE_INSERT, values)
@@ -335,29 +337,35 @@ class GraphWriter:
             rows = list(unchecked.values())
             self._conn.executemany(INSERT["edges"], rows)
             self._link.wrote_all("edges", rows)
-            for values in rows:
-                self._touch_start(values)
+            for code in {row[_X["edge_type"]] for row in rows}:
+                of_type = [row for row in rows if row[_X["edge_type"]] == code]
+                nodes = {touched_node(code, row[_X["from_row"]]) for row in of_type}
+                self._link.touched.update(node for node in nodes if node is not None)
 
-    def _edge(self, new: NewEdge) -> tuple[Any, ...]:
-        code = EDGE_CODES[new.edge_type]
+    def _edge(self, new: NewEdge) -> _Row:
+        code, start, end = EDGE_CODES[new.edge_type], new.from_id, new.to_id
+        weight, confidence, by_id = new.weight, new.confidence, self._nodes.by_id
         if (
             new.relation is not None
-            or not (new.confidence is None or 0.0 <= new.confidence <= 1.0)
-            or not 0.0 <= new.weight < math.inf
-            or not new.from_id.startswith(_START[code])
-            or not new.to_id.startswith(_END[code])
-            or new.from_id == new.to_id
+            or not (confidence is None or 0.0 <= confidence <= 1.0)
+            or not 0.0 <= weight < math.inf
+            or not start.startswith(_START[code])
+            or not end.startswith(_END[code])
+            or start == end
             or code == _RELATION
         ):
             _check_edge(new, code)
-        created = self._recorded_us if new.t_created_us is None else new.t_created_us
+        if start not in by_id or end not in by_id:
+            # one of these raises
+            self._nodes.row(start)
+            self._nodes.row(end)
         return (
             id_bytes(new.id), None if new.evidence is None else self._salts.take(),
-            self._nodes.row(new.from_id), code, self._nodes.row(new.to_id),
-            "" if new.relation is None else new.relation, 0, self._seq,
+            by_id[start], code, by_id[end], new.relation or "", 0, self._seq,
             # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
-            new.weight + 0.0, None if new.confidence is None else new.confidence + 0.0,
-            new.evidence, new.origin, None, None, created, None,
+            weight + 0.0, None if confidence is None else confidence + 0.0,
+            new.evidence, new.origin, None, None,
+            self._recorded_us if new.t_created_us is None else new.t_created_us, None,
         )  # fmt: skip
 
 
