@@ -136,9 +136,10 @@ def fsync_ms(folder: Path) -> float:
         return median_ms(once, rounds=50)
 
 
-def slowness(size: int) -> float:
-    """The factor of a bar in this run: N measured now over the N of the bars, at least 1."""
-    return max(1.0, yardstick_ms(size) / YARDSTICK_MS[size])
+def slowness(size: int, *, cpu: bool = False) -> float:
+    """The factor of a bar in this run: N measured now over the N of the bars, at least 1. `cpu`:
+    for bars on time of the processor."""
+    return max(1.0, yardstick_ms(size, cpu=cpu) / YARDSTICK_MS[size])
 
 
 def report(name: str, benchmark: Any, *, yardstick: float, bar: float | None, note: str) -> None:

@@ -1,6 +1,6 @@
 """N: numpy float32 matmul and argpartition for the best 10, on one core, in ms.
 
-    python benches/yardstick.py MEMORIES
+    python benches/yardstick.py MEMORIES [cpu]
 
 A process of its own: the number of threads has to be set before numpy is first imported, and
 plugins of the test runner import it early.
@@ -12,16 +12,17 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROUNDS = 60
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def yardstick_ms(memories: int) -> float:
-    """N over the vectors of a world of this size, measured now."""
+def yardstick_ms(memories: int, *, cpu: bool = False) -> float:
+    """N over the vectors of a world of this size, measured now; `cpu`: time of the processor."""
     answer = subprocess.run(
-        [sys.executable, str(Path(__file__)), str(memories)],
+        [sys.executable, str(Path(__file__)), str(memories), *["cpu"] * cpu],
         env={**os.environ, **ONE_THREAD},
         stdout=subprocess.PIPE,
         check=True,
@@ -29,7 +30,7 @@ def yardstick_ms(memories: int) -> float:
     return float(answer.stdout)
 
 
-def measured(memories: int) -> float:
+def measured(memories: int, clock: Callable[[], float] = time.perf_counter) -> float:
     """Median of the rounds, after five to warm up."""
     import numpy as np
 
@@ -38,13 +39,14 @@ def measured(memories: int) -> float:
     matrix, query = vectors(memories), vectors(1, seed=1)[0]
     times = []
     for _ in range(ROUNDS + 5):
-        start = time.perf_counter()
+        start = clock()
         scores = matrix @ query
         top = np.argpartition(scores, -10)[-10:]
         top[np.argsort(-scores[top])]
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return 1000 * float(np.median(times[5:]))
 
 
 if __name__ == "__main__":
-    print(measured(int(sys.argv[1])))
+    clocks = {"cpu": time.thread_time}
+    print(measured(int(sys.argv[1]), *[clocks[name] for name in sys.argv[2:]]))

@@ -16,7 +16,7 @@ use super::dot::{dot_lanes, dot_rows_lanes};
 use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
 use super::max_sim::{Block, TOKENS, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
-use super::tiles::{Probe, tile_lanes};
+use super::tiles::{COARSE_PROBES, Probe, coarse_lanes, tile_lanes};
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -189,6 +189,33 @@ pub(crate) fn tile<const P: usize>(
         #[cfg(target_arch = "x86_64")]
         Kind::Sse2 => tile_lanes(probes, codes, out),
         Kind::Portable => tile_lanes(probes, codes, out),
+    }
+}
+
+/// Whether the products of coarse codes take less time than those of whole ones.
+pub(crate) const fn coarse_pays(level: Level) -> bool {
+    match level.0 {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 | Kind::Avx2 => true,
+        _ => false,
+    }
+}
+
+/// Integer products of 8-bit probes with rows of codes from 0 to 15 by one level; see `tiles`.
+#[inline]
+pub(crate) fn coarse(
+    level: Level,
+    probes: &[&Probe; COARSE_PROBES],
+    codes: &[u8],
+    out: &mut [i32],
+) {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+            x86::coarse_avx2(probes, codes, out);
+        },
+        _ => coarse_lanes(probes, codes, out),
     }
 }
 

@@ -140,6 +140,70 @@ pub fn tile_avx2<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [
     }
 }
 
+/// Codes from 0 to 15 meet 8-bit ones: 32 products are one instruction, and the sums of eight such
+/// fit 16 bits (8 · 2 · 15 · 127).
+#[target_feature(enable = "avx2")]
+pub fn coarse_avx2(probes: &[&Probe; 4], codes: &[u8], out: &mut [i32]) {
+    let stride = probes[0].codes().len();
+    let rows = codes.len() / stride;
+    for (at, pair) in codes.chunks(2 * stride).enumerate() {
+        // a last single row meets itself
+        let one = &pair[..stride];
+        let two = &pair[pair.len() - stride..];
+        let [first, second] = coarse_pair([one, two], probes);
+        let (first, second) = (fold(&first), fold(&second));
+        for p in 0..4 {
+            out[p * rows + 2 * at] = first[p];
+            if pair.len() > stride {
+                out[p * rows + 2 * at + 1] = second[p];
+            }
+        }
+    }
+}
+
+/// Products of two rows of codes from 0 to 15 with each probe, as eight sums each.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn coarse_pair(rows: [&[u8]; 2], probes: &[&Probe; 4]) -> [[__m256i; 4]; 2] {
+    let [one, two] = rows.map(|row| row.as_chunks::<32>().0);
+    let lines = one.len();
+    let two = &two[..lines];
+    let [a, b, c, d] = probes.map(|probe| &probe.codes().as_chunks::<32>().0[..lines]);
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [[_mm256_setzero_si256(); 4]; 2];
+    for from in (0..lines).step_by(8) {
+        let mut small = [[_mm256_setzero_si256(); 4]; 2];
+        for i in from..lines.min(from + 8) {
+            // SAFETY: each line is 32 bytes long.
+            let (n, k) = unsafe {
+                (
+                    [
+                        _mm256_loadu_si256(one[i].as_ptr().cast()),
+                        _mm256_loadu_si256(two[i].as_ptr().cast()),
+                    ],
+                    [
+                        _mm256_loadu_si256(a[i].as_ptr().cast()),
+                        _mm256_loadu_si256(b[i].as_ptr().cast()),
+                        _mm256_loadu_si256(c[i].as_ptr().cast()),
+                        _mm256_loadu_si256(d[i].as_ptr().cast()),
+                    ],
+                )
+            };
+            for (small, n) in small.iter_mut().zip(&n) {
+                for (small, k) in small.iter_mut().zip(&k) {
+                    *small = _mm256_add_epi16(*small, _mm256_maddubs_epi16(*n, *k));
+                }
+            }
+        }
+        for (sums, small) in sums.iter_mut().zip(&small) {
+            for (sum, small) in sums.iter_mut().zip(small) {
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(*small, ones));
+            }
+        }
+    }
+    sums
+}
+
 /// Products of each row with each probe, as eight sums each. No closures inside: those with
 /// instructions of a level are not inlined.
 #[inline]
