@@ -234,10 +234,13 @@ def add_memory(
     _add_questions(rows, memory.id, item)
     rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)
-    rows.edges += [
-        related_edge(memory.id, id, score, id=rows.ids.take("edge")) for id, score in related
-    ]
+    _add_related(rows, memory.id, related)
     return memory
+
+
+def _add_related(rows: Rows, memory_id: str, related: Sequence[tuple[str, float]]) -> None:
+    take = rows.ids.take
+    rows.edges += [related_edge(memory_id, id, score, id=take("edge")) for id, score in related]
 
 
 def _add_forms(rows: Rows, memory_id: str, item: Item) -> None:
