@@ -19,7 +19,7 @@ from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.language.answered_questions import answered_questions
 from vestig.language.words import terms
-from vestig.recall import question_words, receipts
+from vestig.recall import receipts
 from vestig.recall.question_words import QuestionWordsByNamespace
 from vestig.testing import FrozenClock
 
@@ -87,7 +87,7 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
     def never(*_: Any) -> Any:
         raise AssertionError("no question is made")
 
-    monkeypatch.setattr(question_words, "answered_questions", never)
+    monkeypatch.setattr("vestig.language.answered_questions.answered_questions", never)
     switched = {**ON, "signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
     for keys in ({}, switched, light, {**ON, "ranking.base": "blend"}):
@@ -121,7 +121,7 @@ def test_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPat
         read.append(text)
         return answered_questions(text, author)
 
-    monkeypatch.setattr(question_words, "answered_questions", counted)
+    monkeypatch.setattr("vestig.language.answered_questions.answered_questions", counted)
     store.recall(QUESTION, config=ON, session_ids=["chat"])
     assert sorted(read) == sorted(text for _, text in CHAT)
     store.recall("who talks about boats", config=ON)
