@@ -102,6 +102,7 @@ class World:
         query = f"Who met {word('Ravi')}?"
         where = {"tags": [word("tag")], "authors": [word("author")]}
         store.recall(query, where=where)
+        store.recall_many([query, query], where=where)
         found = store.recall(query, context=True, touch=True, expect=[self.ids[0]])
         assert len(found) > 0
         store.replay_receipt(store.recall(query, receipt=True).receipt)
