@@ -206,11 +206,12 @@ class RecallHit:
     repeats_more: int = 0
 
     @classmethod
-    def of_fields(cls, id: str, content: str, fields: dict[str, Any]) -> RecallHit:
+    def of_fields(cls, fields: dict[str, Any]) -> RecallHit:
         """A hit of fields that need no check, by their names; `memory` and `reason` as functions,
-        under `_make_memory` and `_make_reason`. A fifth of the constructor's time."""
+        under `_make_memory` and `_make_reason`; beside them `_id` and `_content`, those of the
+        memory. A fifth of the constructor's time."""
         hit = cls.__new__(cls)
-        object.__setattr__(hit, "__dict__", {"_id": id, "_content": content, **fields})
+        object.__setattr__(hit, "__dict__", fields)
         return hit
 
     def __reduce__(self) -> tuple[Any, ...]:

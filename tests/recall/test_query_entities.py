@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from vestig.ids import id_bytes
 from vestig.language.names.analysed_text import analyse
 from vestig.language.names.gazetteer import KnownEntity
 from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
-from vestig.testing import FrozenClock
+from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 
 
@@ -153,3 +154,20 @@ def test_a_name_that_no_entity_has_is_told() -> None:
     )
     assert matches.scores == {"ent_ada": 1.0}
     assert [name.name for name in matches.unknown] == ["Grace"]
+
+
+def test_entities_of_a_query_are_those_of_the_state_that_is_read(tmp_path: Path) -> None:
+    """Rows of entities are kept for one state, and read again for the next one."""
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
+        store.commit("Ada Lovelace met Grace Hopper.")
+
+        def named() -> set[str]:
+            return {
+                one.name for one in store.recall("what did ada lovelace say?").analysis.entities
+            }
+
+        assert named() == named() == {"Ada Lovelace"}
+        ids = {one.entity.canonical_name: one.entity.id for one in store.graph.entities()}
+        store.graph.merge_entities(ids["Ada Lovelace"], ids["Grace Hopper"])
+        (merged,) = named()
+        assert {one.entity.canonical_name for one in store.graph.entities()} == {merged}

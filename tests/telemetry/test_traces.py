@@ -14,7 +14,8 @@ import pytest
 
 import vestig
 from vestig.errors import ConfigError, ModelCallError, NotFoundError, ProviderError
-from vestig.telemetry.spans import current_trace, span, traced
+from vestig.telemetry import spans
+from vestig.telemetry.spans import Span, current_trace, span, traced
 from vestig.telemetry.trace_file import TraceFile
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
@@ -254,3 +255,26 @@ def test_a_full_disk_fails_no_call_and_is_counted(
         counted = store.admin.metrics()['vestig_degradations_total{code="trace_unwritten"}']
     assert counted == 2
     assert [record.message for record in caplog.records] == ["trace_unwritten"], "it is said once"
+
+
+def test_values_of_stages_are_made_when_they_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def counted(**fields: Any) -> Span:
+        made.append(fields["name"])
+        return Span(**fields)
+
+    monkeypatch.setattr(spans, "Span", counted)
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
+        store.commit("Ada keeps the red key")
+        found = store.recall("who keeps the key?")
+        assert found.trace is None
+        assert made == []
+        shown = store.recall("who keeps the key?", trace=True).trace
+        assert shown is not None
+        assert made == [one.name for one in shown]
+        assert {"embed", "analyse", "score", "rank"} <= set(made)
+        count = 'vestig_operation_duration_seconds_count{operation="recall",stage="score"}'
+        assert store.admin.metrics()[count] == 2

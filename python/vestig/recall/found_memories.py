@@ -12,7 +12,6 @@ from vestig.answers import Reason, RecallHit
 from vestig.ids import id_text
 from vestig.memories.equal_texts import recalled, repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
-from vestig.ports import RecalledMemory
 from vestig.recall.query import BoundQuery
 from vestig.recall.reason import Explainer
 from vestig.recall.scan import Scan, ScanRow
@@ -61,19 +60,19 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
         bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
     )
     explainer = bound.explainer(scan)
-
-    def hit(id: str, row: ScanRow, found: RecalledMemory) -> RecallHit:
-        make: Callable[[], Memory] = found.make
-        content = found.content
-        if id in past:
-            make = partial(_same, past[id])
-        nearest = row.nearest_question
+    has_vector = explainer.has_vector
+    hits = []
+    for id, row, key in zip(ids, rows, raw, strict=True):
+        found = stored[key]
+        make = partial(_same, past[id]) if past else found.make
+        nearest, score = row.nearest_question, row.final_score
         question = None if nearest is None else questions[id][nearest[0]]
-        score = row.final_score
         fields: dict[str, Any] = {
+            "_id": id,
+            "_content": found.content,
             "score": score,
             "final": score,
-            "similarity": explainer.similarity(row),
+            "similarity": row.similarity if has_vector else None,
             "_make_memory": make,
             "_make_reason": partial(_reason, explainer, row, make, replaced.get(id, ()), question),
         }
@@ -82,14 +81,11 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
             fields["embedding"] = None if vector is None else tuple(memoryview(vector[1]).cast("f"))
         if id in repeats:
             fields["repeats"], fields["repeats_more"] = repeats[id]
-        return RecallHit.of_fields(id, content, fields)
-
+        hits.append(RecallHit.of_fields(fields))
     return FoundMemories(
-        hits=tuple(
-            [hit(id, row, stored[key]) for id, row, key in zip(ids, rows, raw, strict=True)]
-        ),
+        hits=tuple(hits),
         folded=sum(len(others) + more for others, more in repeats.values()),
-        pending=sum(stored[id].processing == "pending" for id in raw),
+        pending=sum([stored[id].processing == "pending" for id in raw]),
         later_updates=later_updates(view, past.values(), moments),
     )
 

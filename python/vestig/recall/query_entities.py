@@ -160,7 +160,7 @@ def _matches(
     of its names could mean."""
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
-    hits, known = known_names(session, view, space, analysed.words, known_at_us)
+    hits, known = known_names(session, view, space, analysed.words, known_at_us, kept=True)
     doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
     matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
     found = dict(matches.scores)

@@ -13,7 +13,7 @@ from vestig.ids import id_text
 from vestig.language.names.analysed_text import GAP, AnalysedText, WordForms
 from vestig.language.names.gazetteer import KnownEntity, NameHit
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.ports import LedgerView
+from vestig.ports import LedgerView, NamedEntity
 from vestig.session.session import Session
 
 __all__ = [
@@ -28,6 +28,8 @@ __all__ = [
 
 # Later than every transaction.
 LATEST_US: Final = 2**62
+# A row takes about 300 bytes.
+_ROWS_MAX: Final = 16_384
 # The types that the patterns for names give.
 _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
@@ -49,15 +51,47 @@ def types_of_rules(section: EntitySettings) -> dict[str, str] | None:
     return {type: own for type, own in found.items() if own is not None}
 
 
+class _EntityRows:
+    """Rows of entities as they are at one seq."""
+
+    def __init__(self) -> None:
+        # seq, and namespace and id → row
+        self._state: tuple[int, dict[tuple[str, str], NamedEntity]] = (-1, {})
+
+    def drop(self, _seq: int, /) -> None:
+        """Names of what was forgotten go, with all others."""
+        self._state = (-1, {})
+
+    def of(self, view: LedgerView, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The rows of the known ones of these entities."""
+        seq, rows = self._state
+        if seq != view.seq or len(rows) > _ROWS_MAX:
+            rows = {}
+            self._state = (view.seq, rows)
+        missing = [id for id in ids if (namespace, id) not in rows]
+        if missing:
+            rows.update(
+                {(namespace, row[0]): row for row in view.named_entities(namespace, missing)}
+            )
+        return [rows[namespace, id] for id in ids if (namespace, id) in rows]
+
+
 def known_names(
     session: Session,
     view: LedgerView,
     namespace: str,
     words: Sequence[WordForms],
     known_at_us: int = LATEST_US,
+    *,
+    kept: bool = False,
 ) -> tuple[list[NameHit], dict[str, KnownEntity]]:
     """Runs of these words that are names of entities unexpired at K, by first word; and those
-    entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
+    entities. For a callback of `ProjectionKeeper.run`, or under `held`.
+
+    Args:
+        kept: rows of entities that were read at this seq before are not read again; never for a
+            view of what a transaction is writing.
+    """
     if not words:
         return [], {}
     core = session.keeper.core
@@ -69,7 +103,12 @@ def known_names(
     hits.sort()
     known: dict[str, KnownEntity] = {}
     merged: dict[str, str] = {}
-    for id, type, name, seq, expired, into in view.named_entities(namespace, list(ids.values())):
+    named = list(ids.values())
+    if kept:
+        rows = session.cache(_EntityRows).of(view, namespace, named)
+    else:
+        rows = view.named_entities(namespace, named)
+    for id, type, name, seq, expired, into in rows:
         if expired is None or expired > known_at_us:
             known[id] = KnownEntity(id=id, type=type, name=name, order=(seq, name))
             if into is not None:
