@@ -10,6 +10,7 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.answers import ContextBlock, RecallResult
+from vestig.memories import equal_texts
 from vestig.testing import FrozenClock
 
 YES = "Yes, please do that for me."
@@ -320,3 +321,19 @@ def test_an_answer_beside_a_result_stands_in_its_own_session(
     first, second = block.text.split("## Session s2")
     assert short(ids["s1"][1]) in first
     assert short(ids["s2"][1]) in second
+
+
+def test_a_row_number_that_is_no_longer_that_of_a_memory_does_no_harm(
+    store: vestig.Vestig,
+) -> None:
+    """One that came back under another number, after it was forgotten by another process."""
+    for session in ("s1", "s2"):
+        said(store, session)
+    store.commit("The pump needs oil.")
+    expected = [(hit.id, hit.content) for hit in store.recall(QUERY)]
+    known = store._session.cache(equal_texts._TextRows).by_id
+    assert len(known) >= 2
+    rows = [row for row, _ in known.values()]
+    for id, row in zip(list(known), [*rows[1:], 1_000], strict=True):
+        known[id] = (row, known[id][1])
+    assert [(hit.id, hit.content) for hit in store.recall(QUERY)] == expected
