@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import msgspec
 
@@ -18,10 +18,8 @@ __all__ = [
     "TERMS",
     "TOKEN_TERMS",
     "SignalSettings",
-    "by_term",
 ]
 
-T = TypeVar("T")
 
 ORIGINS: Final = tuple(origin.value for origin in OriginType)
 _PLACES: Final = ("-2", "-1", "+1", "+2", "+3")
@@ -174,13 +172,3 @@ class SignalSettings(Section, frozen=True, kw_only=True):
 
 # Signals that can be switched off; a term belongs to the one before its first dot.
 SWITCHES: Final = SignalSettings.__struct_fields__
-
-
-def by_term(values: Sequence[T]) -> dict[str, T]:
-    """What a scan gives in the order of the terms, by their names.
-
-    Example:
-        >>> by_term([0.5] * len(SIGNALS))["lexical"]
-        0.5
-    """
-    return dict(zip(SIGNALS, values, strict=True))

@@ -128,11 +128,12 @@ def features(scan: Scan) -> Features | None:
     idfs = scan.idfs
     whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
-    levels = sorted((level(row.base) for row in rows), reverse=True)
+    levels = sorted([level(row.base) for row in rows], reverse=True)
+    covers = [sum([idfs[at] for at in row.matched_terms]) for row in rows]
     found = {
         "meaning": max(cosines),
         "words": words * share,
-        "cover": max(sum(idfs[at] for at in row.matched_terms) for row in rows) * share,
+        "cover": max(covers) * share,
         "level": levels[0],
         "lead": levels[0] - levels[min(1, len(levels) - 1)],
         "margin": levels[0] - levels[-1],

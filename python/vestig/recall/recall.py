@@ -13,7 +13,7 @@ import msgspec
 from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.signals import by_term
+from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, Pieces
 from vestig.recall.candidate_index import APPROXIMATE, scanner
@@ -30,7 +30,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
-from vestig.types import Degradation, OriginType
+from vestig.types import Degradation
 
 __all__ = ["OneRecall", "checked_config", "checked_request", "embedded_queries", "recall"]
 
@@ -323,10 +323,8 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
     ranking = bound.query.ranking
     scores = ranking.scores
     if ranking.base == "linear":
-        bias = {
-            origin.value: own["bias"]
-            for origin, own in zip(OriginType, scores["weights"], strict=True)
-        }
+        biases = [own["bias"] for own in scores["weights"]]
+        bias = dict(zip(ORIGINS, biases, strict=True))
         weighed = ranking.weighed
     else:
         bias = None
@@ -343,7 +341,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
         summary_prior=scores["summary_prior"],
         normalisers={
             name: most
-            for name, most in by_term(scan.maxima).items()
+            for name, most in zip(SIGNALS, scan.maxima, strict=True)
             if most is not None and name in weighed
         },
     )
