@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+from vestig import _core
+from vestig.embedders.builtin import VOCABULARY_SHA256
 from word_piece_reference import (
     SURROGATES,
     VOCABULARY,
@@ -15,9 +18,6 @@ from word_piece_reference import (
     reference,
     word_pieces,
 )
-
-from vestig import _core
-from vestig.embedders.builtin import VOCABULARY_SHA256
 
 
 def differing(texts: Iterable[str]) -> list[str]:
