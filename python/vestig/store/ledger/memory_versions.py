@@ -14,12 +14,13 @@ from vestig.ports import UniquenessCollision
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import INDEX
 
-__all__ = ["patched_row", "unique_texts", "write_processing", "write_tags"]
+__all__ = ["patched_row", "unique_texts", "write_new_tags", "write_processing", "write_tags"]
 
 _AT: Final = INDEX["memories"]
 _JSON: Final = ("keywords", "times", "metadata")
 _FLAGS: Final = ("pinned", "origin_derived")
 _REFERENCES: Final = ("superseded_by", "revives")
+_TAG_INSERT: Final = "INSERT INTO tags VALUES (?, ?)"
 # Columns that never change, and those that only the transaction sets.
 _FIXED: Final = frozenset(
     ("salt", "row", "id", "namespace", "seq", "wseq", "content", "content_hash", "t_created_us")
@@ -77,7 +78,14 @@ def write_tags(
     for tag in set(before) - set(after):
         conn.execute("DELETE FROM tags WHERE tag = ? AND memory = ?", (tag, row))
     for tag in sorted(set(after) - set(before)):
-        conn.execute("INSERT INTO tags VALUES (?, ?)", (tag, row))
+        conn.execute(_TAG_INSERT, (tag, row))
+
+
+def write_new_tags(conn: apsw.Connection, tags: Sequence[tuple[int, Sequence[str]]]) -> None:
+    """The index of tags of memories that had none: (row, tags) of each."""
+    rows = [(tag, row) for row, given in tags for tag in sorted(set(given))]
+    if rows:
+        conn.executemany(_TAG_INSERT, rows)
 
 
 def write_processing(conn: apsw.Connection, row: int, state: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -37,10 +37,15 @@ def write_originals(
     Raises:
         NotFoundError: an id that the namespace does not hold.
     """
+    fresh: list[tuple[Any, ...]] = []
     for new in texts:
         memory = nodes.row(new.memory_id)
         link.touched.add(memory)
-        old = [] if memory in nodes.new_memories else fetch(conn, _SELECT, (memory,))
+        if memory in nodes.new_memories and new.content is not None:
+            digest = sha256(new.content.encode()).digest()
+            fresh.append((salts.take(), memory, seq, new.content, digest))
+            continue
+        old = fetch(conn, _SELECT, (memory,))
         if old:
             conn.execute(f"DELETE FROM {_TABLE} WHERE memory = ?", (memory,))
         if new.content is None:
@@ -54,3 +59,6 @@ def write_originals(
             link.replaced(_TABLE, old[0], values)
         else:
             link.wrote(_TABLE, values)
+    if fresh:
+        conn.executemany(INSERT[_TABLE], fresh)
+        link.wrote_all(_TABLE, fresh)

@@ -30,7 +30,7 @@ from vestig.store.ledger.original_texts import write_originals
 from vestig.store.ledger.projection_rows_new import new_rows
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
-from vestig.store.ledger.schema import COLUMNS, INSERT, columns_sql
+from vestig.store.ledger.schema import COLUMNS, INDEX, INSERT, columns_sql
 from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
@@ -40,6 +40,7 @@ __all__ = ["NO_CLOCK", "SqliteTransaction"]
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
+_ROW: Final = INDEX["memories"]["row"]
 
 
 class SqliteTransaction(SqliteView):
@@ -296,11 +297,14 @@ class SqliteTransaction(SqliteView):
         with memory_versions.unique_texts():
             self._conn.executemany(INSERT["memories"], rows)
         link.wrote_all("memories", rows)
-        for new in memories:
-            row = self._nodes.by_id[new.id]
-            link.touched.add(row)
-            if "tags" in new.metadata:
-                memory_versions.write_tags(self._conn, row, (), new.metadata["tags"])
+        numbers = [values[_ROW] for values in rows]
+        link.touched.update(numbers)
+        written = list(zip(numbers, memories, strict=True))
+        memory_versions.write_new_tags(
+            self._conn,
+            [(row, new.metadata["tags"]) for row, new in written if "tags" in new.metadata],
+        )
+        for row, new in written:
             if new.processing != "ready":
                 memory_versions.write_processing(self._conn, row, new.processing)
         self.rows_written += len(memories)
@@ -335,11 +339,19 @@ class SqliteTransaction(SqliteView):
             link.wrote_all("vectors", fresh)
 
     def _token_vectors(self, link: chain.Link, tokens: Sequence[NewTokenVectors]) -> None:
+        fresh: list[tuple[Any, ...]] = []
         for new in tokens:
             row = self._nodes.row(new.memory_id)
             pieces = Pieces(new.ids, new.codes, new.scales)
             values = (self._salts.take(), row, self._new_seq, new.model, *pieces)
-            write_tokens(self._conn, link, values, fresh=row in self._nodes.new_memories)
+            if row in self._nodes.new_memories:
+                fresh.append(values)
+            else:
+                write_tokens(self._conn, link, values, fresh=False)
+        if fresh:
+            self._conn.executemany(INSERT["token_vectors"], fresh)
+            link.wrote_all("token_vectors", fresh)
+            link.touched.update([values[1] for values in fresh])
 
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:
