@@ -35,6 +35,8 @@ __all__ = [
     "find_marks",
     "ln",
     "mark",
+    "neighbouring_terms",
+    "placed_terms",
     "pow",
     "signal_table",
     "similar_within",
