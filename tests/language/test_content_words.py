@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import oracle_texts
 import pytest
 
 import vestig
+from core import oracle_texts
 from vestig.language.content_words import content_terms, frame_words, frame_words_version
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.time.expressions import find_expressions

@@ -13,7 +13,7 @@ import vestig
 from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
-from vestig.ids import id_text
+from vestig.ids import NewIds, id_text
 from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
@@ -388,11 +388,11 @@ def test_ids_that_begin_alike_are_longer(opener: Opener, monkeypatch: pytest.Mon
     store = opener(embedder=Counting())
     starts = iter((bytes(4) + b"\x10", bytes(5), bytes(4) + b"\x11", b"\x01" * 5))
 
-    def scripted_id(prefix: str) -> str:
+    def scripted_id(_: NewIds, prefix: str) -> str:
         start = next(starts) if prefix == "mem" else b""
         return id_text(prefix, start + os.urandom(16 - len(start)))
 
-    monkeypatch.setattr("vestig.commit.rows.new_id", scripted_id)
+    monkeypatch.setattr(NewIds, "take", scripted_id)
     ids = talk(store)
     block = context(store, limit=4)
     found = re.findall(r"\[([0-9a-f-]{8,})\] ", block.text)

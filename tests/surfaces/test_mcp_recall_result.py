@@ -11,6 +11,7 @@ import pytest
 
 import vestig
 from vestig.errors import ValidationError
+from vestig.ids import NewIds, new_id
 from vestig.recall.context.short_forms import measure
 from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import Answer, OpenStore
@@ -248,13 +249,11 @@ def test_a_short_id_is_longer_where_another_begins_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = iter(["01234567-0000-4000-8000-000000000001", "01234567-1000-4000-8000-000000000002"])
-    real = vestig.ids.new_id  # type: ignore[attr-defined]
 
-    def chosen(prefix: str) -> str:
-        return f"mem_{next(ids)}" if prefix == "mem" else real(prefix)
+    def chosen(_: NewIds, prefix: str) -> str:
+        return f"mem_{next(ids)}" if prefix == "mem" else new_id(prefix)
 
-    for module in ("vestig.commit.rows", "vestig.commit.batch", "vestig.commit.pipeline"):
-        monkeypatch.setattr(f"{module}.new_id", chosen, raising=False)
+    monkeypatch.setattr(NewIds, "take", chosen)
     at = opened(tmp_path, embedder=HashingEmbedder(64))
     with at.store as store:
         first = store.commit("The office is in Oslo.").memory_id

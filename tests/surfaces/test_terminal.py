@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,11 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[Callab
 
         def shown() -> str:
             stream.flush()
-            return os.read(master, 65_536).decode()
+            found = os.read(master, 65_536)
+            # what was written at once may arrive in parts
+            while select.select([master], [], [], 0.1)[0]:
+                found += os.read(master, 65_536)
+            return found.decode()
 
         yield shown
     os.close(master)
