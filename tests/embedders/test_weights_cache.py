@@ -7,7 +7,9 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -198,19 +200,41 @@ def test_no_configuration_names_the_folder(cache: Path, tmp_path: Path) -> None:
     assert cache == tmp_path / "cache" / "vestig" / cache.name
 
 
+EMBED: Final = """
+import sys
+from vestig.embedders.builtin import BuiltinEmbedder
+print("begins", flush=True)
+sys.stdout.buffer.write(BuiltinEmbedder().embed([sys.argv[1]])[0])
+"""
+
+
+def embedding() -> subprocess.Popen[bytes]:
+    """A process that is about to embed the text."""
+    process = subprocess.Popen([sys.executable, "-c", EMBED, TEXT], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begins\n"
+    return process
+
+
+@pytest.mark.parametrize("milliseconds", [0, 20, 40, 60, 90, 140])
+def test_a_process_that_is_killed_while_it_packs_does_no_harm(
+    cache: Path, whole: tuple[bytes, bytes], milliseconds: int
+) -> None:
+    packed, vector = whole
+    with embedding() as process:
+        time.sleep(milliseconds / 1000)
+        process.kill()
+    assert not cache.exists() or cache.read_bytes() == packed
+    assert BuiltinEmbedder().embed([TEXT]) == [vector]
+    assert cache.read_bytes() == packed
+    assert sorted(path.suffix for path in cache.parent.iterdir()) == [".lock", ".weights"]
+
+
 def test_processes_that_begin_at_once_leave_one_whole_file(
     cache: Path, whole: tuple[bytes, bytes]
 ) -> None:
     packed, vector = whole
-    script = (
-        "import sys\n"
-        "from vestig.embedders.builtin import BuiltinEmbedder\n"
-        "sys.stdout.buffer.write(BuiltinEmbedder().embed([sys.argv[1]])[0])\n"
-    )
-    running = [
-        subprocess.Popen([sys.executable, "-c", script, TEXT], stdout=subprocess.PIPE)
-        for _ in range(3)
-    ]
+    running = [embedding() for _ in range(3)]
     assert [process.communicate(timeout=60)[0] for process in running] == [vector] * 3
     assert cache.read_bytes() == packed
     assert sorted(path.suffix for path in cache.parent.iterdir()) == [".lock", ".weights"]
