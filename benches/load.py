@@ -63,12 +63,7 @@ class Client:
 
     async def post(self, route: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         """(status, headers, body) of one request."""
-        link = (
-            self._idle.pop()
-            if self._idle
-            else await asyncio.open_connection("127.0.0.1", self.port)
-        )
-        reader, writer = link
+        reader, writer = link = await self._link()
         data = json.dumps(body).encode()
         head = (
             f"POST /api/memory/{route} HTTP/1.1\r\nHost: localhost\r\n"
@@ -80,6 +75,15 @@ class Client:
         content = await reader.readexactly(int(headers.get("content-length", 0)))
         self._idle.append(link)
         return int(lines[0].split()[1]), headers, content
+
+    async def _link(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """An idle connection that the server has not closed meanwhile, or a new one."""
+        while self._idle:
+            reader, writer = self._idle.pop()
+            if not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return await asyncio.open_connection("127.0.0.1", self.port)
 
     def close(self) -> None:
         """Closes what is idle."""
