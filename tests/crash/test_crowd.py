@@ -9,7 +9,7 @@ from crowd import crowd
 
 
 def test_readers_see_whole_commits_and_are_never_blocked(tmp_path: Path) -> None:
-    outcome = crowd(tmp_path, seconds=15)
+    outcome = crowd(tmp_path, seconds=8)
     assert outcome.broken == []
     assert outcome.acknowledged > 20
     assert min(outcome.also[what] for what in ("reads", "SIGSTOP", "SIGKILL")) > 0

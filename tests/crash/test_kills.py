@@ -17,9 +17,9 @@ from vestig.types import CommitOutcomeKind
 
 def test_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Three writers on one store, all of them killed in each cycle."""
-    outcome = kills(tmp_path, 20)
+    outcome = kills(tmp_path, 10)
     assert outcome.broken == []
-    assert outcome.acknowledged > 20
+    assert outcome.acknowledged > 10
 
 
 def test_a_stopped_writer_is_no_blocked_reader(tmp_path: Path) -> None:
