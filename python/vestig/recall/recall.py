@@ -22,7 +22,7 @@ from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
-from vestig.recall.rerank import TextsToScoreError
+from vestig.recall.rerank import read_with_scores
 from vestig.recall.scan import Scan, is_approximate
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.opening import check_reranker
@@ -90,13 +90,9 @@ class OneRecall:
         return analyse(self.session, self.config, self.request, vector, pieces, names=names)
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
-        """`read`, begun again each time that the reranker has to score memories first."""
-        while True:
-            try:
-                return self.session.keeper.run(lambda view, _: self.read(view, query))
-            except TextsToScoreError as wanted:
-                timeout_s = self.config.settings.reranker.timeout_s
-                query.rerank_scores.ask(self.session, self.request.query, wanted, timeout_s)
+        """`read`, with the scores of a reranker where it needs them."""
+        timeout_s = self.config.settings.reranker.timeout_s
+        return read_with_scores(self.session, lambda view: self.read(view, query), timeout_s)
 
     def touch(self, hits: Sequence[RecallHit]) -> tuple[str, ...]:
         """Counts the access of the results; a busy store drops it with a warning."""

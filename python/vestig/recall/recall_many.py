@@ -15,7 +15,7 @@ from vestig.ports import LedgerView
 from vestig.recall.query import BoundQuery, Query, scan_together
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries
 from vestig.recall.request import RecallRequest
-from vestig.recall.rerank import TextsToScoreError
+from vestig.recall.rerank import read_with_scores
 from vestig.session.session import Session
 from vestig.types import ItemError
 
@@ -110,22 +110,20 @@ class _Batch:
         return 1e3 * (time.perf_counter() - since) / len(self.calls)
 
     def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_Found], float]:
-        """What each call found, begun again each time that the reranker has to score memories
-        first; and the milliseconds of the scans for each."""
-        running = self.calls[0], queries[0]
+        """What each call found, with the scores of a reranker where it needs them; and the
+        milliseconds of the scans for each."""
 
         def read(view: LedgerView) -> tuple[list[_Found], float]:
-            nonlocal running
             started = time.perf_counter()
-            pairs = list(zip(self.calls, queries, strict=True))
-            bounds = [call.bound(view, query) for call, query in pairs]
+            bounds = [
+                call.bound(view, query) for call, query in zip(self.calls, queries, strict=True)
+            ]
             analyse_ms = self.part_ms(started)
             started = time.perf_counter()
             self.scan(bounds)
             scan_ms = self.part_ms(started)
             found = []
-            for (call, query), bound in zip(pairs, bounds, strict=True):
-                running = call, query
+            for call, bound in zip(self.calls, bounds, strict=True):
                 started = time.perf_counter()
                 fields, spent = call.found(bound, analyse_ms)
                 took_ms = 1e3 * (time.perf_counter() - started)
@@ -133,13 +131,8 @@ class _Batch:
                 found.append((fields, spent))
             return found, scan_ms
 
-        while True:
-            try:
-                return self.session.keeper.run(lambda view, _: read(view))
-            except TextsToScoreError as wanted:
-                call, query = running
-                timeout_s = call.config.settings.reranker.timeout_s
-                query.rerank_scores.ask(self.session, call.request.query, wanted, timeout_s)
+        timeout_s = self.calls[0].config.settings.reranker.timeout_s
+        return read_with_scores(self.session, read, timeout_s)
 
     def scan(self, bounds: Sequence[BoundQuery]) -> None:
         """The scans of all queries together, where each is an exact one of its query alone."""

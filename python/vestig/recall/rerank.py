@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -17,7 +18,9 @@ from vestig.session.session import Session
 from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 
-__all__ = ["RerankScores", "TextsToScoreError", "rerank_pool", "score_pool"]
+__all__ = ["RerankScores", "TextsToScoreError", "read_with_scores", "rerank_pool", "score_pool"]
+
+_T = TypeVar("_T")
 
 
 class TextsToScoreError(Exception):
@@ -25,14 +28,18 @@ class TextsToScoreError(Exception):
     of every view, so that one that takes long holds back neither forgetting nor merging.
 
     Args:
+        query: what they are scored for.
         ids: of the memories.
         texts: of them, as they are embedded.
+        known: where their scores are missing.
     """
 
-    def __init__(self, ids: list[str], texts: list[str]) -> None:
+    def __init__(self, query: str, ids: list[str], texts: list[str], known: RerankScores) -> None:
         super().__init__("the reranker has not scored these memories yet")
+        self.query = query
         self.ids = ids
         self.texts = texts
+        self.known = known
 
 
 class RerankScores:
@@ -52,16 +59,14 @@ class RerankScores:
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
 
-    def ask(
-        self, session: Session, query: str, wanted: TextsToScoreError, timeout_s: float
-    ) -> None:
+    def ask(self, session: Session, wanted: TextsToScoreError, timeout_s: float) -> None:
         """Adds the reranker's scores of these memories; where it fails, or has taken `timeout_s`
         seconds in all, the call goes on without it (`degraded`)."""
         assert session.reranker is not None, "checked before the query was analysed"
         started = time.perf_counter()
         left_s = timeout_s - self.spent_ms / 1e3
         try:
-            scores = scores_within(session.reranker, query, wanted.texts, left_s, timeout_s)
+            scores = scores_within(session.reranker, wanted.query, wanted.texts, left_s, timeout_s)
         except ProviderError as error:
             kind = error_type(error)
             session.metrics.add(
@@ -80,6 +85,20 @@ class RerankScores:
         without = "what else was compared went" if self.scores else "ranked"
         detail = f"{error}: {without} without it"
         self.degraded = Degradation(code="partial_backend", detail=detail)
+
+
+def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout_s: float) -> _T:
+    """`read` at one state of the store, begun again each time that the reranker has to score
+    memories first.
+
+    Args:
+        timeout_s: seconds that the reranker may take for one query in all.
+    """
+    while True:
+        try:
+            return session.keeper.run(lambda view, _: read(view))
+        except TextsToScoreError as wanted:
+            wanted.known.ask(session, wanted, timeout_s)
 
 
 def score_pool(
@@ -108,7 +127,8 @@ def score_pool(
         )
     if unknown:
         memories = view.memories(namespace, unknown)
-        raise TextsToScoreError([one.id for one in memories], embedded_texts(view, memories))
+        texts = embedded_texts(view, memories)
+        raise TextsToScoreError(query, [one.id for one in memories], texts, known)
     return [(id_bytes(id), known.scores[id]) for id in ids]
 
 
