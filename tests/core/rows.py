@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -303,3 +304,31 @@ def expected(
     direct = scored[:pool]
     direct.sort(key=lambda r: (-r[1], -r[3], r[0]))
     return (direct[:limit] + scored[len(direct) :])[:limit]
+
+
+def drawn_rows(dice: random.Random, count: int, content: Callable[[], str]) -> list[Given]:
+    """Rows of random origin, status and vector, with a content each."""
+    return [
+        Given(
+            id=id_of(number),
+            seq=number + 1,
+            content=content(),
+            origin=dice.randrange(4),
+            status=int(dice.random() < 0.2),
+            embedding=vector(*(dice.uniform(-1, 1) for _ in range(4))),
+        )
+        for number in range(count)
+    ]
+
+
+def in_several_segments(
+    dice: random.Random, given: list[Given], path: Path | None
+) -> _core.Projection:
+    """These rows, in several segments and a tail."""
+    projection = _core.Projection.open(None if path is None else str(path), STORE, 4, "t")
+    cuts = sorted(dice.sample(range(1, len(given)), k=3))
+    for start, end in zip([0, *cuts], [*cuts, len(given)], strict=True):
+        projection.apply([row.row() for row in given[start:end]], end, HEAD)
+        if path is not None and end != len(given):
+            projection.publish()
+    return projection

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, vector
+from rows import (
+    NOW,
+    drawn_rows,
+    everything,
+    in_several_segments,
+    ranking,
+    recall,
+    vector,
+)
 
 from vestig import _core
 
@@ -19,31 +27,6 @@ WEIGHTS = [
     {"bias": -1.0, "cosine": 2.0, "lexical": 1.5},
     {"cosine": 1.0, "lexical": -0.5, "form.length": 0.3},
 ] * 2
-
-
-def rows(dice: random.Random, count: int) -> list[Given]:
-    return [
-        Given(
-            id=id_of(number),
-            seq=number + 1,
-            content=" ".join(dice.choices(WORDS, k=6)),
-            origin=dice.randrange(4),
-            status=int(dice.random() < 0.2),
-            embedding=vector(*(dice.uniform(-1, 1) for _ in range(4))),
-        )
-        for number in range(count)
-    ]
-
-
-def projected(dice: random.Random, given: list[Given], path: Path | None) -> _core.Projection:
-    """In several segments, and a tail."""
-    projection = _core.Projection.open(None if path is None else str(path), STORE, 4, "t")
-    cuts = sorted(dice.sample(range(1, len(given)), k=3))
-    for start, end in zip([0, *cuts], [*cuts, len(given)], strict=True):
-        projection.apply([row.row() for row in given[start:end]], end, HEAD)
-        if path is not None and end != len(given):
-            projection.publish()
-    return projection
 
 
 def queries(dice: random.Random, count: int) -> list[Any]:
@@ -64,8 +47,8 @@ def test_each_query_gives_what_it_gives_alone(
     seed: int, size: int, count: int, tmp_path: Path
 ) -> None:
     dice = random.Random(seed)
-    given = rows(dice, size)
-    projection = projected(dice, given, tmp_path if seed % 2 else None)
+    given = drawn_rows(dice, size, lambda: " ".join(dice.choices(WORDS, k=6)))
+    projection = in_several_segments(dice, given, tmp_path if seed % 2 else None)
     asked = queries(dice, count)
     limits = [dice.choice([0, 1, 5, 12]) for _ in asked]
     watched = [row.id for row in dice.sample(given, k=9)]
@@ -102,8 +85,8 @@ def test_each_query_gives_what_it_gives_alone(
 
 def test_words_vote_and_words_that_nobody_has_stand_for_others(tmp_path: Path) -> None:
     dice = random.Random(7)
-    given = rows(dice, 200)
-    projection = projected(dice, given, tmp_path)
+    given = drawn_rows(dice, 200, lambda: " ".join(dice.choices(WORDS, k=6)))
+    projection = in_several_segments(dice, given, tmp_path)
     seq = projection.applied_seq
 
     def votes(*terms: tuple[str, int], limit: int = 500) -> list[tuple[bytes, float]]:

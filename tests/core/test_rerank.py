@@ -7,37 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, signals, vector
+from rows import (
+    NOW,
+    Given,
+    drawn_rows,
+    everything,
+    id_of,
+    in_several_segments,
+    ranking,
+    recall,
+    signals,
+    vector,
+)
 
 from vestig import _core
 
 RERANK = _core.SIGNALS.index("rerank")
 WEIGHTS = [{"bias": -1.0, "cosine": 2.0, "rerank": 1.5}, {"cosine": 1.0, "rerank": -0.5}] * 2
-
-
-def rows(dice: random.Random, count: int) -> list[Given]:
-    return [
-        Given(
-            id=id_of(number),
-            seq=number + 1,
-            content="a river at night",
-            origin=dice.randrange(4),
-            status=int(dice.random() < 0.2),
-            embedding=vector(*(dice.uniform(-1, 1) for _ in range(4))),
-        )
-        for number in range(count)
-    ]
-
-
-def projected(dice: random.Random, given: list[Given], path: Path | None) -> _core.Projection:
-    """In several segments, and a tail."""
-    projection = _core.Projection.open(None if path is None else str(path), STORE, 4, "t")
-    cuts = sorted(dice.sample(range(1, len(given)), k=3))
-    for start, end in zip([0, *cuts], [*cuts, len(given)], strict=True):
-        projection.apply([row.row() for row in given[start:end]], end, HEAD)
-        if path is not None and end != len(given):
-            projection.publish()
-    return projection
 
 
 def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS) -> Any:
@@ -53,8 +39,8 @@ def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS)
 @pytest.mark.parametrize("seed", range(8))
 def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
-    given = rows(dice, dice.choice([12, 60, 3_000]))
-    projection = projected(dice, given, tmp_path if seed % 2 else None)
+    given = drawn_rows(dice, dice.choice([12, 60, 3_000]), lambda: "a river at night")
+    projection = in_several_segments(dice, given, tmp_path if seed % 2 else None)
     eligible = [row for row in given if row.status == 0]
     said = {row.id: dice.random() for row in dice.sample(eligible, k=5)}
     # nobody knows the first, and the second may not be found
@@ -78,8 +64,8 @@ def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
 
 def test_is_null_without_scores_or_without_weight() -> None:
     dice = random.Random(1)
-    given = rows(dice, 10)
-    projection = projected(dice, given, None)
+    given = drawn_rows(dice, 10, lambda: "a river at night")
+    projection = in_several_segments(dice, given, None)
     unweighed = [{"cosine": 1.0}] * 4
     for said, weights in ((None, WEIGHTS), ([(given[0].id, 1.0)], unweighed)):
         scan, found = told(projection, given, said, weights)
@@ -89,8 +75,8 @@ def test_is_null_without_scores_or_without_weight() -> None:
 
 def test_nothing_above_0_is_nothing() -> None:
     dice = random.Random(2)
-    given = rows(dice, 10)
-    projection = projected(dice, given, None)
+    given = drawn_rows(dice, 10, lambda: "a river at night")
+    projection = in_several_segments(dice, given, None)
     scan, found = told(projection, given, [(row.id, 0.0) for row in given])
     assert scan.maxima[RERANK] == 0.0
     assert {signals(row)[RERANK] for row in found.values()} == {(0.0, 0.0)}
