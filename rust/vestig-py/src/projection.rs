@@ -64,6 +64,14 @@ impl Projection {
         Err(PyValueError::new_err(text))
     }
 
+    fn checked(&self, queries: &[PyRef<'_, Query>]) -> PyResult<Vec<CoreQuery>> {
+        let one = |query: &PyRef<'_, Query>| {
+            self.check(query.0.vector.as_ref())?;
+            Ok(query.0.clone())
+        };
+        queries.iter().map(one).collect()
+    }
+
     /// Works on the state that stands at this seq; SnapshotMoved when it is another one.
     fn on_snapshot<T: Send>(
         &self,
@@ -340,10 +348,7 @@ impl Projection {
         min_score: Option<f64>,
         threads: usize,
     ) -> PyResult<Vec<Scan>> {
-        for query in &queries {
-            self.check(query.0.vector.as_ref())?;
-        }
-        let queries: Vec<CoreQuery> = queries.iter().map(|query| query.0.clone()).collect();
+        let queries = self.checked(&queries)?;
         let selection = Selection {
             limit,
             pool: pool.map_or(Ok(Pool::All), pool_of)?,
@@ -379,10 +384,7 @@ impl Projection {
             let text = format!("expected {} limits, got {}", queries.len(), limits.len());
             return Err(PyValueError::new_err(text));
         }
-        for query in &queries {
-            self.check(query.0.vector.as_ref())?;
-        }
-        let queries: Vec<CoreQuery> = queries.iter().map(|query| query.0.clone()).collect();
+        let queries = self.checked(&queries)?;
         let request = LevelsRequest {
             filter: &filter.0,
             ranking: &ranking.0,
