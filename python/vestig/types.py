@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -41,6 +41,7 @@ __all__ = [
     "TemporalWindow",
     "Trigger",
     "Word",
+    "derived_origin",
 ]
 
 
@@ -121,6 +122,30 @@ class OriginType(Word):
     CHAT_AGENT = "chat_agent"
     DOCUMENT = "document"
     NOTE = "note"
+
+
+_AGENT_ROLES: Final = frozenset((Role.USER, Role.ASSISTANT, Role.TOOL))
+
+
+def derived_origin(
+    role: str | None, author: str | None, session_id: str | None, title: str | None
+) -> OriginType:
+    """The origin type of a memory that was given none, from the memory alone. It is derived again
+    at every read, so that memories of older stores follow the rule.
+
+    Example:
+        >>> derived_origin("tool", None, None, None).value
+        'chat_agent'
+        >>> derived_origin(None, "Dana", "s1", None).value
+        'chat_peer'
+        >>> derived_origin(None, "Dana", None, "Oslo").value
+        'document'
+    """
+    if role in _AGENT_ROLES:
+        return OriginType.CHAT_AGENT
+    if author is not None and session_id is not None:
+        return OriginType.CHAT_PEER
+    return OriginType.NOTE if title is None else OriginType.DOCUMENT
 
 
 class Stability(Word):

@@ -5,32 +5,34 @@ from __future__ import annotations
 import pytest
 
 from vestig.arguments import parse_time
-from vestig.commit.request import derive_origin
 from vestig.commit.text import derive_stability
 from vestig.language.time.expressions import find_windows
-from vestig.types import Stability
+from vestig.types import Stability, derived_origin
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
 
 
 @pytest.mark.parametrize(
-    ("role", "author", "session", "origin"),
+    ("role", "author", "session", "title", "origin"),
     [
-        ("user", None, None, "chat_agent"),
-        ("assistant", "bot", "s", "chat_agent"),
-        ("tool", None, "s", "chat_agent"),
-        ("system", "Dana", "s", "chat_peer"),
-        (None, "Dana", "s", "chat_peer"),
-        (None, "Dana", None, "note"),
-        (None, None, "s", "note"),
-        ("system", None, None, "note"),
+        ("user", None, None, None, "chat_agent"),
+        ("user", None, None, "Oslo", "chat_agent"),
+        ("assistant", "bot", "s", None, "chat_agent"),
+        ("tool", None, "s", None, "chat_agent"),
+        ("system", "Dana", "s", None, "chat_peer"),
+        (None, "Dana", "s", None, "chat_peer"),
+        (None, "Dana", "s", "Oslo", "chat_peer"),
+        (None, "Dana", None, "Oslo", "document"),
+        (None, None, "s", "Oslo", "document"),
+        (None, "Dana", None, None, "note"),
+        (None, None, "s", None, "note"),
+        ("system", None, None, None, "note"),
     ],
 )
-def test_the_origin_follows_from_role_author_and_session(
-    role: str | None, author: str | None, session: str | None, origin: str
+def test_the_origin_follows_from_role_author_session_and_title(
+    role: str | None, author: str | None, session: str | None, title: str | None, origin: str
 ) -> None:
-    found = derive_origin(role=role, author=author, session_id=session)
-    assert found.value == origin
+    assert derived_origin(role, author, session, title).value == origin
 
 
 def stability(text: str, given: Stability | None = None) -> str:

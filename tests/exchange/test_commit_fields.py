@@ -154,7 +154,7 @@ def test_first_present_key_wins_and_null_counts_as_absent(
     values = {key: f"2026-01-0{n + 1}" for n, key in enumerate(keys)}
     for number, key in enumerate(keys):
         given = {k: (v if k in keys[number:] else None) for k, v in values.items()}
-        (item,) = items(lines({"text": "x", **given}), format="messages")
+        (item,) = items(lines({"text": "x", "role": "user", **given}), format="messages")
         assert item.arguments[argument] == values[key]
 
 

@@ -31,17 +31,24 @@ from vestig.config.schema import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ports import CommitHook
-from vestig.types import Claim, Kind, OriginType, RetentionPolicy, Role, Stability, Trigger, Word
+from vestig.types import (
+    Claim,
+    Kind,
+    OriginType,
+    RetentionPolicy,
+    Role,
+    Stability,
+    Trigger,
+    Word,
+    derived_origin,
+)
 
 __all__ = [
     "CommitRequest",
     "OnNearDup",
-    "derive_origin",
     "validate",
     "validate_update",
 ]
-
-_AGENT_ROLES: Final = frozenset(("user", "assistant", "tool"))
 
 
 class OnNearDup(Word):
@@ -135,22 +142,6 @@ FIELDS: Final = (
 )
 
 
-def derive_origin(*, role: str | None, author: str | None, session_id: str | None) -> OriginType:
-    """The origin type of a memory, from the memory alone.
-
-    Example:
-        >>> derive_origin(role="tool", author=None, session_id=None).value
-        'chat_agent'
-        >>> derive_origin(role=None, author="Dana", session_id="s1").value
-        'chat_peer'
-    """
-    if role in _AGENT_ROLES:
-        return OriginType.CHAT_AGENT
-    if author is not None and session_id is not None:
-        return OriginType.CHAT_PEER
-    return OriginType.NOTE
-
-
 def _unknown(name: str, value: object, valid: tuple[str, ...], where: str) -> ValidationError:
     hint = did_you_mean(name, valid, 0.5, f"the fields are {', '.join(valid)}")
     return ValidationError(name[:60], type(value).__name__, f"a field of {where}", hint)
@@ -201,8 +192,9 @@ def validate(
     value = _with_defaults(given, settings).get
     role = choice("role", value("role"), Role)
     author, session_id = label("author", value("author")), label("session_id", value("session_id"))
+    title = label("title", value("title"))
     origin = choice("origin_type", value("origin_type"), OriginType)
-    derived = derive_origin(role=role, author=author, session_id=session_id)
+    derived = derived_origin(role, author, session_id, title)
     trigger = choice("trigger", value("trigger"), Trigger)
     hook = value("on_commit")
     if hook is not None and not callable(hook):
@@ -221,7 +213,7 @@ def validate(
         role=None if role is None else role.value,
         session_id=session_id,
         sequence=sequence_number(value("sequence")),
-        title=label("title", value("title")),
+        title=title,
         origin_type=derived if origin is None else origin,
         origin_derived=origin is None,
         artifact_ref=label("artifact_ref", value("artifact_ref")),

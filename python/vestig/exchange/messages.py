@@ -79,15 +79,20 @@ class MessageReader:
         author = text_or_number("author", first_present(record, AUTHOR_KEYS))
         session = text_or_number("session_id", first_present(record, SESSION_KEYS))
         title = text_or_number("title", record.get("title"))
+        role = _role(record.get("role"), author)
+        time = first_present(record, TIME_KEYS)
+        if author is None and role is None and time is None:
+            # Nobody says it at any moment: a passage, and the session names what it is of.
+            title, session = session if title is None else title, None
         scope = text_or_number("scope", first_present(record, SCOPE_KEYS))
         sequence = first_present(record, SEQUENCE_KEYS)
         found = {
             "author": author,
-            "role": _role(record.get("role"), author),
+            "role": role,
             "session_id": session,
-            "title": session if title is None and author is None else title,
+            "title": title,
             "scope": self._scope if scope is None else scope,
-            "t_ref": first_present(record, TIME_KEYS),
+            "t_ref": time,
             "origin_type": record.get("origin_type"),
             "trigger": record.get("trigger"),
             "artifact_ref": text_or_number("id", first_present(record, REFERENCE_KEYS)),

@@ -24,7 +24,7 @@ from vestig.store.ledger.projection_rows_graph import (
     select,
     stored_questions,
 )
-from vestig.store.ledger.rows import from_json
+from vestig.store.ledger.rows import from_json, origin_of
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.ledger.token_rows import stored_pieces
 from vestig.store.sqlite.faults import damaged
@@ -48,7 +48,8 @@ _MEMORY_COLUMNS: Final = itemgetter(
         _M[name]
         for name in (
             "row", "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind",
-            "status", "role", "session_id", "sequence", "origin_type", "temporal_stability",
+            "status", "role", "session_id", "sequence", "origin_type", "origin_derived",
+            "temporal_stability",
             "pinned", "t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us", "metadata",
             "keywords", "times", "title",
         )
@@ -154,7 +155,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     """The row of a memory in the projection."""
     (
         number, id, seq, wseq, content, author, namespace, scope, kind, status, role,
-        session_id, sequence, origin, stability, pinned, t_valid, t_invalid, t_created,
+        session_id, sequence, origin, derived, stability, pinned, t_valid, t_invalid, t_created,
         t_expired, metadata, keywords, times, title,
     ) = _MEMORY_COLUMNS(memory)  # fmt: skip
     digests.check("memories", memory, wseq, id)
@@ -195,6 +196,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     edges, newest_edge = parts.edges.starting_at(number, id, digests)
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
+    origin = origin_of(origin, derived, (role, author, session_id, title))
     return ProjectionRow(
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,

@@ -29,16 +29,19 @@ from vestig.types import (
     Status,
     TemporalWindow,
     Trigger,
+    derived_origin,
 )
 
 __all__ = [
     "MEMORY_SELECT",
+    "ORIGIN_SQL",
     "RECALL_SELECT",
     "check_text",
     "event_of",
     "from_json",
     "memory_of",
     "memory_row",
+    "origin_of",
     "recalled_of",
     "source_of",
     "to_json",
@@ -69,6 +72,14 @@ _WORDS: Final[tuple[Mapping[Any, object], ...]] = (
     _RETENTION,
 )
 
+# The origin type of a memory `m`, as `origin_of` finds it.
+ORIGIN_SQL: Final = (
+    "CASE WHEN m.origin_derived = 0 THEN m.origin_type"
+    " WHEN m.role IN ('user', 'assistant', 'tool') THEN 'chat_agent'"
+    " WHEN m.author IS NOT NULL AND m.session_id IS NOT NULL THEN 'chat_peer'"
+    " WHEN m.title IS NOT NULL THEN 'document' ELSE 'note' END"
+)
+
 # A memory with what other tables say of it; the first columns are those of the table.
 _OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superseded_by", "revives"))
 _SELECTED: Final = (
@@ -92,6 +103,23 @@ RECALL_SELECT: Final = (
     " EXISTS (SELECT 1 FROM memories e WHERE e.content_hash = m.content_hash"
     f' AND e."row" <> m."row"){_FROM}'
 )
+
+
+def origin_of(
+    stored: str, derived: int, of: tuple[str | None, str | None, str | None, str | None]
+) -> OriginType:
+    """The origin type of a row. What was derived when it was written is derived again: the rule of
+    an older version may have been another one.
+
+    Args:
+        stored, derived: its columns `origin_type` and `origin_derived`.
+        of: role, author, session and title.
+
+    Raises:
+        KeyError: a word that was never written.
+    """
+    given = _ORIGIN[stored]
+    return derived_origin(*of) if derived else given
 
 
 def to_json(value: Any) -> str:
@@ -205,7 +233,7 @@ def _memory(row: Sequence[Any], where: str) -> Memory:
             session_id=session_id,
             sequence=sequence,
             title=title,
-            origin_type=_ORIGIN[origin_type],
+            origin_type=origin_of(origin_type, origin_derived, (role, author, session_id, title)),
             origin_derived=origin_derived == 1,
             embedding_model=model,
             keywords=() if keywords == "[]" else _words(keywords),

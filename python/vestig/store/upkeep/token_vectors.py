@@ -18,6 +18,7 @@ from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.rows import ORIGIN_SQL
 from vestig.store.ledger.schema import columns_sql
 from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.ledger.writes import NO_CLOCK
@@ -32,7 +33,7 @@ EmbedTokens = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 _WITHOUT: Final = (
     'FROM memories m JOIN vectors v ON v.memory = m."row"'
     ' WHERE NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.memory = m."row")'
-    " AND m.origin_type IN (?*)"
+    f" AND {ORIGIN_SQL} IN (?*)"
 )
 _NEXT: Final = (
     'SELECT m."row", m.id, m.content_hash, m.author, m.content, v.model'
