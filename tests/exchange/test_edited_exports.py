@@ -58,7 +58,7 @@ def whole() -> bytes:
 
 def lines() -> list[Line]:
     """Its records, to be changed."""
-    return copy.deepcopy(parsed(whole()))
+    return parsed(whole())
 
 
 def opened() -> vestig.Vestig:
@@ -568,7 +568,9 @@ VALUES = (None, "", "x" * 70, -1, 10**20, 0.5, True, [], ["x"], {}, {"events": 1
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "end"])
 def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind: str) -> None:
-    members = [name for name in of(lines(), kind) if name != "record"]
+    whole_lines = lines()
+    members = [name for name in of(whole_lines, kind) if name != "record"]
+    store = opened()
     for member in [*members, "another"]:
         for value in (*VALUES, ...):
             changed = lines()
@@ -577,18 +579,21 @@ def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind
                 record.pop(member, None)
             else:
                 record[member] = value
-            if changed == lines():
+            if changed == whole_lines:
                 continue
             raw = sealed(changed)
-            with opened() as store:
-                report, error = outcome(store, raw)
-                if report is None:
-                    assert "line " in error or member in ("embedding", "seq"), (member, value)
-                    assert "café" not in error
-                    assert store.admin.stats().seq == 0
-                else:
-                    assert report.imported == report.lines - 2
-                    assert records(digest(store))[1:] == records(b"".join(raw))[1:], (member, value)
+            report, error = outcome(store, raw)
+            if report is None:
+                # a refused file leaves the store empty, so that the next one meets an empty store
+                assert "line " in error or member in ("embedding", "seq"), (member, value)
+                assert "café" not in error
+                assert store.admin.stats().seq == 0
+            else:
+                assert report.imported == report.lines - 2
+                assert records(digest(store))[1:] == records(b"".join(raw))[1:], (member, value)
+                store.close()
+                store = opened()
+    store.close()
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
