@@ -39,6 +39,7 @@ learn-confidence:
 
 torture:
 	$(BIN)/pytest -m torture
+	VESTIG_TEST_EXAMPLES=500 $(BIN)/pytest -m hypothesis
 	$(BIN)/python tests/crash/torture.py $(TORTURE)
 
 # One byte parser after the other; needs a nightly toolchain (or: cargo fuzz run --fuzz-dir rust/fuzz).

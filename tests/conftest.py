@@ -1,7 +1,8 @@
 """Hermetic tests: no network, no user directories, no settings from outside, any time zone.
 
-`VESTIG_TEST_TZ` repeats a run's time zone; `VESTIG_TEST_DATA` names a folder of labelled data
-sets (tests that need one are skipped without it).
+`VESTIG_TEST_TZ` repeats a run's time zone; `VESTIG_TEST_EXAMPLES` is the number of examples of a
+property (40); `VESTIG_TEST_DATA` names a folder of labelled data sets (tests that need one are
+skipped without it).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _HOME_KEY = pytest.StashKey[Path]()
 # No test may depend on how fast the machine is.
 settings.register_profile(
     "vestig",
+    max_examples=int(os.environ.get("VESTIG_TEST_EXAMPLES", "40")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -62,7 +62,7 @@ _GIVEN = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(_TEXTS, st.data())
 def test_a_batch_names_what_single_commits_name(texts: list[str], data: Any) -> None:
     items = [
@@ -118,7 +118,7 @@ _PLAIN = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(_PLAIN, st.integers(1, 4))
 def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int) -> None:
     clock = FrozenClock()
@@ -148,7 +148,7 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
         assert filled.admin.stats().seq == seq
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(_TEXTS)
 def test_running_it_again_changes_nothing(texts: list[str]) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(64), clock=FrozenClock()) as store:

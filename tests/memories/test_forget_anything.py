@@ -174,7 +174,7 @@ class World:
         assert not self.gone & {id for id, _, _ in anew}
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(acts)
 def test_whatever_happened_before(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as place:

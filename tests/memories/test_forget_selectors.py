@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
@@ -104,7 +104,6 @@ def says(name: str, value: Any) -> bool:
     return value not in NOTHING and (name != "unscoped" or bool(value))
 
 
-@settings(max_examples=150, deadline=None)
 @given(wheres, st.booleans(), st.sampled_from((None, [], "", ())))
 def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids: Any) -> None:
     store = opened()

@@ -243,5 +243,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 }
 
 
-LedgerMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
+LedgerMachine.TestCase.settings = settings(
+    max_examples=settings.default.max_examples // 3, stateful_step_count=15
+)
 TestLedgerMachine = LedgerMachine.TestCase

@@ -212,5 +212,7 @@ class GraphMachine(RuleBasedStateMachine):
         assert (core.rows, core.entity_rows) == (len(self.memories), len(self.entities))
 
 
-GraphMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+GraphMachine.TestCase.settings = settings(
+    max_examples=settings.default.max_examples // 3, stateful_step_count=15
+)
 TestGraphMachine = GraphMachine.TestCase
