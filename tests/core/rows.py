@@ -75,6 +75,7 @@ class Given(msgspec.Struct, kw_only=True):
     features: int = 0
     title: str | None = None
     pieces: tuple[bytes, bytes, bytes] | None = None
+    sitting: int | None = None
 
     def row(self) -> ProjectionRow:
         """As the ledger gives it."""

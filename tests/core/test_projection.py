@@ -243,6 +243,7 @@ def test_row_gives_every_column() -> None:
     terms = _core.terms(given.content, given.author)
     assert row.pop("terms") == {term: terms.count(term) for term in terms}
     assert row.pop("length") == len(terms)
+    assert row.pop("text_terms") == [term for term in terms if term not in ("the", "of")]
     assert row.pop("unit") == _core.unit(vector(3, 4))
     names = [n for n in Given.__struct_fields__ if n not in ("content", "embedding")]
     assert row == {
@@ -269,7 +270,7 @@ def test_fields_of_rows_are_checked_by_name() -> None:
     with pytest.raises(ValueError, match="expected field 2 of a row to be `seq`, got `wseq`"):
         projection.apply([swapped(*row)], 2, HEAD)
     short = namedtuple("short", ProjectionRow._fields[:-1])
-    with pytest.raises(ValueError, match="expected field 32 of a row to be `pieces`, got none"):
+    with pytest.raises(ValueError, match="expected field 33 of a row to be `sitting`, got none"):
         projection.apply([short(*row[:-1])], 2, HEAD)
     assert (projection.rows, projection.applied_seq) == (1, 1)
 

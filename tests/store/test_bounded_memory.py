@@ -34,7 +34,7 @@ def row(number):
     return ProjectionRow(
             id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
             None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
-            [], [], [], [], [], 0, None, (bytes(256), bytes(4096), bytes(256)))
+            [], [], [], [], [], 0, None, (bytes(256), bytes(4096), bytes(256)), None)
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")
 def limit():
     with open("/proc/self/status") as status:

@@ -69,6 +69,8 @@ class ProjectionRow(NamedTuple):
     title: str | None
     # token vectors: ids u32, codes int8 x 64, scales float32; at most 160
     pieces: Pieces | None
+    # number of the sitting of a note without session
+    sitting: int | None
 
 
 class ScanQuery(Protocol):

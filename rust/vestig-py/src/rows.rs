@@ -17,7 +17,7 @@ use crate::ids::id_of;
 use crate::numbers::{floats, to_bytes};
 
 /// Fields of a row, in this order, by the names that the named tuple gives them.
-pub(crate) const ROW_FIELDS: [&str; 32] = [
+pub(crate) const ROW_FIELDS: [&str; 33] = [
     "id",
     "seq",
     "wseq",
@@ -50,6 +50,7 @@ pub(crate) const ROW_FIELDS: [&str; 32] = [
     "features",
     "title",
     "pieces",
+    "sitting",
 ];
 
 type Edge<'py> = (
@@ -186,6 +187,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
         pieces: field::<Option<PieceBytes<'_>>>(row, 31)?
             .map(pieces)
             .transpose()?,
+        sitting: field(row, 32)?,
     })
 }
 
@@ -209,6 +211,7 @@ pub(crate) fn columns<'py>(
     columns.set_item("role", row.role)?;
     columns.set_item("session_id", row.session)?;
     columns.set_item("sequence", row.sequence)?;
+    columns.set_item("sitting", row.sitting)?;
     columns.set_item("origin", row.attributes.origin)?;
     columns.set_item("stability", row.attributes.stability)?;
     columns.set_item("pinned", row.attributes.pinned)?;
@@ -230,6 +233,11 @@ pub(crate) fn columns<'py>(
     let event = |e: &EventRow| (e.kind, e.occurred, e.recorded, e.seq, e.row);
     columns.set_item("events", row.events.iter().map(event).collect::<Vec<_>>())?;
     let count = |(term, count)| (term, count & !LOWER_CASE);
+    let text_terms = row
+        .text_terms
+        .iter()
+        .map(|place| row.terms[*place as usize].0);
+    columns.set_item("text_terms", text_terms.collect::<Vec<&str>>())?;
     let terms = row.terms.into_iter().map(count);
     columns.set_item("terms", terms.collect::<HashMap<&str, u32>>())?;
     let open = |time, none| (time != none).then_some(time);

@@ -202,7 +202,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
-        questions, [], text_flags(content), title_key(title), pieces,
+        questions, [], text_flags(content), title_key(title), pieces, None,
     )  # fmt: skip
 
 

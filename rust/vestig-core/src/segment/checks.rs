@@ -41,6 +41,7 @@ impl Segment {
             S::Created,
             S::Expired,
             S::Sequence,
+            S::Sitting,
             S::Namespace,
             S::Scope,
             S::Author,
@@ -68,6 +69,7 @@ impl Segment {
             S::QuestionOffsets,
             S::EdgeOffsets,
             S::PieceOffsets,
+            S::TextTermOffsets,
         ] {
             self.expect(section, rows + 1)?;
         }
@@ -96,6 +98,7 @@ impl Segment {
             S::Sources,
             S::Actors,
             S::Keywords,
+            S::TextTerms,
             S::NameOffsets,
             S::StringOffsets,
             S::TermOffsets,
@@ -232,6 +235,13 @@ impl Segment {
             if !ascending || list.last().is_some_and(|row| *row as usize >= self.rows()) {
                 return damaged("a posting list is not ascending rows");
             }
+        }
+        let text_terms = self.column::<u32>(Section::TextTerms);
+        let offsets = self.column::<u64>(Section::TextTermOffsets);
+        check_offsets(offsets.iter().copied(), text_terms.len(), "text_terms")?;
+        let terms = self.term_count();
+        if text_terms.iter().any(|number| *number as usize >= terms) {
+            return damaged("section text_terms names an unknown term");
         }
         Ok(())
     }

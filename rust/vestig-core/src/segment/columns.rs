@@ -103,8 +103,9 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         S::Created,
         S::Expired,
         S::Sequence,
+        S::Sitting,
     ];
-    let mut values: [Vec<i64>; 7] = std::array::from_fn(|_| wide(count));
+    let mut values: [Vec<i64>; 8] = std::array::from_fn(|_| wide(count));
     for row in rows.iter() {
         ids.push(row.id);
         attributes.push(row.attributes.to_bytes());
@@ -114,8 +115,9 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         piece_offsets.push(pieces);
         let [valid, invalid, created, expired] = row.times;
         let sequence = row.sequence.unwrap_or(NO_SEQUENCE);
+        let sitting = row.sitting.unwrap_or(NO_SEQUENCE);
         let row = [
-            row.seq, row.wseq, valid, invalid, created, expired, sequence,
+            row.seq, row.wseq, valid, invalid, created, expired, sequence, sitting,
         ];
         values
             .iter_mut()
@@ -201,16 +203,28 @@ fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut holding: Vec<u64> = Vec::new();
+    let (mut text_offsets, mut text_terms) = (vec![0_u64], Vec::<u32>::new());
+    let mut own: Vec<u32> = Vec::new();
     for row in rows.iter() {
-        for (term, _) in &row.terms {
-            let number = interner.number(term) as usize;
+        own.clear();
+        own.extend(row.terms.iter().map(|(term, _)| interner.number(term)));
+        for number in &own {
+            let number = *number as usize;
             if number == holding.len() {
                 holding.push(0);
             }
             holding[number] += 1;
         }
+        text_terms.extend(row.text_terms.iter().map(|place| own[*place as usize]));
+        text_offsets.push(text_terms.len() as u64);
     }
     let (offsets, bytes, numbers) = interner.finish();
+    for number in &mut text_terms {
+        *number = numbers[*number as usize];
+    }
+    columns.put(S::TextTermOffsets, &text_offsets);
+    columns.put(S::TextTerms, &text_terms);
+    drop(text_terms);
     let mut starts = vec![0_u64; numbers.len() + 1];
     for (provisional, holding) in holding.into_iter().enumerate() {
         starts[numbers[provisional] as usize + 1] = holding;

@@ -388,6 +388,13 @@ impl Segment {
         )
     }
 
+    /// Term numbers of a row in the order of its text, those of function words left out.
+    #[must_use]
+    pub fn text_terms(&self, row: usize) -> &[u32] {
+        let offsets = self.column::<u64>(Section::TextTermOffsets);
+        &self.column::<u32>(Section::TextTerms)[offsets[row] as usize..offsets[row + 1] as usize]
+    }
+
     /// String numbers of a list column of a row.
     #[must_use]
     pub fn list(&self, offsets: Section, values: Section, row: usize) -> &[u32] {

@@ -30,6 +30,8 @@ pub struct RowVersion<'a> {
     pub session: Option<&'a str>,
     /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
+    /// Number of the sitting of a note without session.
+    pub sitting: Option<i64>,
     /// t_valid, t_invalid, t_created, t_expired in µs; `NO_TIME` = null.
     pub times: [i64; 4],
     /// Unit vector, whole lanes; zeros when not embedded.
@@ -50,6 +52,8 @@ pub struct RowVersion<'a> {
     pub terms: Vec<(&'a str, u32)>,
     /// Number of indexed words.
     pub length: u32,
+    /// The terms in the order of the text, those of function words left out: places in `terms`.
+    pub text_terms: Vec<u32>,
     /// What the text is like, below 2^16 (`ports.ProjectionRow`).
     pub features: u32,
     /// The name that the title is.
@@ -142,7 +146,8 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
     };
     let time = |section| segment.column::<i64>(section)[row];
     let attributes = segment.attributes(row);
-    let sequence = time(S::Sequence);
+    let (sequence, sitting) = (time(S::Sequence), time(S::Sitting));
+    let terms = forward.terms(row);
     RowVersion {
         id: segment.ids()[row],
         seq: time(S::Seq),
@@ -154,6 +159,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
         role: text(S::Role),
         session: text(S::Session),
         sequence: (sequence != NO_SEQUENCE).then_some(sequence),
+        sitting: (sitting != NO_SEQUENCE).then_some(sitting),
         times: [
             time(S::Valid),
             time(S::Invalid),
@@ -178,12 +184,17 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             .collect(),
         names: names(segment, row),
         events: segment.events(row).collect(),
-        terms: forward
-            .terms(row)
+        terms: terms
             .iter()
             .map(|(t, n)| (segment.term(*t as usize), *n))
             .collect(),
         length: segment.column::<u32>(S::Lengths)[row],
+        text_terms: segment
+            .text_terms(row)
+            .iter()
+            .filter_map(|number| terms.binary_search_by_key(number, |(term, _)| *term).ok())
+            .map(|place| place as u32)
+            .collect(),
         features: segment.features(row),
         title: text(S::Titles),
         pieces: segment.pieces(row),

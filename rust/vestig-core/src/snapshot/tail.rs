@@ -43,6 +43,8 @@ pub struct NewRow {
     pub session: Option<String>,
     /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
+    /// Number of the sitting of a note without session.
+    pub sitting: Option<i64>,
     /// Code of OriginType.
     pub origin: u8,
     /// Code of Stability.
@@ -84,7 +86,10 @@ pub struct Analysed<'a> {
     row: &'a NewRow,
     unit: Option<Vec<f32>>,
     questions: Vec<Vec<f32>>,
+    /// By term, its place in `counts`.
     terms: HashMap<String, u32>,
+    counts: Vec<u32>,
+    text_terms: Vec<u32>,
     length: u32,
 }
 
@@ -98,15 +103,22 @@ impl<'a> Analysed<'a> {
             out
         };
         let unit_vector = row.embedding.as_ref().map(in_lanes);
-        let mut terms = HashMap::new();
-        let mut length = 0;
+        let mut terms: HashMap<String, u32> = HashMap::new();
+        let (mut counts, mut text_terms, mut length) = (Vec::new(), Vec::new(), 0);
         let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
-        words::visit_terms(&row.content, row.author.as_deref(), until, |term, lower| {
+        words::visit_terms(&row.content, row.author.as_deref(), until, |term, word| {
             length += 1;
-            let case = if lower { LOWER_CASE } else { 0 };
-            match terms.get_mut(term) {
-                Some(count) => *count = (*count + 1) | case,
-                None => drop(terms.insert(term.to_owned(), 1 | case)),
+            let place = terms.get(term).copied().unwrap_or_else(|| {
+                let place = counts.len() as u32;
+                counts.push(0);
+                terms.insert(term.to_owned(), place);
+                place
+            });
+            let case = if word.lower_case { LOWER_CASE } else { 0 };
+            let count = &mut counts[place as usize];
+            *count = (*count + 1) | case;
+            if !word.function_word {
+                text_terms.push(place);
             }
         });
         Ok(Self {
@@ -114,6 +126,8 @@ impl<'a> Analysed<'a> {
             unit: unit_vector,
             questions: row.questions.iter().map(in_lanes).collect(),
             terms,
+            counts,
+            text_terms,
             length,
         })
     }
@@ -122,6 +136,10 @@ impl<'a> Analysed<'a> {
     #[must_use]
     pub fn version(&self) -> RowVersion<'_> {
         let row = self.row;
+        let mut terms = vec![("", 0); self.counts.len()];
+        for (term, place) in &self.terms {
+            terms[*place as usize] = (term, self.counts[*place as usize]);
+        }
         RowVersion {
             id: row.id,
             seq: row.seq,
@@ -140,6 +158,7 @@ impl<'a> Analysed<'a> {
             role: row.role.as_deref(),
             session: row.session.as_deref(),
             sequence: row.sequence,
+            sitting: row.sitting,
             times: [
                 row.t_valid,
                 row.t_invalid.unwrap_or(NO_TIME),
@@ -161,12 +180,9 @@ impl<'a> Analysed<'a> {
                 .map(|(norm, name)| (norm.as_str(), name.as_str()))
                 .collect(),
             events: row.events.clone(),
-            terms: self
-                .terms
-                .iter()
-                .map(|(term, count)| (term.as_str(), *count))
-                .collect(),
+            terms,
             length: self.length,
+            text_terms: self.text_terms.clone(),
             features: row.features,
             title: row.title.as_deref(),
             pieces: row

@@ -12,6 +12,7 @@
 //! Every text is accepted; nothing is cut inside of a character.
 
 mod folded;
+mod function_words;
 mod neighbours;
 mod stem;
 mod tokens;
@@ -19,8 +20,9 @@ mod tokens;
 use std::fmt::Write as _;
 
 pub use folded::{folded, same_composed};
+use function_words::is_function_word;
 pub use neighbours::NeighbouringTerms;
-pub use stem::{PlacedTerm, placed_terms, terms, visit_terms};
+pub use stem::{PlacedTerm, Spelling, placed_terms, terms, visit_terms};
 pub use tokens::{Token, tokens};
 
 /// Version of these rules. Raise it with every change that alters a token or a term.
@@ -31,13 +33,14 @@ const STEMMER: &str = "rust-stemmers-1.2.0";
 /// Words of a memory of an agent's session that begin at or behind this code point are not indexed.
 pub const AGENT_WORDS_END: usize = 1200;
 
-/// Names everything the terms of a text depend on: rules, stemmer, Unicode tables of the standard
-/// library (letters, case) and of the category table (marks). A store made with another value
-/// must be analysed again.
+/// Names everything the terms of a text depend on: rules, stemmer, function words, Unicode tables of
+/// the standard library (letters, case) and of the category table (marks). A store made with
+/// another value must be analysed again.
 pub fn analyser_version() -> String {
     let (major, minor, update) = char::UNICODE_VERSION;
     let (mark_major, mark_minor, mark_update) = unicode_properties::UNICODE_VERSION;
     let mut text = format!("{RULES}/{STEMMER}/unicode-{major}.{minor}.{update}");
+    let _ = write!(text, "/function-words-{:08x}", function_words::checksum());
     // Writing to a string cannot fail.
     let _ = write!(text, "/marks-{mark_major}.{mark_minor}.{mark_update}");
     text

@@ -32,7 +32,7 @@ impl NeighbouringTerms {
     ) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         let mut before = None;
-        visit_words(text, author, until, |term, word, _| {
+        visit_words(text, author, until, |term, word, _, _| {
             if self.function_words.contains(&word.to_lowercase()) {
                 return;
             }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use super::is_function_word;
 use super::tokens::{Script, Span, visit_chains, visit_pieces};
 
 /// An index term and the word that it is made of, in code points [start, end). Of an identifier
@@ -16,6 +17,15 @@ pub struct PlacedTerm {
     pub start: usize,
     /// Code point behind its last one.
     pub end: usize,
+}
+
+/// How the word of a term is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spelling {
+    /// In lower case; names of authors never count as such.
+    pub lower_case: bool,
+    /// Whether it is a function word.
+    pub function_word: bool,
 }
 
 /// Index terms of a text in order, repeats kept, each with the place of its word.
@@ -45,8 +55,8 @@ pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
     found
 }
 
-/// Calls `sink` with every index term of `author`, then of `text`, in order, and whether it was
-/// written in lower case (names of authors never count as such).
+/// Calls `sink` with every index term of `author`, then of `text`, in order, and how its word is
+/// written.
 ///
 /// Words are lower-cased and stemmed; a possessive `'s` falls away because one letter is no
 /// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words;
@@ -56,17 +66,24 @@ pub fn visit_terms(
     text: &str,
     author: Option<&str>,
     until: Option<usize>,
-    mut sink: impl FnMut(&str, bool),
+    mut sink: impl FnMut(&str, Spelling),
 ) {
-    visit_words(text, author, until, |term, _, lower| sink(term, lower));
+    visit_words(text, author, until, |term, word, lowered, of_text| {
+        let spelling = Spelling {
+            lower_case: of_text && lowered == Some(word),
+            function_word: lowered.is_some_and(is_function_word),
+        };
+        sink(term, spelling);
+    });
 }
 
-/// As [`visit_terms`], with the word that a term is made of, as it is written.
+/// As [`visit_terms`]: a term, its word as it is written and in lower case (None: a bigram), and
+/// whether it is one of the text.
 pub(super) fn visit_words(
     text: &str,
     author: Option<&str>,
     until: Option<usize>,
-    mut sink: impl FnMut(&str, &str, bool),
+    mut sink: impl FnMut(&str, &str, Option<&str>, bool),
 ) {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut lowered = String::new();
@@ -76,7 +93,7 @@ pub(super) fn visit_words(
             usize::MAX,
             &stemmer,
             &mut lowered,
-            &mut |term, span, _| sink(term, span.text(author), false),
+            &mut |term, span, word| sink(term, span.text(author), word, false),
         );
     }
     visit(
@@ -84,7 +101,7 @@ pub(super) fn visit_words(
         until.unwrap_or(usize::MAX),
         &stemmer,
         &mut lowered,
-        &mut |term, span, lower| sink(term, span.text(text), lower),
+        &mut |term, span, word| sink(term, span.text(text), word, true),
     );
 }
 
@@ -93,13 +110,13 @@ fn visit(
     until: usize,
     stemmer: &Stemmer,
     lowered: &mut String,
-    sink: &mut impl FnMut(&str, Span, bool),
+    sink: &mut impl FnMut(&str, Span, Option<&str>),
 ) {
     visit_chains(text, |chain, identifier| {
         let whole = Span::over(chain);
         if identifier && whole.start < until {
             lower(whole.text(text), lowered);
-            sink(lowered, whole, lowered == whole.text(text));
+            sink(lowered, whole, Some(lowered));
         }
         for run in chain {
             visit_pieces(text, *run, &mut |span, script| {
@@ -110,9 +127,9 @@ fn visit(
                 match script {
                     Script::Word => {
                         lower(span.text(text), lowered);
-                        sink(&stem(stemmer, lowered), span, lowered == span.text(text));
+                        sink(&stem(stemmer, lowered), span, Some(lowered));
                     }
-                    Script::Cjk | Script::Thai => sink(span.text(text), span, false),
+                    Script::Cjk | Script::Thai => sink(span.text(text), span, None),
                 }
             });
         }
@@ -175,6 +192,33 @@ mod tests {
             found.push(t.to_owned())
         });
         assert_eq!(found, ["one", "two", "ab.cd", "ab", "cd"]);
+    }
+
+    #[test]
+    fn spellings_tell_lower_case_and_function_words() {
+        let mut found = Vec::new();
+        visit_terms(
+            "The doing of this_the Tom 东京",
+            Some("May of"),
+            None,
+            |t, s| {
+                found.push((t.to_owned(), s.lower_case, s.function_word));
+            },
+        );
+        let wanted = [
+            ("may", false, true),
+            ("of", false, true),
+            ("the", false, true),
+            ("do", true, true),
+            ("of", true, true),
+            ("this_the", true, false),
+            ("this", true, true),
+            ("the", true, true),
+            ("tom", false, false),
+            ("东京", false, false),
+        ];
+        let found: Vec<_> = found.iter().map(|(t, l, f)| (t.as_str(), *l, *f)).collect();
+        assert_eq!(found, wanted);
     }
 
     #[test]

@@ -91,6 +91,13 @@ pub fn segment(bytes: &[u8]) -> bool {
         assert_eq!(pieces.scales.len(), pieces.ids.len());
         let title = segment.title(row).and_then(|number| segment.string(number));
         assert_eq!(version.title, title);
+        let terms = version.terms.len();
+        assert!(
+            version
+                .text_terms
+                .iter()
+                .all(|place| (*place as usize) < terms)
+        );
     }
     let _ = segment.term_number("river");
     if let Some(norm) = segment.string_number("ada lovelace") {

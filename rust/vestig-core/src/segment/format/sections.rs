@@ -32,6 +32,8 @@ pub enum Section {
     Expired,
     /// i64 a row: position in the session, `i64::MIN` = null.
     Sequence,
+    /// i64 a row: number of the sitting that a note without session belongs to, `i64::MIN` = null.
+    Sitting,
     /// u64 offsets into `StringBytes`, one more than strings; strings ascend strictly.
     StringOffsets,
     /// UTF-8.
@@ -71,6 +73,10 @@ pub enum Section {
     PostingCounts,
     /// u32 a row: number of indexed words.
     Lengths,
+    /// u64, rows + 1.
+    TextTermOffsets,
+    /// u32: term numbers of a row in the order of its text, those of function words left out.
+    TextTerms,
     /// u32, rows + 1.
     EventOffsets,
     /// u8 an event.
@@ -142,7 +148,7 @@ pub enum Section {
 }
 
 /// Number of sections of a segment.
-pub const SECTIONS: usize = 66;
+pub const SECTIONS: usize = 69;
 
 /// Name and element width in bytes of every section, in file order. The width of `Vectors`,
 /// `Codes` and `QuestionVectors` is that of one lane.
@@ -161,6 +167,7 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("t_created", 8),
     ("t_expired", 8),
     ("sequence", 8),
+    ("sitting", 8),
     ("string_offsets", 8),
     ("string_bytes", 1),
     ("namespace", 4),
@@ -180,6 +187,8 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("posting_rows", 4),
     ("posting_counts", 4),
     ("lengths", 4),
+    ("text_term_offsets", 8),
+    ("text_terms", 4),
     ("event_offsets", 4),
     ("event_types", 1),
     ("event_occurred", 8),
