@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use vestig_core::recall::{Base, Pool, Ranking as CoreRanking, Signal, Traversal, Weights};
+use vestig_core::recall::{Base, EvidenceWeights, Pool, Ranking as CoreRanking, Signal, Traversal, Weights};
 
 use crate::numbers::TraceParams;
 
@@ -97,6 +97,24 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
     Ok(weights)
 }
 
+/// scale, constant, cosine, lexical, best, mean.
+fn evidence_of(given: &[f64; 6]) -> PyResult<EvidenceWeights> {
+    let [scale, constant, cosine, lexical, best, mean] = *given;
+    if !(given.iter().all(|weight| weight.is_finite()) && scale > 0.0) {
+        return refuse(format!(
+            "expected finite weights of evidence with a scale above 0, got {given:?}"
+        ));
+    }
+    Ok(EvidenceWeights {
+        scale,
+        constant,
+        cosine,
+        lexical,
+        best,
+        mean,
+    })
+}
+
 /// None = all, `starts` = the start nodes, a number = so many of the best by S.
 pub(crate) fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
     if pool.is_none() {
@@ -121,7 +139,7 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128))]
+        expand_summaries, late_pool=128, evidence=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -145,8 +163,13 @@ impl Ranking {
         summary_prior: f64,
         expand_summaries: bool,
         late_pool: usize,
+        evidence: Option<[[f64; 6]; 4]>,
     ) -> PyResult<Self> {
         let [a, b, c, d] = weights.each_ref().map(weights_of);
+        let evidence = match evidence {
+            Some(given) => given.iter().map(evidence_of).collect::<PyResult<Vec<_>>>()?,
+            None => vec![EvidenceWeights::NEUTRAL; 4],
+        };
         for (name, days) in [
             ("recency_tau_days", recency_tau_days),
             ("open_scale_days", open_scale_days),
@@ -167,6 +190,7 @@ impl Ranking {
         Ok(Self(CoreRanking {
             base: base_of(base)?,
             weights: [a?, b?, c?, d?],
+            evidence: std::array::from_fn(|origin| evidence[origin]),
             trace: trace.0.clone(),
             tracerank_power,
             path_power,

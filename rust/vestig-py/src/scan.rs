@@ -7,7 +7,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyTuple};
-use vestig_core::recall::{Hit, PathStep, Ranking, Scan as CoreScan, Signal};
+use vestig_core::recall::{Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Signal};
 use vestig_core::segment::Id;
 
 /// What the rows of a scan have in common.
@@ -15,6 +15,7 @@ struct Shared {
     keywords: Vec<String>,
     /// Signals with a weight, by code of OriginType.
     weighed: [Vec<Signal>; 4],
+    evidence: Option<[Evidence; 4]>,
 }
 
 /// One memory with every number that made its rank.
@@ -28,6 +29,8 @@ pub(crate) struct Row {
     semantic_score: f64,
     #[pyo3(get)]
     start_score: f64,
+    #[pyo3(get)]
+    level: Option<f64>,
     #[pyo3(get)]
     base: f64,
     #[pyo3(get)]
@@ -122,6 +125,21 @@ impl Row {
         }
     }
 
+    /// scale, sum, cosine, lexical, best, mean of the row's origin.
+    #[getter]
+    fn evidence(&self) -> Option<(f64, f64, f64, f64, f64, f64)> {
+        let own = self.shared.evidence.as_ref()?[usize::from(self.hit.origin & 3)];
+        let Evidence {
+            scale,
+            sum,
+            cosine,
+            lexical,
+            best,
+            mean,
+        } = own;
+        Some((scale, sum, cosine, lexical, best, mean))
+    }
+
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         cached(py, &self.path, || {
@@ -200,6 +218,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
     let shared = Arc::new(Shared {
         keywords: scan.keywords,
         weighed: std::array::from_fn(|origin| ranking.weighed(origin)),
+        evidence: scan.evidence,
     });
     let row = |hit: Hit| {
         let row = Row {
@@ -207,6 +226,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
             similarity: hit.cosine,
             semantic_score: hit.semantic,
             start_score: hit.start_score,
+            level: hit.level,
             base: hit.base,
             origin: hit.origin,
             kind: hit.kind,

@@ -37,7 +37,7 @@ impl Candidate {
             row,
             id: columns.segment.ids()[row],
             cosine,
-            start: scorer.start(scorer.weights(columns, row), cosine, &row_signals),
+            start: scorer.start(origin(columns, row), cosine, &row_signals),
         }
     }
 }
@@ -80,24 +80,24 @@ impl Screen {
         let linear = scorer.ranking.base == Base::Linear && scorer.start_enabled;
         let lexical_max = scorer.maxima[Signal::Lexical];
         let mut slack = 0.0_f64;
-        let factors = scorer.ranking.weights.map(|weights| {
+        let factors = std::array::from_fn(|origin| {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let cosine = weights.signals[Signal::Cosine].unwrap_or(0.0);
+            let weights = &scorer.ranking.weights[origin];
+            let (scale, sum) = scorer
+                .evidence
+                .map_or((1.0, 0.0), |of| (of[origin].scale, of[origin].sum));
+            let bias = scale * weights.bias;
+            let cosine = scale * weights.signals[Signal::Cosine].unwrap_or(0.0);
             let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
-            let words =
-                lexical_max.map_or(0.0, inverse) * weights.signals[Signal::Lexical].unwrap_or(0.0);
-            // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
-            let size =
-                weights.bias.abs() + factor.abs() + (words * lexical_max.unwrap_or(0.0)).abs();
-            slack = slack.max(size * 1e-12);
-            (
-                weights.bias,
-                factor,
-                words,
-                if factor < 0.0 { -1.0 } else { 1.0 },
-            )
+            let words = scale * weights.signals[Signal::Lexical].unwrap_or(0.0);
+            let words = lexical_max.map_or(0.0, inverse) * words;
+            // Far above the roundings of both forms: each term has at most eight of 2⁻⁵³.
+            let most = (words * lexical_max.unwrap_or(0.0)).abs();
+            slack = slack.max((bias.abs() + sum.abs() + factor.abs() + most) * 1e-12);
+            let sign = if factor < 0.0 { -1.0 } else { 1.0 };
+            (bias + sum, factor, words, sign)
         });
         Self { factors, slack }
     }
@@ -125,7 +125,7 @@ fn visit_upper_bounds(
                 RowSignals::NOTHING
             };
             let content = columns.content_bounds(row);
-            scorer.bounds(scorer.weights(columns, row), content, &row_signals)
+            scorer.bounds(origin(columns, row), content, &row_signals)
         };
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
@@ -167,7 +167,7 @@ fn visit_by_turn(
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
             if has(&columns.eligible, row) {
-                let (few, size) = scorer.sparse_share(scorer.weights(columns, row), sparse);
+                let (few, size) = scorer.sparse_share(origin(columns, row), sparse);
                 let turn = signals.index.turn(i, row);
                 let slack = (size + low[turn].abs()) * SLACK;
                 let bounds = (low[turn] + few - slack, high[turn] + few + slack);
@@ -193,75 +193,130 @@ struct BoundedRow {
     high: f64,
 }
 
-/// The rows of these origins that can be among the best `k` by S.
+/// By code of OriginType: the list in which the rows of that origin compete; None = in none.
+type Lists = [Option<usize>; 4];
+
+/// Every origin in one list.
+const ONE_LIST: Lists = [Some(0); 4];
+
+/// Each of these origins in a list of its own.
+fn own_lists(origins: [bool; 4]) -> Lists {
+    std::array::from_fn(|origin| origins[origin].then_some(origin))
+}
+
+/// The lowest bounds of a list's best rows so far.
+#[derive(Default)]
+struct Lowest {
+    best: BinaryHeap<Reverse<TotalOrder>>,
+    /// The k-th best lower bound; None = fewer rows so far.
+    threshold: Option<f64>,
+}
+
+impl Lowest {
+    fn add(&mut self, low: f64, k: usize) {
+        self.best.push(Reverse(TotalOrder(low)));
+        if self.best.len() > k {
+            self.best.pop();
+        }
+        if self.best.len() == k {
+            self.threshold = self.best.peek().map(|least| least.0.0);
+        }
+    }
+
+    fn threshold(&self) -> f64 {
+        self.threshold.unwrap_or(f64::NEG_INFINITY)
+    }
+}
+
+/// By list, the rows that can be among its best `k` by S.
 ///
-/// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
+/// One pass: a row whose upper bound stays below the k-th best lower bound of its list so far is
+/// out.
 fn bounded_rows(
     table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     k: usize,
-    origins: [bool; 4],
-) -> Vec<BoundedRow> {
-    let mut lowers: BinaryHeap<Reverse<TotalOrder>> = BinaryHeap::new();
-    let mut threshold = f64::NEG_INFINITY;
-    let mut found = Vec::new();
+    lists: Lists,
+) -> [Vec<BoundedRow>; 4] {
+    let lists: Lists = std::array::from_fn(|of| lists[of].filter(|_| scorer.origins[of]));
+    let mut lowest: [Lowest; 4] = Default::default();
+    let mut found: [Vec<BoundedRow>; 4] = Default::default();
+    let least = |lowest: &[Lowest; 4]| {
+        let used = lists.iter().flatten().map(|list| lowest[*list].threshold());
+        used.fold(f64::INFINITY, f64::min)
+    };
+    let mut threshold = least(&lowest);
     visit_upper_bounds(table, scorer, threshold, |part, row, (low, high)| {
-        if !origins[origin(&table.parts[part], row)] {
-            return threshold;
-        }
-        found.push(BoundedRow {
-            part,
-            row,
-            low,
-            high,
-        });
-        lowers.push(Reverse(TotalOrder(low)));
-        if lowers.len() > k {
-            lowers.pop();
-        }
-        if lowers.len() == k {
-            threshold = lowers.peek().map_or(threshold, |least| least.0.0);
+        let list = lists[origin(&table.parts[part], row)];
+        if let Some(list) = list.filter(|list| high >= lowest[*list].threshold()) {
+            found[list].push(BoundedRow {
+                part,
+                row,
+                low,
+                high,
+            });
+            lowest[list].add(low, k);
+            threshold = least(&lowest);
         }
         threshold
     });
-    found.retain(|one| one.high >= threshold);
+    for (found, lowest) in found.iter_mut().zip(&lowest) {
+        found.retain(|one| one.high >= lowest.threshold());
+    }
     found
 }
 
 /// The best `k` rows by S, best first, with exact numbers.
 pub(super) fn candidates(table: &ScoreTable<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    let found = bounded_rows(table, scorer, k, [true; 4]);
-    let exact = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
-    let mut found: Vec<Candidate> = found.into_iter().map(exact).collect();
+    let [found, ..] = bounded_rows(table, scorer, k, ONE_LIST);
+    exact(table, scorer, k, found)
+}
+
+/// By origin, the best `k` rows by S, best first, with exact numbers.
+pub(super) fn candidates_by_origin(
+    table: &ScoreTable<'_>,
+    scorer: &Scorer<'_>,
+    k: usize,
+) -> [Vec<Candidate>; 4] {
+    let lists = own_lists([true; 4]);
+    bounded_rows(table, scorer, k, lists).map(|found| exact(table, scorer, k, found))
+}
+
+fn exact(
+    table: &ScoreTable<'_>,
+    scorer: &Scorer<'_>,
+    k: usize,
+    found: Vec<BoundedRow>,
+) -> Vec<Candidate> {
+    let one = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
+    let mut found: Vec<Candidate> = found.into_iter().map(one).collect();
     top_k(&mut found, k, by_start);
     found
 }
 
-/// The best `k` rows of these origins by S in any order, as (columns, row); exact numbers are made
-/// only of those whose bounds leave it open.
+/// The best `k` rows by S of each of these origins, in any order, as (columns, row); exact numbers
+/// are made only of those whose bounds leave it open.
 pub(super) fn best_rows(
     table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     k: usize,
     origins: [bool; 4],
 ) -> Vec<(usize, usize)> {
-    let found = bounded_rows(table, scorer, k, origins);
-    let mut highs: Vec<TotalOrder> = found.iter().map(|one| TotalOrder(one.high)).collect();
-    let next = (k < highs.len()).then(|| {
-        let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
-        next.0
-    });
-    // No more than `k` have an upper bound above that of the next.
-    let surely = |one: &BoundedRow| next.is_none_or(|next| one.low > next);
-    let (sure, open): (Vec<BoundedRow>, Vec<BoundedRow>) = found.into_iter().partition(surely);
-    let exact = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
-    let mut open: Vec<Candidate> = open.into_iter().map(exact).collect();
-    top_k(&mut open, k - sure.len().min(k), by_start);
-    let open = open.into_iter().map(|one| (one.part, one.row));
-    sure.into_iter()
-        .map(|one| (one.part, one.row))
-        .chain(open)
-        .collect()
+    let mut rows = Vec::new();
+    for found in bounded_rows(table, scorer, k, own_lists(origins)) {
+        let mut highs: Vec<TotalOrder> = found.iter().map(|one| TotalOrder(one.high)).collect();
+        let next = (k < highs.len()).then(|| {
+            let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
+            next.0
+        });
+        // No more than `k` have an upper bound above that of the next.
+        let surely = |one: &BoundedRow| next.is_none_or(|next| one.low > next);
+        let (sure, open): (Vec<BoundedRow>, Vec<BoundedRow>) = found.into_iter().partition(surely);
+        let open = exact(table, scorer, k - sure.len().min(k), open);
+        rows.extend(sure.into_iter().map(|one| (one.part, one.row)));
+        rows.extend(open.into_iter().map(|one| (one.part, one.row)));
+    }
+    rows
 }
 
 /// How many eligible rows come before each of these in order of S.

@@ -4,6 +4,7 @@ use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};
 use super::ranking::Base;
 use super::result::{Hit, Path, PathStep, Scan};
+use super::scorer::origin;
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
 
@@ -59,6 +60,10 @@ impl Ranker<'_, '_> {
             cosine: candidate.cosine,
             semantic: entry.scores.semantic,
             start_score: candidate.start,
+            level: self.scorer.evidence.map(|_| {
+                let semantic = entry.scores.semantic;
+                self.scorer.level(origin(columns, row), semantic, &row_signals)
+            }),
             base: entry.scores.base,
             origin: attributes.origin,
             kind: attributes.kind,

@@ -36,11 +36,10 @@ const LATE: [Signal; 5] = [
 /// the segment.
 const FEW_ROWS: usize = 1024;
 
-/// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
-/// the query the signals are unavailable.
+/// Fills in the values of the best `late_pool` by L₂ of each origin that weighs these signals, and
+/// their maxima. Without token vectors of the query the signals are unavailable.
 ///
-/// The pool is of memories whose origin weighs these signals: L₂ of the others is all they have, so
-/// that they would stand before those that still wait for theirs.
+/// Origins have pools of their own because their L₂ are on no common scale.
 pub(super) fn fill(
     table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,

@@ -24,7 +24,9 @@
 //!   what orders candidates; S_query blended with S_meta, or L.
 //! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
 //!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
-//!   the first three of these; late interaction is computed for its best.
+//!   the first three of these; late interaction is computed for its best of each origin. *Level*: L₂
+//!   with late interaction. *Origin evidence*: what the best memories of an origin say of its chance
+//!   to hold the answer; it puts the levels of several origins on one scale. *L* adds rerank.
 //! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
 //!   the links begins. *Pool*: direct candidates and what the walk reached.
 //! * *Base*: what the final score starts from. *Path score*: signal of the walk, 1 for direct
@@ -37,6 +39,7 @@ mod analysed_query;
 mod candidates;
 mod content_signals;
 mod eligible_graph;
+mod evidence;
 mod hits;
 mod keyword_votes;
 mod late_interaction;
@@ -64,11 +67,12 @@ mod window_words;
 pub use self::analysed_query::{ContentTerm, HeldPairs, Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
+pub use self::evidence::Evidence;
 pub use self::keyword_votes::{WantedTerm, keyword_votes};
 pub use self::levels::{Levels, LevelsRequest, levels};
 pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
-pub use self::ranking::{Base, Effort, Pool, Ranking, Selection, Traversal, Weights};
+pub use self::ranking::{Base, Effort, EvidenceWeights, Pool, Ranking, Selection, Traversal, Weights};
 pub use self::result::{Hit, Path, PathStep, Scan};
 use self::score_table::ScoreTable;
 use self::scorer::Scorer;
@@ -302,6 +306,7 @@ impl<'a> ScoredQuery<'a> {
         let count = candidate_count(ranking, selection, sparse || scorer.alpha > 0.0);
         let best = candidates(&table, &scorer, count);
         scan.maxima = scorer.maxima;
+        scan.evidence = scorer.evidence;
         Self {
             table,
             scorer,
@@ -356,6 +361,7 @@ fn fill_table(
         }
         fill_graph(table, scorer, graph, query, &statistics);
         late_interaction::fill(table, scorer, query, eligible);
+        evidence::fill(table, scorer);
         fill_rerank(table, scorer, graph, query);
     }
     statistics.idfs

@@ -8,7 +8,7 @@ use super::eligible_graph::EligibleGraph;
 use super::ranking::{Pool, Ranking, Selection};
 use super::result::Scan;
 use super::score_table::ScoreTable;
-use super::scorer::{Scorer, Scores};
+use super::scorer::{Scorer, Scores, origin};
 use crate::kernels::math;
 use crate::kernels::top_k::{descending, top_k};
 use crate::kernels::tracerank::TraceFactors;
@@ -91,10 +91,9 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn scores(&self, candidate: &Candidate) -> Scores {
         let columns = &self.table.parts[candidate.part];
         let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
-        let weights = self.scorer.weights(columns, candidate.row);
         let row_signals = (self.table).row_signals(self.scorer, candidate.part, candidate.row);
         self.scorer
-            .scores(weights, candidate.cosine, &row_signals, summary)
+            .scores(origin(columns, candidate.row), candidate.cosine, &row_signals, summary)
     }
 
     /// Walks from the best candidates.

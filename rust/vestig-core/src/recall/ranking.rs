@@ -62,6 +62,36 @@ impl Weights {
     }
 }
 
+/// Weights of what puts the rows of an origin on one scale with those of others:
+/// scale · L + constant + Σ weight · what the best rows of the origin have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EvidenceWeights {
+    /// Of L of the origin, above 0.
+    pub scale: f64,
+    /// Added always.
+    pub constant: f64,
+    /// Of the largest normalised cosine of the origin.
+    pub cosine: f64,
+    /// Of the largest normalised lexical score of the origin.
+    pub lexical: f64,
+    /// Of the largest L of the origin.
+    pub best: f64,
+    /// Of the mean of the five largest L of the origin.
+    pub mean: f64,
+}
+
+impl EvidenceWeights {
+    /// L as it is.
+    pub const NEUTRAL: Self = Self {
+        scale: 1.0,
+        constant: 0.0,
+        cosine: 0.0,
+        lexical: 0.0,
+        best: 0.0,
+        mean: 0.0,
+    };
+}
+
 /// How many direct candidates there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pool {
@@ -134,6 +164,8 @@ pub struct Ranking {
     pub base: Base,
     /// Per code of OriginType.
     pub weights: [Weights; 4],
+    /// Per code of OriginType; counts where rows of several origins are eligible.
+    pub evidence: [EvidenceWeights; 4],
     /// Settings of TraceRank.
     pub trace: TraceParams,
     /// 0 = no TraceRank at all.
@@ -170,7 +202,7 @@ pub struct Ranking {
     pub summary_prior: f64,
     /// Memories that a pooled summary covers join as direct candidates.
     pub expand_summaries: bool,
-    /// Memories that token vectors are compared for.
+    /// Memories of each origin that token vectors are compared for.
     pub late_pool: usize,
 }
 
@@ -195,6 +227,7 @@ impl Ranking {
         Self {
             base,
             weights: [Weights::default(); 4],
+            evidence: [EvidenceWeights::NEUTRAL; 4],
             trace,
             tracerank_power: 0.0,
             path_power: 1.0,

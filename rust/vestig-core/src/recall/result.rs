@@ -1,5 +1,6 @@
 //! What a recall answers: the memories found, each with every number that made its rank.
 
+use super::evidence::Evidence;
 use super::signal::BySignal;
 use crate::kernels::tracerank::TraceFactors;
 use crate::segment::Id;
@@ -45,6 +46,8 @@ pub struct Hit {
     pub semantic: f64,
     /// S, or L where the base is linear.
     pub start_score: f64,
+    /// L without origin evidence and rerank; None = no origin evidence counts.
+    pub level: Option<f64>,
     /// Before path and TraceRank.
     pub base: f64,
     /// Code of OriginType.
@@ -108,6 +111,8 @@ pub struct Scan {
     pub unembedded: usize,
     /// Largest raw value over the eligible; None = unavailable or not computed.
     pub maxima: BySignal<Option<f64>>,
+    /// By code of OriginType; None = no origin evidence counts.
+    pub evidence: Option<[Evidence; 4]>,
     /// idf of each of `terms` over the eligible.
     pub idfs: Vec<f64>,
 }

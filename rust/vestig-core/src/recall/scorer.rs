@@ -1,6 +1,7 @@
 //! S, L and the base from the raw values of a row.
 
 use super::analysed_query::Query;
+use super::evidence::Evidence;
 use super::ranking::{Base, Ranking, Weights};
 use super::segment_columns::{SegmentColumns, SparseRow};
 use super::signal::{BySignal, Signal};
@@ -50,6 +51,8 @@ pub(super) struct Scorer<'a> {
     pub(super) metadata: [bool; 4],
     /// Share of S_meta in S for this query; 0 where no metadata signal is available.
     pub(super) alpha: f64,
+    /// By code of OriginType; None = L counts as it is.
+    pub(super) evidence: Option<[Evidence; 4]>,
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
 }
@@ -85,6 +88,7 @@ impl<'a> Scorer<'a> {
             origins,
             metadata: [false; 4],
             alpha: 0.0,
+            evidence: None,
             start_enabled: ranking.start_enabled,
         };
         for (i, given) in given.into_iter().enumerate() {
@@ -118,10 +122,6 @@ impl<'a> Scorer<'a> {
         if most > 0.0 { value / most } else { 0.0 }
     }
 
-    pub(super) fn weights(&self, columns: &SegmentColumns<'_>, row: usize) -> &Weights {
-        &self.ranking.weights[origin(columns, row)]
-    }
-
     /// S_query: the cosine of the content, mixed with that of the nearest stored question.
     #[inline]
     pub(super) fn semantic(&self, content: f64, row_signals: &RowSignals) -> f64 {
@@ -135,11 +135,16 @@ impl<'a> Scorer<'a> {
     }
 
     /// What the signals that few rows have add to L, and the sum of their sizes.
-    pub(super) fn sparse_share(&self, weights: &Weights, sparse: &SparseRow) -> (f64, f64) {
+    pub(super) fn sparse_share(&self, origin: usize, sparse: &SparseRow) -> (f64, f64) {
+        let weights = &self.ranking.weights[origin];
+        let scale = self.evidence.map_or(1.0, |of| of[origin].scale);
         let (mut sum, mut size) = (0.0, 0.0);
         for (signal, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
             if let (Some(weight), Some(most)) = (weights.signals[signal], self.maxima[signal]) {
-                let share = weight * Self::normalised(raw, most);
+                let mut share = weight * Self::normalised(raw, most);
+                if signal != Signal::Rerank {
+                    share *= scale;
+                }
                 sum += share;
                 size += share.abs();
             }
@@ -147,11 +152,14 @@ impl<'a> Scorer<'a> {
         (sum, size)
     }
 
-    /// L: the bias and weight · normalised value of each signal, summed in their order.
+    /// L of the origin: the bias and weight · normalised value of each signal but `rerank`, summed
+    /// in their order.
     #[inline]
-    fn linear(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
+    pub(super) fn level(&self, origin: usize, semantic: f64, row_signals: &RowSignals) -> f64 {
+        let weights = &self.ranking.weights[origin];
         let mut sum = weights.bias;
-        for (signal, weight) in weights.signals.iter() {
+        let before = &weights.signals.values()[..Signal::Rerank as usize];
+        for (signal, weight) in Signal::ALL.into_iter().zip(before) {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
                 let raw = if signal == Signal::Cosine {
                     semantic
@@ -160,6 +168,20 @@ impl<'a> Scorer<'a> {
                 };
                 sum += weight * Self::normalised(raw, most);
             }
+        }
+        sum
+    }
+
+    /// L: that of the origin on the scale of all origins, then `rerank`.
+    #[inline]
+    fn linear(&self, origin: usize, semantic: f64, row_signals: &RowSignals) -> f64 {
+        let mut sum = self.level(origin, semantic, row_signals);
+        if let Some(evidence) = &self.evidence {
+            sum = evidence[origin].apply(sum);
+        }
+        let weight = self.ranking.weights[origin].signals[Signal::Rerank];
+        if let (Some(weight), Some(most)) = (weight, self.maxima[Signal::Rerank]) {
+            sum += weight * Self::normalised(row_signals.raw[Signal::Rerank], most);
         }
         sum
     }
@@ -175,13 +197,13 @@ impl<'a> Scorer<'a> {
 
     /// S of a row with that cosine: what orders the pool, the starts and what fills.
     #[inline]
-    pub(super) fn start(&self, weights: &Weights, content: f64, row_signals: &RowSignals) -> f64 {
+    pub(super) fn start(&self, origin: usize, content: f64, row_signals: &RowSignals) -> f64 {
         if !self.start_enabled {
             return content;
         }
         let semantic = self.semantic(content, row_signals);
         match self.ranking.base {
-            Base::Linear => self.linear(weights, semantic, row_signals),
+            Base::Linear => self.linear(origin, semantic, row_signals),
             _ => metadata::blend(self.metadata(row_signals), semantic, self.alpha),
         }
     }
@@ -190,28 +212,28 @@ impl<'a> Scorer<'a> {
     #[inline]
     pub(super) fn bounds(
         &self,
-        weights: &Weights,
+        origin: usize,
         (low, high): (f64, f64),
         row_signals: &RowSignals,
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && weights.signals[Signal::Cosine].is_some_and(|w| w < 0.0);
+            && self.ranking.weights[origin].signals[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
-            self.start(weights, low, row_signals),
-            self.start(weights, high, row_signals),
+            self.start(origin, low, row_signals),
+            self.start(origin, high, row_signals),
         )
     }
 
     pub(super) fn scores(
         &self,
-        weights: &Weights,
+        origin: usize,
         content: f64,
         row_signals: &RowSignals,
         summary: bool,
     ) -> Scores {
-        let start = self.start(weights, content, row_signals);
+        let start = self.start(origin, content, row_signals);
         let semantic = self.semantic(content, row_signals);
         let prior = |score: f64| {
             if summary {
@@ -224,7 +246,7 @@ impl<'a> Scorer<'a> {
             Base::Semantic => prior(semantic).max(0.0),
             Base::Blend => prior(start).max(0.0),
             Base::Linear if self.start_enabled => math::logistic(prior(start)),
-            Base::Linear => math::logistic(prior(self.linear(weights, semantic, row_signals))),
+            Base::Linear => math::logistic(prior(self.linear(origin, semantic, row_signals))),
             Base::Cosine => content,
         };
         Scores {

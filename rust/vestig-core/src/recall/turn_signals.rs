@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::analysed_query::Query;
+use super::evidence::Evidence;
 use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
 use super::question_words;
 use super::ranking::Ranking;
-use super::score_bounds::{ScoreBounds, TurnValues};
+use super::score_bounds::{SLACK, ScoreBounds, TurnValues};
 use super::scorer::{Scorer, weighs};
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::{BySignal, Signal};
@@ -210,6 +211,20 @@ impl<'a> TurnSignals<'a> {
             near = Some(bounds);
         }
         self.bounds = self.bounds(parts, scorer, &semantic, near.as_ref());
+    }
+
+    /// Puts the bounds on the scale of all origins.
+    pub(super) fn apply(&mut self, evidence: &[Evidence; 4]) {
+        let codes = &self.index.text_flags(&self.segments).codes;
+        let Bounds { low, high } = &mut self.bounds;
+        for ((low, high), code) in low.iter_mut().zip(high).zip(codes) {
+            let own = &evidence[usize::from(code & flag::ORIGIN)];
+            // Far above the roundings of both.
+            *low = own.apply(*low);
+            *low -= (low.abs() + own.sum.abs()) * SLACK;
+            *high = own.apply(*high);
+            *high += (high.abs() + own.sum.abs()) * SLACK;
+        }
     }
 
     fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
