@@ -50,14 +50,16 @@ def key_rows() -> str:
 
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
-    from vestig.config.signals import ORIGINS, TERMS
+    from vestig.config.signals import EVIDENCE, ORIGINS, TERMS
     from vestig.config.weights import learned
+
+    names = {name: (what, 0.0) for name, what in TERMS.items()} | EVIDENCE
 
     return _rows(
         ("Term", "Weighs", *ORIGINS),
         (
-            (f"`{term}`", what, *(str(learned()[o].get(term, 0)) for o in ORIGINS))
-            for term, what in TERMS.items()
+            (f"`{name}`", what, *(f"{learned()[o].get(name, unset):g}" for o in ORIGINS))
+            for name, (what, unset) in names.items()
         ),
     )
 

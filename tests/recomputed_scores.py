@@ -20,8 +20,18 @@ def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
 
 
 def linear(reason: dict[str, Any]) -> float:
-    """L: bias, then every term of weight · normalised."""
-    return math.fsum(one["weight"] * one["normalised"] for one in reason["signals"].values())
+    """L: bias, then every term of weight · normalised; on the scale of all origins."""
+    signals = dict(reason["signals"])
+    rerank = signals.pop("rerank", None)
+    level = math.fsum(one["weight"] * one["normalised"] for one in signals.values())
+    given = reason.get("origin_evidence")
+    if given is not None:
+        assert math.isclose(level, given["level"], abs_tol=1e-9)
+        named = (given[name] for name in ("cosine", "lexical", "best", "mean"))
+        total = given["constant"] + math.fsum(one["value"] * one["weight"] for one in named)
+        assert math.isclose(total, given["sum"], abs_tol=1e-9)
+        level = given["scale"] * level + total
+    return level + (0.0 if rerank is None else rerank["weight"] * rerank["normalised"])
 
 
 def blended(reason: dict[str, Any], formula: dict[str, Any]) -> float:

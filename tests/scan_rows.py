@@ -33,6 +33,8 @@ class MadeRow(msgspec.Struct, kw_only=True):
     similarity: float = 0.5
     semantic_score: float = 0.5
     start_score: float = 0.5
+    level: float | None = None
+    evidence: tuple[float, float, float, float, float, float] | None = None
     base: float = 0.5
     origin: int = 3
     kind: int = 0
@@ -83,6 +85,7 @@ def explainer(**fields: Any) -> Explainer:
         "entities": {},
         "base": "semantic",
         "weights": [{}] * 4,
+        "evidence": [()] * 4,
         "meta_shares": {},
         "has_vector": True,
         "query_time": from_us(NOW_US),

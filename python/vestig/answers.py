@@ -102,6 +102,33 @@ class Step(_Value, frozen=True, kw_only=True, gc=False):
     u: float | None
 
 
+class EvidenceValue(_Value, frozen=True, kw_only=True, gc=False):
+    """A number of an origin's best memories, and what it weighs."""
+
+    value: float
+    weight: float
+
+
+class OriginEvidence(_Value, frozen=True, kw_only=True):
+    """What put a memory on one scale with those of other origins.
+
+    `start_score` = scale · level + sum, plus what a cross-encoder adds. `level` is the sum of the
+    memory's own terms, `bias` included, without `rerank`; `sum` = constant + Σ weight · value of
+    the memories of `origin` that were eligible: their largest normalised `cosine` and `lexical`
+    score, their largest level (`best`), and the `mean` of their five largest.
+    """
+
+    origin: str
+    level: float
+    scale: float
+    constant: float
+    cosine: EvidenceValue
+    lexical: EvidenceValue
+    best: EvidenceValue
+    mean: EvidenceValue
+    sum: float
+
+
 class Reason(_Value, frozen=True, kw_only=True):
     """Why a memory is among the results, and every number behind its rank.
 
@@ -110,7 +137,8 @@ class Reason(_Value, frozen=True, kw_only=True):
     result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
     only where `retrieval_method` is graph_traversal. A direct candidate that the walk reached too
-    counts as direct; `path` and `steps` show the walk.
+    counts as direct; `path` and `steps` show the walk. `origin_evidence` is None where memories of
+    one origin were eligible, or nothing of it weighs.
     """
 
     retrieval_method: str
@@ -119,6 +147,7 @@ class Reason(_Value, frozen=True, kw_only=True):
     semantic_score: float | UnsetType = UNSET
     hypothetical: Hypothetical | UnsetType | None = UNSET
     signals: dict[str, SignalTrace] | UnsetType = UNSET
+    origin_evidence: OriginEvidence | UnsetType | None = UNSET
     alpha_used: float | UnsetType | None = UNSET
     metadata_score: float | UnsetType | None = UNSET
     start_score: float | UnsetType = UNSET

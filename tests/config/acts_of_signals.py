@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES
+from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS, SWITCHES
 from vestig.embedders.checked import float32_bytes
 from vestig.testing import TokenHashingEmbedder, WordReranker
 
@@ -92,8 +92,34 @@ def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
     return {**SILENT, **{f"ranking.weights.chat_peer.{name}": weight for name in names}}
 
 
+def compared(*but: str) -> dict[str, Any]:
+    """Every origin weighs words and meaning alone, and all but these have evidence."""
+    terms = ("cosine", "lexical")
+    return {
+        **SILENT,
+        **{f"ranking.weights.{o}.{name}": 1.5 for o in ORIGINS for name in terms},
+        **{f"ranking.weights.{o}.evidence.best": 0.5 for o in ORIGINS if o not in but},
+    }
+
+
+def seen_together(world: World, origin: str = "chat_peer") -> Any:
+    """Scores of memories of two origins."""
+    store = world.open(embedder=TokenHashingEmbedder(64))
+    other = next(name for name in ORIGINS if name != origin)
+    for place, (text, author, _, _) in enumerate(SESSION):
+        named = origin if place % 2 else other
+        store.commit(text, author=author, provenance={"origin_type": named})
+    found = store.recall(ASKED, limit=len(SESSION))
+    return [(hit.content, round(hit.score, 9)) for hit in found]
+
+
 SIGNALLED: Final[dict[str, Act]] = {
-    **{f"signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
+    **{
+        f"signals.{name}.enabled": Act(False, seen, weighing(parts(name)))
+        for name in SWITCHES
+        if name != "evidence"
+    },
+    "signals.evidence.enabled": Act(False, seen_together, compared()),
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),
@@ -103,5 +129,12 @@ SIGNALLED: Final[dict[str, Act]] = {
         f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
         for origin in ORIGINS
         for name in ("bias", *SIGNALS)
+    },
+    **{
+        f"ranking.weights.{origin}.{name}": Act(
+            2.5, partial(seen_together, origin=origin), compared(origin)
+        )
+        for origin in ORIGINS
+        for name in EVIDENCE
     },
 }

@@ -200,18 +200,23 @@ def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, Tokens, l
     return world, projection, query, [place[row.id] for row in plain.rows]
 
 
-def test_q_03_only_the_best_without_it_have_values() -> None:
+def best_of_each(world: World, order: list[int], origins: tuple[int, ...], size: int) -> Any:
+    """The places of the best rows of each of these origins."""
+    own = [[at for at in order if world.rows[at].origin == origin] for origin in origins]
+    return np.array([at for places in own for at in places[:size]], int)
+
+
+def test_q_03_only_the_best_of_each_origin_have_values() -> None:
     world, projection, query, order = by_cosine(3, 50)
     for size in (0, 1, 7):
         scan = scanned(projection, query, ALL, late_pool=size)
-        pool = np.array(order[:size], int)
+        pool = best_of_each(world, order, (0, 1, 2, 3), size)
         check(scan, world, expected(world, query), pool)
 
 
 def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
     """What others have without it must not keep those out that wait for theirs."""
     world, projection, query, order = by_cosine(31, 60)
-    weighing = [at for at in order if world.rows[at].origin in (1, 2)]
     above = {"bias": 50.0, "cosine": 1.0, "late.mean": 0.0}
     for size in (1, 7, 1_000):
         scan = recall(
@@ -223,7 +228,7 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
         )
         origins = {row.id: row.origin for row in world.rows}
         assert {origins[row.id] for row in scan.rows[:5]} <= {0, 3}
-        check(scan, world, expected(world, query), np.array(weighing[:size], int))
+        check(scan, world, expected(world, query), best_of_each(world, order, (1, 2), size))
 
 
 def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:

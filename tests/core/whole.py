@@ -15,6 +15,7 @@ from vestig._core.testing import exp, logistic, temporal_match, tracerank
 MENTIONS, RELATED, SUMMARIZES = 0, 1, 2
 SUMMARY, ENTITY = 1, 2
 DAY = 86_400_000_000
+NEUTRAL = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class GivenQuery(msgspec.Struct, kw_only=True):
@@ -39,6 +40,8 @@ class Result(NamedTuple):
     final: float
     start: float
     semantic: float
+    level: float | None
+    evidence: tuple[float, ...] | None
     base: float
     signals: tuple[tuple[float | None, float | None], ...]
     metadata: float | None
@@ -58,6 +61,8 @@ def of_row(row: _core.Row) -> Result:
         row.final_score,
         row.start_score,
         row.semantic_score,
+        row.level,
+        row.evidence,
         row.base,
         tuple(signals(row)),
         row.metadata_score,
@@ -160,6 +165,17 @@ class Whole:
             self.raw["entity_walk"] = self.entity_walk()
             self.maxima["entity_walk"] = max(self.raw["entity_walk"])
             self.score()
+        self.own_level = list(self.level)
+        self.evidence = self.origin_evidence() if linear else {}
+        if self.evidence:
+            self.level = [
+                own[0] * level + own[1]
+                for level, own in (
+                    (level, self.evidence[row.origin])
+                    for level, row in zip(self.level, self.rows, strict=True)
+                )
+            ]
+            self.rebase()
 
     def question(self, row: Given) -> float | None:
         if self.given_query.vector is None or not self.ranking["questions"] or not row.questions:
@@ -250,6 +266,29 @@ class Whole:
         signal = oracle.entity_signal(oracle.entity_walk(mentioned, starts, query_entities))
         return [signal[places[row.id]] for row in self.rows]
 
+    def origin_evidence(self) -> dict[int, tuple[float, ...]]:
+        """By origin: scale, sum, cosine, lexical, best, mean; {} where nothing is to be done."""
+        weights = self.ranking.get("evidence") or [NEUTRAL] * 4
+        present = {row.origin for row in self.rows}
+        if len(present) < 2 or all(tuple(weights[one]) == NEUTRAL for one in present):
+            return {}
+        found = {}
+        for origin in present:
+            places = [i for i, row in enumerate(self.rows) if row.origin == origin]
+            best = sorted((self.level[i] for i in places), reverse=True)[:5]
+            values = [
+                max(share(self.raw[name][i], self.maxima[name]) for i in places)
+                if name in self.raw
+                else 0.0
+                for name in ("cosine", "lexical")
+            ]
+            values += [best[0], sum(best) / len(best)]
+            scale, total, *factors = weights[origin]
+            for factor, value in zip(factors, values, strict=True):
+                total += factor * value
+            found[origin] = (scale, total, *values)
+        return found
+
     def score(self) -> None:
         """L or blend, S and base of every row."""
         ranking = self.ranking
@@ -275,7 +314,11 @@ class Whole:
                 self.meta.append(None)
                 total = self.semantic[i]
             self.level.append(total)
-        self.start = self.level if ranking["start_enabled"] else self.content
+        self.rebase()
+
+    def rebase(self) -> None:
+        """S and base from L."""
+        self.start = self.level if self.ranking["start_enabled"] else self.content
         self.base = [self.based(i) for i in range(len(self.rows))]
 
     def based(self, i: int) -> float:
@@ -383,6 +426,8 @@ class Whole:
             final,
             self.start[i],
             self.semantic[i],
+            self.own_level[i] if self.evidence else None,
+            self.evidence.get(self.rows[i].origin),
             self.base[i],
             tuple(signals),
             self.meta[i],

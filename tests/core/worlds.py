@@ -120,7 +120,14 @@ def settings(dice: random.Random) -> dict[str, Any]:
         "summary_prior": dice.choice([0.0, -0.05]),
         "expand_summaries": dice.random() < 0.4,
         "limit": dice.choice([1, 5, 12, 100]),
+        "evidence": dice.choice([None, [evidence(dice) for _ in range(4)]]),
     }
+
+
+def evidence(dice: random.Random) -> tuple[float, ...]:
+    """Weights of an origin: scale, constant, cosine, lexical, best, mean."""
+    factors = (dice.choice([0.0, 1.5, -0.7]) for _ in range(5))
+    return dice.choice([(1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (dice.choice([0.4, 1.6]), *factors)])
 
 
 def question(dice: random.Random, rows: list[Given]) -> GivenQuery:

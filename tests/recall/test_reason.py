@@ -218,8 +218,8 @@ def test_parts_of_a_reason_can_be_left_out() -> None:
         "similarity": 0.5,
         "final_score": 0.5,
     }
-    scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
-              "start_score", "base", "start_base", "tracerank_boost"}  # fmt: skip
+    scores = {"semantic_score", "hypothetical", "signals", "origin_evidence", "alpha_used",
+              "metadata_score", "start_score", "base", "start_base", "tracerank_boost"}  # fmt: skip
     paths = {"path", "hops", "steps", "signal_strength", "path_score"}
     whole = shown()
     assert scores | paths < whole

@@ -357,6 +357,7 @@ class Ranking:
         summary_prior: float,
         expand_summaries: bool,
         late_pool: int = 128,
+        evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
     ) -> Self:
         """A ranking.
 
@@ -371,7 +372,10 @@ class Ranking:
             questions: whether stored questions count.
             start_limit: number of start nodes of the walk.
             walk: None = no walk.
-            late_pool: memories that token vectors are compared for.
+            late_pool: memories of each origin that token vectors are compared for.
+            evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
+                origin's largest cosine, largest lexical score, largest level and mean of its five
+                largest levels. None = levels are compared as they are.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -392,6 +396,11 @@ class Row:
     """S_query."""
     start_score: float
     """S, or L where the base is linear; the content cosine without `start_enabled`."""
+    level: float | None
+    """L without rerank before it is put on the scale of all origins; None = no origin evidence
+    counts."""
+    evidence: tuple[float, float, float, float, float, float] | None
+    """scale, sum, cosine, lexical, best and mean of its origin; None = none counts."""
     base: float
     """Before path and TraceRank, with the prior of a summary."""
     origin: int

@@ -52,7 +52,7 @@ from vestig.config.recall_sections import (
 )
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.server_sections import ServeSettings
-from vestig.config.signals import ORIGINS, TERMS, SignalSettings
+from vestig.config.signals import EVIDENCE, ORIGINS, TERMS, SignalSettings
 from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
@@ -505,7 +505,18 @@ def entry_specs() -> Mapping[str, KeySpec]:
         for origin in ORIGINS
         for term, meaning in TERMS.items()
     }
-    return {**events, **weights}
+    evidence = {
+        f"ranking.weights.{origin}.{name}": _spec(
+            f"ranking.weights.{origin}.{name}",
+            Positive if name == "evidence.scale" else float,
+            learned()[origin].get(name, default),
+            f"Weight for memories of {origin}: {meaning}.",
+            shown=False,
+        )
+        for origin in ORIGINS
+        for name, (meaning, default) in EVIDENCE.items()
+    }
+    return {**events, **weights, **evidence}
 
 
 @lru_cache(_KEYS_KEPT)

@@ -12,6 +12,7 @@ from vestig.types import OriginType
 
 __all__ = [
     "CONTENT_TERMS",
+    "EVIDENCE",
     "ORIGINS",
     "SIGNALS",
     "SWITCHES",
@@ -71,6 +72,16 @@ TERMS: Final[Mapping[str, str]] = {
     "late.window_idf": "word pieces of it and its neighbours, rare ones more",
     "rerank": "what a cross-encoder says of query and text",
 }
+# What puts the memories of an origin on one scale with those of others, beside its terms: meaning
+# and value where none is learned.
+EVIDENCE: Final[Mapping[str, tuple[str, float]]] = {
+    "evidence.scale": ("the sum of its terms, where memories of several origins compete", 1.0),
+    "evidence.constant": ("a constant, where memories of several origins compete", 0.0),
+    "evidence.cosine": ("the largest meaning among memories of its origin", 0.0),
+    "evidence.lexical": ("the largest score by words among memories of its origin", 0.0),
+    "evidence.best": ("the largest sum of terms among memories of its origin", 0.0),
+    "evidence.mean": ("the mean of the five largest sums of terms of its origin", 0.0),
+}
 # Terms beside the bias.
 SIGNALS: Final = tuple(TERMS)[1:]
 # Terms that look at the content terms of the query alone.
@@ -94,8 +105,8 @@ class LateSwitch(Section, frozen=True, kw_only=True):
     pool: Annotated[
         Count,
         doc(
-            "How many of the best memories by all other terms, of origins that weigh late terms,"
-            " are compared word piece by word piece."
+            "How many of the best memories by all other terms, of each origin that weighs late"
+            " terms, are compared word piece by word piece."
         ),
     ] = 128
 
@@ -165,10 +176,17 @@ class SignalSettings(Section, frozen=True, kw_only=True):
             shown=True,
         ),
     ] = LateSwitch()
+    evidence: Annotated[
+        SignalSwitch,
+        doc(
+            "Put memories of several origins on one scale, by how well the best of each origin"
+            " fit the query."
+        ),
+    ] = SignalSwitch()
     rerank: Annotated[
         RerankSwitch, part("what a cross-encoder says of query and text", shown=True)
     ] = RerankSwitch()
 
 
-# Signals that can be switched off; a term belongs to the one before its first dot.
+# What can be switched off; a term belongs to the one before its first dot.
 SWITCHES: Final = SignalSettings.__struct_fields__

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from vestig.config.signals import ORIGINS, SWITCHES, TERMS
+from vestig.config.signals import EVIDENCE, ORIGINS, SWITCHES, TERMS
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -22,16 +22,21 @@ __all__ = [
     "WeightsFile",
     "all_weights",
     "changed_weights",
+    "evidence_of",
     "learned",
     "weighing",
     "weights_of",
 ]
 
+# Terms, then evidence.
+NAMES: Final = (*TERMS, *EVIDENCE)
+SCALE: Final = "evidence.scale"
 LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json"
 
 
 class OriginWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Weights of the terms that count, by origin; a term that is not named weighs 0."""
+    """Weights of the terms and of the evidence that count, by origin; a term that is not named
+    weighs 0, an `evidence` that is not named what `EVIDENCE` says."""
 
     chat_peer: dict[str, float]
     chat_agent: dict[str, float]
@@ -58,17 +63,19 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             raise ConfigError(f"{path}: expected learned weights: {error}") from None
         for origin, weights in msgspec.structs.asdict(found.origins).items():
             for term in weights:
-                if term not in TERMS:
-                    near = nearest(term, TERMS)
+                if term not in NAMES:
+                    near = nearest(term, NAMES)
                     raise ConfigError(
                         f"{path}: {origin}: unknown term {term!r}; the nearest is {near}"
                     )
+            if weights.get(SCALE, 1.0) <= 0:
+                raise ConfigError(f"{path}: {origin}: expected {SCALE} > 0, got {weights[SCALE]}")
         return found
 
     def text(self) -> str:
         """The file's text: a line for each term, in the order in which terms are summed."""
         origins = {
-            origin: {term: weights[term] for term in TERMS if term in weights}
+            origin: {term: weights[term] for term in NAMES if term in weights}
             for origin, weights in msgspec.structs.asdict(self.origins).items()
         }
         document = msgspec.json.encode({"version": self.version, "origins": origins})
@@ -91,14 +98,32 @@ def all_weights(settings: Settings, origin: str) -> dict[str, float]:
 def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
     """The weights that differ from the learned ones: origin → term → weight."""
     changed = {
-        origin: {
-            term: weight
-            for term, weight in given.items()
-            if weight != learned()[origin].get(term, 0.0)
-        }
+        origin: {term: weight for term, weight in given.items() if weight != _unset(origin, term)}
         for origin, given in settings.ranking.weights.items()
     }
     return {origin: given for origin, given in changed.items() if given}
+
+
+def _unset(origin: str, name: str) -> float:
+    """What counts where nothing is set."""
+    return learned()[origin].get(name, EVIDENCE[name][1] if name in EVIDENCE else 0.0)
+
+
+def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
+    """Scale, constant, and weights of cosine, lexical, best and mean of an origin, in the order of
+    `EVIDENCE`; as if none were learned where `signals.evidence` is off.
+
+    Example:
+        >>> from vestig.config.schema import Settings
+        >>> from vestig.config.signals import SignalSettings, SignalSwitch
+        >>> quiet = Settings(signals=SignalSettings(evidence=SignalSwitch(enabled=False)))
+        >>> evidence_of(quiet, "note")
+        (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    """
+    if not settings.signals.evidence.enabled:
+        return tuple(default for _, default in EVIDENCE.values())
+    own = settings.ranking.weights.get(origin, {})
+    return tuple(own.get(name, _unset(origin, name)) for name in EVIDENCE)
 
 
 def weights_of(settings: Settings, origin: str) -> dict[str, float]:
@@ -133,4 +158,7 @@ def weighing(settings: Settings) -> tuple[str, ...]:
         for term, weight in all_weights(settings, origin).items()
         if weight != 0
     }
+    neutral = tuple(default for _, default in EVIDENCE.values())
+    if any(evidence_of(settings, origin) != neutral for origin in ORIGINS):
+        found.add("evidence")
     return tuple(name for name in SWITCHES if name in found)

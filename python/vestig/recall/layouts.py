@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
+from vestig.answers import Hypothetical, OriginEvidence, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
 from vestig.language.text_forms import one_line
 from vestig.recall.reason import contribution
@@ -147,6 +147,24 @@ def _signals(reason: Reason) -> list[str]:
     return ["Signals: " + "; ".join(terms)] if terms else []
 
 
+def _evidence(reason: Reason) -> list[str]:
+    given = reason.origin_evidence
+    if not isinstance(given, OriginEvidence):
+        return []
+    parts = [
+        f"{name} {_number(one.value)} × {_number(one.weight)}"
+        for name in ("cosine", "lexical", "best", "mean")
+        for one in (getattr(given, name),)
+        if one.weight != 0
+    ]
+    return [
+        f"Origin evidence: {given.origin}; level {_number(given.level)} × {_number(given.scale)}"
+        f" + {_number(given.sum)} ("
+        + "; ".join((f"constant {_number(given.constant)}", *parts))
+        + ")"
+    ]
+
+
 def _scores(reason: Reason) -> list[str]:
     named = (
         ("start", reason.start_score),
@@ -196,7 +214,7 @@ def _explain(hit: RecallHit, style: Style) -> str:
     """One line per group of the trace."""
     reason = hit.reason
     lines = [_header(hit, style), *_reason(hit)]
-    for group in (_signals, _scores, _path, _boost):
+    for group in (_signals, _evidence, _scores, _path, _boost):
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")

@@ -352,6 +352,7 @@ class BoundQuery:
             entities={id_bytes(entity.id): entity for entity in self.entities},
             base=query.ranking.base,
             weights=query.ranking.scores["weights"],
+            evidence=query.ranking.scores["evidence"],
             meta_shares=self.shares(),
             has_vector=query.vector is not None,
             query_time=from_us(moments.query_time_us),

@@ -9,7 +9,7 @@ import msgspec
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
 from vestig.config.signals import CONTENT_TERMS, TOKEN_TERMS
-from vestig.config.weights import weights_of
+from vestig.config.weights import evidence_of, weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, ReasonParts
@@ -167,6 +167,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
         "late_pool": settings.signals.late.pool,
+        "evidence": [evidence_of(settings, origin.value) for origin in OriginType],
     }
     pool = final.pool
     if not final.enabled:

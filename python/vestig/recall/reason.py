@@ -9,7 +9,17 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
+from vestig.answers import (
+    EvidenceValue,
+    Hypothetical,
+    OriginEvidence,
+    QueryEntity,
+    Reason,
+    SignalTrace,
+    Step,
+    TraceRankBoost,
+)
+from vestig.config.signals import ORIGINS
 from vestig.ids import id_text
 from vestig.memories.read import flags_of
 from vestig.recall.scan import ScanRow
@@ -106,6 +116,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
+        evidence: per code of `OriginType`: scale, constant, and weights of cosine, lexical, best
+            and mean; read where the scan says that they counted.
         meta_shares: shares of the metadata's terms, read everywhere else.
         has_vector: whether the query was embedded.
     """
@@ -115,6 +127,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     entities: Mapping[bytes, QueryEntity]
     base: str
     weights: Sequence[Mapping[str, float]]
+    evidence: Sequence[Sequence[float]]
     meta_shares: Mapping[str, float]
     has_vector: bool
     query_time: datetime
@@ -206,6 +219,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             semantic_score=row.semantic_score if scores else UNSET,
             hypothetical=hypothetical if scores else UNSET,
             signals=self._signals(row, matched) if scores else UNSET,
+            origin_evidence=self._evidence(row) if scores else UNSET,
             alpha_used=row.alpha_used if scores else UNSET,
             metadata_score=row.metadata_score if scores else UNSET,
             start_score=row.start_score if scores else UNSET,
@@ -219,6 +233,27 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             tracerank_boost=_boost(row) if scores else UNSET,
             flags=tuple(flags),
             explanation=self._explanation(row, memory, flags, hypothetical, matched),
+        )
+
+    def _evidence(self, row: ScanRow) -> OriginEvidence | None:
+        if row.evidence is None or row.level is None:
+            return None
+        scale, total, *values = row.evidence
+        weights = self.evidence[row.origin]
+        cosine, lexical, best, mean = (
+            EvidenceValue(value=value, weight=weight)
+            for value, weight in zip(values, weights[2:], strict=True)
+        )
+        return OriginEvidence(
+            origin=ORIGINS[row.origin],
+            level=row.level,
+            scale=scale,
+            constant=weights[1],
+            cosine=cosine,
+            lexical=lexical,
+            best=best,
+            mean=mean,
+            sum=total,
         )
 
     def _explanation(

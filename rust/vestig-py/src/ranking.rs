@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use vestig_core::recall::{Base, EvidenceWeights, Pool, Ranking as CoreRanking, Signal, Traversal, Weights};
+use vestig_core::recall::{
+    Base, EvidenceWeights, Pool, Ranking as CoreRanking, Signal, Traversal, Weights,
+};
 
 use crate::numbers::TraceParams;
 
@@ -167,7 +169,10 @@ impl Ranking {
     ) -> PyResult<Self> {
         let [a, b, c, d] = weights.each_ref().map(weights_of);
         let evidence = match evidence {
-            Some(given) => given.iter().map(evidence_of).collect::<PyResult<Vec<_>>>()?,
+            Some(given) => given
+                .iter()
+                .map(evidence_of)
+                .collect::<PyResult<Vec<_>>>()?,
             None => vec![EvidenceWeights::NEUTRAL; 4],
         };
         for (name, days) in [

@@ -62,7 +62,8 @@ impl Ranker<'_, '_> {
             start_score: candidate.start,
             level: self.scorer.evidence.map(|_| {
                 let semantic = entry.scores.semantic;
-                self.scorer.level(origin(columns, row), semantic, &row_signals)
+                self.scorer
+                    .level(origin(columns, row), semantic, &row_signals)
             }),
             base: entry.scores.base,
             origin: attributes.origin,

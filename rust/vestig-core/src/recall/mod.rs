@@ -72,7 +72,9 @@ pub use self::keyword_votes::{WantedTerm, keyword_votes};
 pub use self::levels::{Levels, LevelsRequest, levels};
 pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
-pub use self::ranking::{Base, Effort, EvidenceWeights, Pool, Ranking, Selection, Traversal, Weights};
+pub use self::ranking::{
+    Base, Effort, EvidenceWeights, Pool, Ranking, Selection, Traversal, Weights,
+};
 pub use self::result::{Hit, Path, PathStep, Scan};
 use self::score_table::ScoreTable;
 use self::scorer::Scorer;

@@ -92,8 +92,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
         let columns = &self.table.parts[candidate.part];
         let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
         let row_signals = (self.table).row_signals(self.scorer, candidate.part, candidate.row);
-        self.scorer
-            .scores(origin(columns, candidate.row), candidate.cosine, &row_signals, summary)
+        self.scorer.scores(
+            origin(columns, candidate.row),
+            candidate.cosine,
+            &row_signals,
+            summary,
+        )
     }
 
     /// Walks from the best candidates.
