@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-confidence mixing eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-codes learn-confidence mixing eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -27,6 +27,11 @@ eval:
 # make learn DATA="folder folder" LEARN="--shipped --mixed --cache .cache --gains"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
+
+# python/vestig/data/piece_mean.txt and piece_axes.txt: what codes of word pieces are made with, from the
+# documentation of this repository. Their hashes stand in rust/vestig-core/src/embed/piece_axes.rs.
+learn-codes:
+	$(BIN)/python benches/learn_codes.py
 
 # What it costs that several origins lie in one store: make mixing DATA="folder folder"
 mixing:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 import vestig
 from conftest import NO_PASSES
 from generator import FIRST, batches, chance_fields, embedded_text, vectors
-from vestig.embedders.hashed_token_vectors import HashedTokenVectors
-from vestig.ports import Pieces
+from vestig.embedders.hashed_token_states import HashedTokenStates
+from vestig.ports import TokenStates
 from vestig.testing import FrozenClock, ScriptedEmbedder
 
 PIECES_OF_MEMORY = 40
@@ -126,9 +126,9 @@ class ChatEmbedder(ScriptedEmbedder):
     def __init__(self, questions: Sequence[str], dimensions: int = 384) -> None:
         super().__init__({}, default=[1.0, *[0.0] * (dimensions - 1)])
         self._questions = frozenset(questions)
-        self._memory = HashedTokenVectors(0, PIECES_OF_MEMORY)
-        self._query = HashedTokenVectors(0, PIECES_OF_QUERY)
-        self._tokens: dict[str, Pieces] = {}
+        self._memory = HashedTokenStates(0, PIECES_OF_MEMORY)
+        self._query = HashedTokenStates(0, PIECES_OF_QUERY)
+        self._tokens: dict[str, TokenStates] = {}
 
     def script(self, items: Sequence[dict[str, Any]], matrix: NDArray[np.float32]) -> None:
         """Takes the vectors of these records."""
@@ -145,11 +145,11 @@ class ChatEmbedder(ScriptedEmbedder):
                 self.vectors[text] = (made / np.linalg.norm(made)).astype("<f4").tobytes()
         return super().embed(texts)
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         """One call of `embed`, with the token vectors beside it; those of queries are cached."""
         return list(zip(self.embed(texts), map(self._pieces, texts), strict=True))
 
-    def _pieces(self, text: str) -> Pieces:
+    def _pieces(self, text: str) -> TokenStates:
         if text not in self._questions:
             return self._memory.of(text)
         if text not in self._tokens:

@@ -137,7 +137,7 @@ def test_import_and_commits_with_the_built_in_embedder(tmp_path: Path) -> None:
         for turn in chats[IMPORTED:]:
             text = f"{turn['author']}: {turn['content']}"
             start = time.process_time()
-            ((_, pieces),) = embedder.embed_tokens([text])
+            ((_, pieces),) = embedder.embed_codes([text])
             own = time.process_time() - start
             if len(pieces.ids) // 4 in PIECES:
                 start = time.process_time()

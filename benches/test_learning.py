@@ -131,7 +131,7 @@ def test_terms_are_asked_of_the_core_by_origin() -> None:
     file = weights_file({group: learned()[group] for group in GROUPS})
     assert file.text() == LEARNED.read_text(encoding="utf-8")
     late = dict(signals(form))["chat_peer.late"]
-    assert late == ["chat_peer.late.window", "chat_peer.late.window_idf"]
+    assert late == ["chat_peer.late.w1_idf", "chat_peer.late.w2_idf"]
     assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]
 
 

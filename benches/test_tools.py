@@ -53,7 +53,7 @@ def test_chats_are_sessions_of_two_with_questions_and_replies() -> None:
     assert sum(bool(find_windows(t["content"], NOW_US)) for t in made) > 100
 
 
-def test_chats_have_token_vectors_of_the_lengths_promised() -> None:
+def test_chats_have_states_of_the_lengths_promised() -> None:
     questions = queries(3)
     embedder = ChatEmbedder(questions)
     made = [*(embedded_text(turn) for turn in turns(3)), *questions]

@@ -45,7 +45,7 @@ def fill(
         )
         tokens = (made.tokens(new.id, seed=number),) if number % 2 else ()
         queued = (made.job(new.id),) if jobs and number % 5 == 0 else ()
-        changes = made.added(new, *ids[-2:], jobs=queued, token_vectors=tokens)
+        changes = made.added(new, *ids[-2:], jobs=queued, token_codes=tokens)
         with ledger.write(made.NOW + number) as txn:
             txn.apply(with_graph(changes, namespace, number))
         ids.append(new.id)

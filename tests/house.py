@@ -46,7 +46,12 @@ FLOORS: dict[str, int] = {room: floor for floor, rooms in enumerate(ROOMS) for r
 # module -> the places (path prefixes below python/vestig) that may import it
 EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
-    "vestig._core": ("store/", "language/words.py", "embedders/builtin.py"),
+    "vestig._core": (
+        "store/",
+        "language/words.py",
+        "embedders/builtin.py",
+        "embedders/piece_codes.py",
+    ),
     # usearch is loaded behind it: the other order ends the process
     "onnxruntime": ("indexes/usearch.py", "rerankers/onnx.py"),
     "usearch": ("indexes/usearch.py",),

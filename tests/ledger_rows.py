@@ -21,7 +21,7 @@ from vestig.changes import (
     NewQuestion,
     NewSource,
     NewSupersession,
-    NewTokenVectors,
+    NewTokenCodes,
     NewVector,
 )
 from vestig.ids import new_id
@@ -78,16 +78,18 @@ def vector(memory_id: str, dimensions: int = 8, value: float = 0.5) -> NewVector
     return NewVector(memory_id=memory_id, model="test-model", embedding=raw)
 
 
-def tokens(memory_id: str, count: int = 12, seed: int = 0, **fields: Any) -> NewTokenVectors:
-    """Vectors of word pieces, other ones for another seed."""
+def tokens(memory_id: str, count: int = 12, seed: int = 0, **fields: Any) -> NewTokenCodes:
+    """Codes of word pieces, other ones for another seed."""
     chance = random.Random(seed)
     values: dict[str, Any] = {
         "model": "test-model",
         "ids": struct.pack(f"<{count}I", *(chance.randrange(30_000) for _ in range(count))),
-        "codes": bytes(chance.randrange(-127, 128) & 0xFF for _ in range(64 * count)),
-        "scales": struct.pack(f"<{count}f", *(chance.random() / 127 for _ in range(count))),
+        "codes": b"".join(
+            chance.randbytes(32) + struct.pack("<e", chance.uniform(0.004, 0.0625))
+            for _ in range(count)
+        ),
     }
-    return NewTokenVectors(memory_id=memory_id, **(values | fields))
+    return NewTokenCodes(memory_id=memory_id, **(values | fields))
 
 
 def original(memory_id: str, content: str | None) -> NewOriginalText:

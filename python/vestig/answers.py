@@ -391,11 +391,10 @@ class WhyNot(_Value, frozen=True, kw_only=True):
 
 
 class QueryPieces(_Value, frozen=True, kw_only=True):
-    """The vectors of the query's word pieces, each part in base64."""
+    """The numbers of the query's word pieces and their hidden states, each part in base64."""
 
     ids: str
-    codes: str
-    scales: str
+    states: str
 
 
 class RerankedScores(_Value, frozen=True, kw_only=True):
@@ -417,10 +416,10 @@ class Receipt(_Value, frozen=True, kw_only=True):
     """All that makes a recall repeatable. Holds the query, so it is the caller's to keep.
 
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
-    `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
-    they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids and
-    scores in order. `reranked`: the scores of a cross-encoder, and `query_names`: the names that a
-    language model found in the query, which a replay takes as they are.
+    `query_vector`: base64 of float32 values; `query_pieces`: the hidden states of its word pieces,
+    where they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids
+    and scores in order. `reranked`: the scores of a cross-encoder, and `query_names`: the names
+    that a language model found in the query, which a replay takes as they are.
     """
 
     version: int

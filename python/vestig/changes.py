@@ -29,7 +29,7 @@ __all__ = [
     "NewQuestion",
     "NewSource",
     "NewSupersession",
-    "NewTokenVectors",
+    "NewTokenCodes",
     "NewVector",
     "StoredWindow",
 ]
@@ -87,14 +87,13 @@ class NewVector(msgspec.Struct, frozen=True, kw_only=True):
     embedding: bytes
 
 
-class NewTokenVectors(msgspec.Struct, frozen=True, kw_only=True):
-    """Vectors of a memory's word pieces, as `ports.Pieces` describes them."""
+class NewTokenCodes(msgspec.Struct, frozen=True, kw_only=True):
+    """Codes of a memory's word pieces, as `ports.Pieces` describes them."""
 
     memory_id: str
     model: str
     ids: bytes
     codes: bytes
-    scales: bytes
 
 
 class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,6 +286,6 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     edge_patches: tuple[EdgePatch, ...] = ()
     # memories whose questions were generated, perhaps none: [] instead of null
     questions_tried: tuple[str, ...] = ()
-    token_vectors: tuple[NewTokenVectors, ...] = ()
+    token_codes: tuple[NewTokenCodes, ...] = ()
     original_texts: tuple[NewOriginalText, ...] = ()
     claims: tuple[NewClaim, ...] = ()

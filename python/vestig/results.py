@@ -265,7 +265,7 @@ class StoreStats(_Value, frozen=True, kw_only=True):
     kinds: dict[str, int]
     statuses: dict[str, int]
     embedded: int
-    token_vectors: int
+    token_codes: int
     entities: int
     edges: dict[str, int]
     events: int
@@ -281,7 +281,7 @@ class StoreStats(_Value, frozen=True, kw_only=True):
 
 class RebuildReport(_Value, frozen=True, kw_only=True):
     """What `admin.rebuild` made: rows of the projection, texts embedded again, memories that got
-    token vectors, the state it stands at, and its bytes."""
+    codes of word pieces, the state it stands at, and its bytes."""
 
     rows: int
     embedded: int

@@ -32,13 +32,13 @@ from typing import Any, Final
 from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
-from vestig.embedders.hashed_token_vectors import HashedTokenVectors
+from vestig.embedders.hashed_token_states import HashedTokenStates
 from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.contract import LanguageModelContract
 from vestig.llms.loopback import FAULTS, LoopbackMessages, LoopbackRequest
 from vestig.llms.scripted import ScriptedModel
-from vestig.ports import Pieces
+from vestig.ports import TokenStates
 from vestig.rerankers.contract import RerankerContract
 from vestig.times import from_us
 
@@ -231,8 +231,8 @@ class ScriptedEmbedder:
 
 
 class TokenHashingEmbedder(HashingEmbedder):
-    """A `HashingEmbedder` that also gives token vectors: one for each word, the same for
-    the same word, with a special piece at both ends.
+    """A `HashingEmbedder` that also gives hidden states of word pieces: one for each word, the same
+    for the same word, with a special piece at both ends.
 
     Args:
         dimensions: length of a vector of a text.
@@ -240,27 +240,27 @@ class TokenHashingEmbedder(HashingEmbedder):
         pieces: every text has this many, words repeated or cut; None = as many as its words.
 
     Example:
-        >>> (vector, pieces), = TokenHashingEmbedder(8).embed_tokens(["The office is in Oslo"])
-        >>> len(vector), [len(part) for part in pieces]
-        (32, [28, 448, 28])
+        >>> (vector, states), = TokenHashingEmbedder(8).embed_tokens(["The office is in Oslo"])
+        >>> len(vector), [len(part) for part in states]
+        (32, [28, 10752])
     """
 
     def __init__(self, dimensions: int = 256, seed: int = 0, pieces: int | None = None) -> None:
         super().__init__(dimensions, seed)
-        self._words = HashedTokenVectors(seed, pieces)
+        self._words = HashedTokenStates(seed, pieces)
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """One call of `embed`, with the token vectors beside it."""
-        pieces = map(self._words.of, texts)
-        return list(zip(self.embed(texts), pieces, strict=True))
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """One call of `embed`, with the hidden states beside it."""
+        states = map(self._words.of, texts)
+        return list(zip(self.embed(texts), states, strict=True))
 
 
 class TokenScriptedEmbedder(ScriptedEmbedder):
-    """A `ScriptedEmbedder` that also gives token vectors, as a `TokenHashingEmbedder`.
+    """A `ScriptedEmbedder` that also gives states of word pieces, as a `TokenHashingEmbedder`.
 
     Example:
         >>> embedder = TokenScriptedEmbedder({"a": [1.0, 0.0]}, default=[0.0, 1.0])
-        >>> [len(pieces.ids) for _, pieces in embedder.embed_tokens(["a", "b c"])], embedder.calls
+        >>> [len(states.ids) for _, states in embedder.embed_tokens(["a", "b c"])], embedder.calls
         ([12, 16], [('a', 'b c')])
     """
 
@@ -274,12 +274,12 @@ class TokenScriptedEmbedder(ScriptedEmbedder):
         pieces: int | None = None,
     ) -> None:
         super().__init__(vectors, default=default, model=model)
-        self._words = HashedTokenVectors(seed, pieces)
+        self._words = HashedTokenStates(seed, pieces)
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """One call of `embed`, with the token vectors beside it."""
-        pieces = map(self._words.of, texts)
-        return list(zip(self.embed(texts), pieces, strict=True))
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """One call of `embed`, with the hidden states beside it."""
+        states = map(self._words.of, texts)
+        return list(zip(self.embed(texts), states, strict=True))
 
 
 class FailingEmbedder:

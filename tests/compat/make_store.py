@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import vestig
-from vestig.changes import ChangeSet, NewJob, NewTokenVectors
+from vestig.changes import ChangeSet, NewJob, NewTokenCodes
 from vestig.ids import new_id
 from vestig.ports import EntityListing
 from vestig.store.ledger.migrations import MIGRATIONS, newest_version
@@ -102,18 +102,17 @@ def fill_sessions(add: Add) -> None:
 
 
 def fill_texts(store: vestig.Vestig, add: Add, ids: dict[str, str], clock: FrozenClock) -> None:
-    """Texts with line breaks and runs of white space, and vectors of word pieces."""
+    """Texts with line breaks and runs of white space, and codes of word pieces."""
     add("steps", "To drain the boiler:\n  1. close the valve\n  2. open the\tdrain cock")
     add("table", "| part   | price |\r\n|--------|-------|\r\n| gasket |  4.20 |")
-    pieces = NewTokenVectors(
+    pieces = NewTokenCodes(
         memory_id=ids["steps"],
         model=f"hashing-{DIMENSIONS}-0",
         ids=bytes(range(12)),
-        codes=bytes(range(64)) * 3,
-        scales=bytes(12),
+        codes=(bytes(range(32)) + b"\x00\x2b") * 3,
     )
     with store_writer(store, clock) as txn:
-        txn.apply(ChangeSet(namespace="default", token_vectors=(pieces,)))
+        txn.apply(ChangeSet(namespace="default", token_codes=(pieces,)))
 
 
 def fill_bookkeeping(store: vestig.Vestig, ids: dict[str, str], clock: FrozenClock) -> None:

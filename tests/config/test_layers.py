@@ -456,15 +456,15 @@ def test_weights_by_environment_and_call(loaded: Loader) -> None:
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
-    config = loaded("ranking.weights.note: {late: {mean: 2, idf: 0}, reply.late: 1}\n")
+    config = loaded("ranking.weights.note: {late: {own_idf: 2, w2_cube: 0}, reply.late: 1}\n")
     settings = config.settings
-    assert weights_of(settings, "note").keys() & {"late.mean", "late.idf", "reply.late"} == {
-        "late.mean",
+    assert weights_of(settings, "note").keys() & {"late.own_idf", "late.w2_cube", "reply.late"} == {
+        "late.own_idf",
         "reply.late",
     }
     assert {"late", "reply", "lexical"} <= set(weighing(settings))
     assert "answer" not in weighing(settings)
     quiet = config.with_overrides({"signals.late.enabled": False}).settings
-    assert "late.mean" not in weights_of(quiet, "note")
+    assert "late.own_idf" not in weights_of(quiet, "note")
     assert "reply.late" in weights_of(quiet, "note"), "a part of another signal"
     assert "late" in weighing(quiet), "what could be switched on"

@@ -176,7 +176,7 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
         ),
         ("ranking.weights.note.cosin: null\n", "unknown term 'cosin'"),
         ("ranking.weights.note: 1\n", "expected a mapping of terms to numbers"),
-        ("ranking.weights.note.late: 1\n", "its terms are mean, idf, window, window_idf"),
+        ("ranking.weights.note.late: 1\n", "its terms are own_idf, w1_idf, w2_idf, w2_cube"),
         ("ranking.weights.note.cosine: much\n", "expected a finite number, got 'much'"),
         ("ranking.weights.note.cosine: .inf\n", "expected a finite number, got inf"),
         ("ranking.weights: [1]\n", "a mapping {origin: {term: a finite number}}, or the path of"),

@@ -377,15 +377,15 @@ def test_vectors(ledger: Ledger) -> None:
         assert len(list(view.projection_rows(2))) == 2
 
 
-def test_token_vectors_go_to_the_projection_as_they_came(ledger: Ledger) -> None:
+def test_token_codes_go_to_the_projection_as_they_came(ledger: Ledger) -> None:
     id = add(ledger, "one")
     bare = made.memory("two")
     given = made.tokens(bare.id, 160)
-    write(ledger, made.added(bare, token_vectors=(given,)))
+    write(ledger, made.added(bare, token_codes=(given,)))
     with ledger.read() as view:
         one, two = (row[31] for row in view.projection_rows(0))
-    assert (one, two) == (None, (given.ids, given.codes, given.scales))
-    seq = write(ledger, ChangeSet(namespace="default", token_vectors=(made.tokens(id, 1),)))
+    assert (one, two) == (None, (given.ids, given.codes))
+    seq = write(ledger, ChangeSet(namespace="default", token_codes=(made.tokens(id, 1),)))
     with ledger.read() as view:
         ((touched, pieces),) = ((row[2], row[31]) for row in view.projection_rows(seq - 1))
-    assert (touched, [len(part) for part in pieces or ()]) == (seq, [4, 64, 4])
+    assert (touched, [len(part) for part in pieces or ()]) == (seq, [4, 34])

@@ -1,73 +1,131 @@
-"""Late interaction: token vectors of an embedder's hidden states, and MaxSim over them."""
+"""Late interaction: one-bit codes of an embedder's hidden states, and MaxSim over them."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import oracle
 from oracle_signals import Places, Values
 
-DIMENSIONS = 64
+BITS = 256
+STATE = 384
 PIECES_MAX = 160
-LATE_TERMS = ("late.mean", "late.idf", "late.window", "late.window_idf")
+LATE_TERMS = ("late.own_idf", "late.w1_idf", "late.w2_idf", "late.w2_cube")
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+DATA = Path(__file__).parents[2] / "python" / "vestig" / "data"
 
 
-def signs(rows: int, dimensions: int = DIMENSIONS) -> Values:
-    """The fixed sign matrix: row r takes the bits, highest first, of SHA-256 over `vestig-late-1`,
-    0x00, decimal r, 0x00, decimal block, block by block of 256 bits; 1 is +1, 0 is −1."""
+def numbers(name: str) -> Values:
+    """A row for each line of a data file: three digits a number, k · 2⁻¹⁸ from −2¹⁷ on."""
+    rows = []
+    for line in (DATA / name).read_text("ascii").splitlines():
+        digits = np.array([DIGITS.index(digit) for digit in line]).reshape(-1, 3)
+        rows.append((digits @ [4096, 64, 1] - 2**17) / 2**18)
+    return np.array(rows).astype(np.float32)
+
+
+def coordinates(hidden: Values, mean: Values, axes: Values) -> Values:
+    """Hidden states at unit length without the mean, along the axes (rows): float32 dot products of
+    64 lanes, folded by halves."""
     found = []
-    for row in range(rows):
-        bits = b"".join(
-            hashlib.sha256(b"vestig-late-1\0%d\0%d" % (row, block)).digest()
-            for block in range(-(-dimensions // 256))
-        )
-        found.append(np.unpackbits(np.frombuffer(bits, np.uint8))[:dimensions])
-    return np.where(np.array(found) == 1, np.float32(1), np.float32(-1))
+    for state in hidden:
+        products = (oracle.unit(state) - mean) * axes
+        lanes = np.zeros((len(axes), 64), np.float32)
+        for block in np.split(products, STATE // 64, axis=1):
+            lanes = lanes + block
+        while lanes.shape[1] > 1:
+            half = lanes.shape[1] // 2
+            lanes = lanes[:, :half] + lanes[:, half:]
+        found.append(lanes[:, 0])
+    return np.array(found)
+
+
+def summed(values: Values) -> float:
+    """In float64, in their order."""
+    total = 0.0
+    for value in values:
+        total += float(value)
+    return total
+
+
+def length(y: Values) -> float:
+    return math.sqrt(summed(y.astype(float) ** 2))
+
+
+def code(y: Values) -> bytes:
+    """Bits of what is above 0, the lowest of a byte first, then mean size over length, binary16."""
+    size = length(y)
+    scale = summed(np.abs(y)) / len(y) / size if size else 0.0
+    bits = np.packbits(y > 0, bitorder="little").tobytes()
+    return bits + np.float16(scale).astype("<f2").tobytes()
+
+
+def query_code(y: Values) -> tuple[Values, float]:
+    """Whole numbers from −7 to 7, and the step."""
+    size = length(y)
+    if size == 0:
+        return np.zeros(len(y), np.int8), 0.0
+    u = y.astype(float) / size
+    mean = summed(u) / len(u)
+    deviation = math.sqrt(summed((u - mean) ** 2) / len(u))
+    step = min(float(np.abs(u).max()), 2.7 * deviation) / 7
+    return np.clip(np.rint(u / step), -7, 7).astype(np.int8), step
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The word pieces of a text: their ids, 8-bit vectors and scales."""
+    """The word pieces of a memory: their ids, signs (−1, 1) and scales."""
 
     ids: Values
-    vectors: Values
+    signs: Values
     scales: Values
 
 
-def quantised(ids: Sequence[int], hidden: Values, matrix: Values) -> Tokens:
-    """The first pieces of a text, its last hidden states given as float32; terms of a sum are added
-    in their order."""
-    hidden = hidden[:PIECES_MAX]
-    projected = np.zeros((len(hidden), matrix.shape[1]), np.float32)
-    for column, signs_of_column in zip(hidden.T, matrix, strict=True):
-        projected += column[:, None] * signs_of_column
-    squares = np.zeros((len(hidden), 1))
-    for column in projected.T.astype(float):
-        squares[:, 0] += column * column
-    lengths = np.sqrt(squares).astype(np.float32)
-    unit = projected / lengths
-    scales = (np.abs(unit).max(1) / np.float32(127)).astype(np.float32)
-    vectors = np.rint(unit / scales[:, None]).astype(np.int8)
-    return Tokens(np.array(ids[:PIECES_MAX]), vectors, scales)
+@dataclass(frozen=True)
+class Asked:
+    """The word pieces of a query: their ids, 4-bit codes and steps."""
+
+    ids: Values
+    codes: Values
+    steps: Values
+
+
+def unpacked(ids: bytes, codes: bytes) -> Tokens:
+    """From the bytes of `ports.Pieces`."""
+    raw = np.frombuffer(codes, np.uint8).reshape(-1, BITS // 8 + 2)
+    bits = np.unpackbits(raw[:, :-2], axis=1, bitorder="little")
+    scales = np.ascontiguousarray(raw[:, -2:]).view("<f2")[:, 0].astype(float)
+    return Tokens(np.frombuffer(ids, "<u4").astype(int), bits.astype(int) * 2 - 1, scales)
+
+
+def asked(ids: bytes, codes: bytes, steps: bytes) -> Asked:
+    """From the bytes of a query of the core."""
+    rows = np.frombuffer(codes, np.int8).reshape(-1, BITS)
+    return Asked(np.frombuffer(ids, "<u4").astype(int), rows, np.frombuffer(steps, "<f8"))
+
+
+def similarities(query: Asked, memory: Tokens) -> Values:
+    """By piece of the query, a row, and of the memory, a column: (scale · step) · D."""
+    whole = query.codes.astype(int) @ memory.signs.astype(int).T
+    return (memory.scales * query.steps[:, None]) * whole
 
 
 class Late:
-    """Token vectors of the eligible memories; one without any has no similarity."""
+    """Codes of the eligible memories; one without any has no similarity."""
 
     def __init__(self, memories: Sequence[Tokens], places: Places, special: frozenset[int]) -> None:
         self.size, self.special = len(memories), special
-        self.vectors = np.concatenate([m.vectors for m in memories]).astype(np.float32)
-        self.scales = np.concatenate([m.scales for m in memories]).astype(float)
-        lengths = np.array([len(m.ids) for m in memories])
-        self.held_by = np.flatnonzero(lengths)
-        self.starts = (np.cumsum(lengths) - lengths)[self.held_by]
-        self.around = [
-            sorted({row, *places.beside(row, -1), *places.beside(row, 1)})
-            for row in range(self.size)
-        ]
+        self.memories = memories
+        near = [{row} for row in range(self.size)]
+        self.around = []
+        for distance in (1, 2):
+            for row, known in enumerate(near):
+                known.update(places.beside(row, -distance), places.beside(row, distance))
+            self.around.append([sorted(known) for known in near])
         memories_with: dict[int, int] = {}
         for memory in memories:
             for piece in {int(piece) for piece in memory.ids}:
@@ -81,30 +139,26 @@ class Late:
         holding = self.memories_with.get(piece, 0)
         return math.log(1 + (self.size - holding + 0.5) / (holding + 0.5))
 
-    def best(self, query: Tokens) -> Values:
-        """For each token of the query, a row, the most similar one of each memory, a column.
-        Products of 8-bit vectors are whole numbers below 2²⁴: exact in float32."""
-        whole = query.vectors.astype(np.float32) @ self.vectors.T
-        similar = whole.astype(float) * query.scales.astype(float)[:, None] * self.scales
+    def best(self, query: Asked) -> Values:
+        """For each piece of the query, a row, the most similar one of each memory, a column."""
         found = np.full((len(query.ids), self.size), -np.inf)
-        if len(self.held_by):
-            found[:, self.held_by] = np.maximum.reduceat(similar, self.starts, axis=1)
+        for place, memory in enumerate(self.memories):
+            if len(memory.ids):
+                found[:, place] = similarities(query, memory).max(1)
         return found
 
-    def raw(self, query: Tokens) -> dict[str, Values]:
+    def raw(self, query: Asked) -> dict[str, Values]:
         """`LATE_TERMS` of all eligible memories."""
         best = self.best(query)
-        near = np.array([best[:, rows].max(1) for rows in self.around]).T
-        best, near = (np.where(np.isinf(found), 0.0, found) for found in (best, near))
+        one, two = (np.array([best[:, rows].max(1) for rows in around]).T for around in self.around)
+        best, one, two = (np.where(np.isinf(z), 0.0, z) for z in (best, one, two))
         idf = np.array([self.idf(int(piece)) for piece in query.ids])
         total = idf.sum()
-        nothing = np.zeros(self.size)
-        return {
-            "late.mean": best.mean(0),
-            "late.idf": idf @ best / total if total > 0 else nothing,
-            "late.window": near.mean(0),
-            "late.window_idf": idf @ near / total if total > 0 else nothing,
-        }
+        cube = np.maximum(0.0, two) ** 3
+        if total == 0:
+            return dict.fromkeys(LATE_TERMS, np.zeros(self.size))
+        values = zip(LATE_TERMS, (best, one, two, cube), strict=True)
+        return {name: idf @ z / total for name, z in values}
 
 
 def within(values: Values, pool: Values) -> Values:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pytest
-from oracle_late import LATE_TERMS, Late, Tokens, within
+from oracle_late import LATE_TERMS, Asked, Late, Tokens, within
 from oracle_signals import Eligible, Memory, Places, Values
 from rows import HEAD, STORE, Given, core_query, everything, id_of, ranking, recall, signals, vector
 
@@ -24,27 +24,41 @@ PLACES = {name: _core.SIGNALS.index(name) for name in TERMS}
 ALL = dict.fromkeys(TERMS, 0.5) | {"bias": 0.1, "cosine": 1.0}
 
 
-def tokens(dice: random.Random, ids: Sequence[int]) -> Tokens:
-    """Random vectors, some with the largest codes, some with none."""
-    codes = np.array([[dice.randrange(-127, 128) for _ in range(64)] for _ in ids], np.int8)
-    for row in codes:
+def memory_of(dice: random.Random, ids: Sequence[int]) -> Tokens:
+    """Random codes, some with all signs equal, some without a scale."""
+    signs = np.array([[dice.choice((-1, 1)) for _ in range(256)] for _ in ids], int)
+    for row in signs:
         if dice.random() < 0.1:
-            row[:] = dice.choice([-127, 0, 127])
-    scales = [dice.choice([0.0, 1 / 127, dice.random() / 100]) for _ in ids]
-    return Tokens(
-        np.array(ids, int), codes.reshape(len(ids), 64), np.array(scales, np.float32).astype(float)
-    )
+            row[:] = dice.choice((-1, 1))
+    scales = [dice.choice([0.0, 0.0625, dice.uniform(0.004, 0.0625)]) for _ in ids]
+    halves = np.array(scales, np.float16).astype(float)
+    return Tokens(np.array(ids, int), signs.reshape(len(ids), 256), halves)
 
 
-def packed(made: Tokens) -> tuple[bytes, bytes, bytes] | None:
-    """As rows and queries hold it."""
+def query_of(dice: random.Random, ids: Sequence[int]) -> Asked:
+    """Random codes of a query."""
+    codes = np.array([[dice.randrange(-7, 8) for _ in range(256)] for _ in ids], np.int8)
+    steps = np.array([dice.choice([0.0, dice.uniform(0.01, 0.2)]) for _ in ids])
+    return Asked(np.array(ids, int), codes.reshape(len(ids), 256), steps)
+
+
+def packed(made: Tokens) -> tuple[bytes, bytes] | None:
+    """As rows hold it."""
     if not len(made.ids):
         return None
-    return (
-        made.ids.astype("<u4").tobytes(),
-        made.vectors.tobytes(),
-        made.scales.astype("<f4").tobytes(),
+    bits = np.packbits(made.signs > 0, axis=1, bitorder="little")
+    scales = made.scales.astype("<f2")
+    codes = b"".join(
+        row.tobytes() + scale.tobytes() for row, scale in zip(bits, scales, strict=True)
     )
+    return made.ids.astype("<u4").tobytes(), codes
+
+
+def packed_query(made: Asked) -> tuple[bytes, bytes, bytes] | None:
+    """As queries hold it."""
+    if not len(made.ids):
+        return None
+    return made.ids.astype("<u4").tobytes(), made.codes.tobytes(), made.steps.tobytes()
 
 
 class World(NamedTuple):
@@ -62,7 +76,7 @@ def make(dice: random.Random, count: int, vocabulary: int = 12) -> World:
         ids = [dice.randrange(vocabulary) for _ in range(dice.choice([0, 1, 2, 5, 9]))]
         if dice.random() < 0.1:
             ids += [2**20 + dice.randrange(3), 2**31]
-        made = tokens(dice, ids)
+        made = memory_of(dice, ids)
         content = dice.choice(["the river", "the river?"])
         row = Given(
             id=id_of(number),
@@ -90,7 +104,7 @@ def laid_out(dice: random.Random, world: World, path: Path | None) -> _core.Proj
     projection = _core.Projection.open(where, STORE, DIMENSIONS, "test")
     given = world.rows + world.others
     stale = [
-        msgspec.structs.replace(row, pieces=packed(tokens(dice, [1, 2, 3])))
+        msgspec.structs.replace(row, pieces=packed(memory_of(dice, [1, 2, 3])))
         for row in given
         if dice.random() < 0.2
     ]
@@ -102,7 +116,7 @@ def laid_out(dice: random.Random, world: World, path: Path | None) -> _core.Proj
     return projection
 
 
-def expected(world: World, query: Tokens) -> dict[str, Values]:
+def expected(world: World, query: Asked) -> dict[str, Values]:
     """Raw values of all eligible memories."""
     memories = [
         Memory(
@@ -113,13 +127,13 @@ def expected(world: World, query: Tokens) -> dict[str, Values]:
     eligible = Eligible(memories)
     late = Late(world.tokens, Places.of(memories), frozenset((SPECIAL,)))
     found = late.raw(query)
-    before = eligible.most_beside(found["late.mean"], -1)
+    before = eligible.most_beside(found["late.own_idf"], -1)
     return found | {"reply.late": eligible.fixed["reply.question"] * before}
 
 
 def scanned(
     projection: _core.Projection,
-    query: Tokens,
+    query: Asked,
     weights: dict[str, float],
     chosen: dict[str, Any] | None = None,
     **settings: Any,
@@ -128,7 +142,7 @@ def scanned(
     return recall(
         projection,
         projection.applied_seq,
-        core_query(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+        core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
         everything(**(chosen or {})),
         ranking(weights=[weights] * 4, pool=10_000, limit=10_000, **settings),
     )
@@ -156,7 +170,7 @@ def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     if not world.rows:
         return
     ids = [dice.choice([SPECIAL, 2**31, *range(14)]) for _ in range(dice.choice([1, 4, 16, 37]))]
-    query = tokens(dice, ids)
+    query = query_of(dice, ids)
     projection = laid_out(dice, world, tmp_path if seed % 2 else None)
     scan = scanned(projection, query, ALL)
     check(scan, world, expected(world, query), np.arange(len(world.rows)))
@@ -168,7 +182,7 @@ def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     projection = laid_out(dice, world, tmp_path)
     kept = [at for at, row in enumerate(world.rows) if row.author != "Anna"]
     part = World([world.rows[at] for at in kept], [world.tokens[at] for at in kept], [])
-    query = tokens(dice, [SPECIAL, 1, 2, 3, 3, SPECIAL])
+    query = query_of(dice, [SPECIAL, 1, 2, 3, 3, SPECIAL])
     chosen = {"ids": b"".join(row.id for row in part.rows)}
     scan = scanned(projection, query, ALL, chosen)
     check(scan, part, expected(part, query), np.arange(len(kept)))
@@ -181,7 +195,7 @@ def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
     projection = laid_out(dice, world, tmp_path)
     projection.publish(compact=True)
     assert projection.segments == 1
-    query = tokens(dice, [1, 2, 2, 2**31, 2**20 + 1, 299, 300, SPECIAL])
+    query = query_of(dice, [1, 2, 2, 2**31, 2**20 + 1, 299, 300, SPECIAL])
     for number, rows in enumerate((world.rows, world.rows[: len(world.rows) // 3])):
         part = World(rows, world.tokens[: len(rows)], [])
         chosen = {"ids": b"".join(row.id for row in rows)} if number else None
@@ -189,12 +203,12 @@ def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
         check(scan, part, expected(part, query), np.arange(len(rows)))
 
 
-def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, Tokens, list[int]]:
+def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, Asked, list[int]]:
     """Rows, where they lie, a query, and the places of the rows in the order of their cosines."""
     dice = random.Random(seed)
     world = make(dice, count)
     projection = laid_out(dice, world, None)
-    query = tokens(dice, [1, 2, 3])
+    query = query_of(dice, [1, 2, 3])
     plain = scanned(projection, query, {"cosine": 1.0, "bias": 0.1})
     place = {row.id: at for at, row in enumerate(world.rows)}
     return world, projection, query, [place[row.id] for row in plain.rows]
@@ -217,12 +231,12 @@ def test_q_03_only_the_best_of_each_origin_have_values() -> None:
 def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
     """What others have without it must not keep those out that wait for theirs."""
     world, projection, query, order = by_cosine(31, 60)
-    above = {"bias": 50.0, "cosine": 1.0, "late.mean": 0.0}
+    above = {"bias": 50.0, "cosine": 1.0, "late.own_idf": 0.0}
     for size in (1, 7, 1_000):
         scan = recall(
             projection,
             projection.applied_seq,
-            core_query(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+            core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
             everything(),
             ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, late_pool=size),
         )
@@ -235,7 +249,7 @@ def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
     dice = random.Random(4)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
-    query = tokens(dice, [1, 2, 3])
+    query = query_of(dice, [1, 2, 3])
     wanted = expected(world, query)
     place = {row.id: at for at, row in enumerate(world.rows)}
     for name in TERMS:
@@ -253,8 +267,8 @@ def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
     dice = random.Random(6)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
-    scan = scanned(projection, tokens(dice, []), ALL)
-    without = scanned(projection, tokens(dice, [1]), {"cosine": 1.0, "bias": 0.1})
+    scan = scanned(projection, query_of(dice, []), ALL)
+    without = scanned(projection, query_of(dice, [1]), {"cosine": 1.0, "bias": 0.1})
     for at in PLACES.values():
         assert scan.maxima[at] is None
         assert all(signals(row)[at] == (None, None) for row in scan.rows)
@@ -265,28 +279,35 @@ def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
 def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
     rows = [Given(id=id_of(n), seq=n + 1, session_id="s", sequence=n) for n in range(3)]
     dice = random.Random(8)
-    world = World(rows, [tokens(dice, [])] * 3, [])
-    query = tokens(dice, [1, 2])
+    world = World(rows, [memory_of(dice, [])] * 3, [])
+    query = query_of(dice, [1, 2])
     scan = scanned(laid_out(dice, world, None), query, ALL)
     assert [scan.maxima[at] for at in PLACES.values()] == [0.0] * len(PLACES)
     assert all(signals(row)[at] == (0.0, 0.0) for row in scan.rows for at in PLACES.values())
 
 
-@pytest.mark.parametrize("wrong", [(b"", b"", b""), (bytes(4), bytes(64), bytes(8))])
-def test_tokens_of_a_query_are_whole(wrong: tuple[bytes, bytes, bytes]) -> None:
-    with pytest.raises(ValueError, match="1 to 160 word pieces"):
-        core_query(None, None, pieces=wrong)
+WRONG = {
+    "none": (b"", b"", b""),
+    "short": (bytes(4), bytes(256), bytes(4)),
+    "great": (bytes(4), b"\x08" * 256, bytes(8)),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_tokens_of_a_query_are_whole(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"word pieces of a query|codes of a query"):
+        core_query(None, None, pieces=WRONG[wrong])
 
 
 def test_q_20_counts_in_the_score() -> None:
     dice = random.Random(9)
     world = make(dice, 30)
     projection = laid_out(dice, world, None)
-    weights = {"bias": -0.25, "late.mean": 0.75, "late.window_idf": -0.5}
-    scan = scanned(projection, tokens(dice, [1, 2, 5]), weights, tracerank_power=0.0)
+    weights = {"bias": -0.25, "late.own_idf": 0.75, "late.w2_idf": -0.5}
+    scan = scanned(projection, query_of(dice, [1, 2, 5]), weights, tracerank_power=0.0)
     levels = []
     for row in scan.rows:
-        mean, window = (signals(row)[PLACES[n]][1] for n in ("late.mean", "late.window_idf"))
+        mean, window = (signals(row)[PLACES[n]][1] for n in ("late.own_idf", "late.w2_idf"))
         assert mean is not None
         assert window is not None
         level = -0.25 + 0.75 * mean - 0.5 * window

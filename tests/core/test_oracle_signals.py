@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
-from oracle_late import Late, Tokens, quantised, signs, within
+from oracle_late import Asked, Late, Tokens, within
 from oracle_signals import (
     FIRST_TERMS,
     Eligible,
@@ -311,45 +311,28 @@ def test_q_03_every_term_by_its_maximum() -> None:
     assert tuple(own.raw(Query(text="key"))) == FIRST_TERMS
 
 
-def test_q_05_signs_are_those_of_the_hash() -> None:
-    matrix = signs(3)
-    assert matrix.shape == (3, 64)
-    assert set(matrix.ravel().tolist()) == {-1.0, 1.0}
-    assert (signs(3, 32) == matrix[:, :32]).all()
-    assert abs(float(signs(384).mean())) < 0.02
+def held(*pieces: tuple[int, float]) -> Tokens:
+    """Pieces of a memory with all signs set."""
+    ids, scales = zip(*pieces, strict=True) if pieces else ((), ())
+    return Tokens(np.array(ids, int), np.ones((len(ids), 256), int), np.array(scales))
 
 
-def test_q_05_eight_bits() -> None:
-    hidden = np.array([[1.0, 0.5, -2.0]], np.float32)
-    found = quantised([7], hidden, signs(3))
-    assert np.abs(found.vectors).max() == 127
-    back = found.vectors.astype(float) * found.scales[:, None]
-    exact = hidden.astype(float) @ signs(3)
-    assert back[0] == pytest.approx(
-        exact[0] / np.sqrt((exact**2).sum()), abs=float(found.scales[0]) / 2
-    )
+def asked(*ids: int) -> Asked:
+    """Pieces of a query that are similar by the scale of the memory alone."""
+    return Asked(np.array(ids), np.ones((len(ids), 256), np.int8), np.full(len(ids), 1 / 256))
 
 
-def token(*ids: int) -> Tokens:
-    """One-dimensional tokens: id n is the number n."""
-    count = len(ids)
-    return Tokens(np.array(ids), np.array(ids, np.int8)[:, None], np.ones(count, np.float32))
-
-
-def test_q_05_best_token_of_each_memory_and_of_its_neighbours() -> None:
-    places = Places.of(chat(("A", "a"), ("B", "b"), ("A", "c")))
-    late = Late([token(99, 1), token(99, 5, 2), token(99, 3)], places, frozenset((99,)))
-    raw = late.raw(token(5, 1))
-    # without the special token's own id in the query; 99 is the most similar of all
-    assert raw["late.mean"].tolist() == [99 * 3, 99 * 3, 99 * 3]
-    late = Late([token(1), token(5, 2), token(3)], places, frozenset((99,)))
-    raw = late.raw(token(5, 1, 99))
-    mean = np.array([1, 5, 3]) * (5 + 1 + 99) / 3
-    assert raw["late.mean"] == pytest.approx(mean)
-    assert raw["late.window"] == pytest.approx(np.array([5, 5, 5]) * 105 / 3)
-    # 5 and 1 stand in one memory each, so they weigh the same; 99 nothing
-    assert raw["late.idf"] == pytest.approx(np.array([1, 5, 3]) * 6 / 2)
-    assert raw["late.window_idf"] == pytest.approx([15, 15, 15])
+def test_q_05_windows_end_with_the_session_and_special_pieces_weigh_nothing() -> None:
+    talk = chat(*((who, text) for who, text in zip("ABABA", "vwxyz", strict=True)))
+    memories = [held((9, 0.5)), held(), held((1, 0.25)), held((2, 0.125)), held((3, 1.0))]
+    late = Late(memories, Places.of(talk), frozenset((9,)))
+    raw = late.raw(asked(1, 9))
+    assert raw["late.own_idf"] == pytest.approx([0.5, 0, 0.25, 0.125, 1])
+    assert raw["late.w1_idf"] == pytest.approx([0.5, 0.5, 0.25, 1, 1])
+    assert raw["late.w2_idf"] == pytest.approx([0.5, 0.5, 1, 1, 1])
+    assert raw["late.w2_cube"] == pytest.approx([0.125, 0.125, 1, 1, 1])
+    nothing = late.raw(asked(9))
+    assert all(values.tolist() == [0] * 5 for values in nothing.values())
 
 
 def test_q_03_late_values_of_the_pool_only() -> None:

@@ -181,7 +181,7 @@ def add_graph(path: Path) -> None:
             entities=(shared, *own),
             edges=tuple(made.mention(id, entity.id) for id, entity in pairs),
             questions=tuple(made.question(id, text=f"Who is {id}?", **made_by) for id in ids),
-            token_vectors=tuple(
+            token_codes=tuple(
                 made.tokens(id, seed=place, model=made_by["model"]) for place, id in enumerate(ids)
             ),
         )

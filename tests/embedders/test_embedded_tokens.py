@@ -1,7 +1,8 @@
-"""Token vectors: those of the built-in model, the checks, the embedders for tests."""
+"""Hidden states and codes of word pieces: the built-in model, the checks, embedders for tests."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vestig._core import testing
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.embedders.checked import CheckedEmbedder, CheckedTokenEmbedder, checked_embedder
+from vestig.embedders.piece_codes import piece_codes, query_codes
 from vestig.errors import ProviderError, ValidationError
 from vestig.ports import (
-    PIECE_DIMENSIONS,
     PIECES_MAX,
     SPECIAL_PIECE,
+    STATE_DIMENSIONS,
     Pieces,
-    are_pieces,
+    TokenStates,
+    are_states,
     gives_tokens,
 )
 from vestig.testing import (
@@ -30,10 +34,10 @@ from vestig.testing import (
 LONG = "the ferry leaves at nine " * 60
 
 
-def unpacked(pieces: Pieces) -> tuple[list[int], Any, Any]:
-    """Numbers, codes as rows, scales."""
-    codes = np.frombuffer(pieces.codes, np.int8).reshape(-1, PIECE_DIMENSIONS)
-    return array("I", pieces.ids).tolist(), codes, np.frombuffer(pieces.scales, "<f4")
+def unpacked(states: TokenStates) -> tuple[list[int], Any]:
+    """Numbers, and states as rows."""
+    rows = np.frombuffer(states.states, "<f4").reshape(-1, STATE_DIMENSIONS)
+    return array("I", states.ids).tolist(), rows
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +56,23 @@ def test_one_run_gives_the_vector_of_embed_beside_them(
     weights, runs = builtin._weights, []
 
     class Counting:
-        def embed_tokens(self, *given: Any, **named: Any) -> Any:
-            runs.append(given)
-            return weights.embed_tokens(*given, **named)
+        def __getattr__(self, name: str) -> Any:
+            def run(*given: Any, **named: Any) -> Any:
+                runs.append(name)
+                return getattr(weights, name)(*given, **named)
+
+            return run
 
     monkeypatch.setattr(builtin, "_weights", Counting())
     assert [vector for vector, _ in builtin.embed_tokens(texts)] == wanted
-    assert len(runs) == 1
+    assert [vector for vector, _ in builtin.embed_codes(texts)] == wanted
+    assert runs == ["embed_tokens", "embed_codes"]
+
+
+def test_codes_are_those_of_the_states(builtin: BuiltinEmbedder) -> None:
+    texts = ["The office is in Oslo.", LONG, ""]
+    wanted = [(vector, piece_codes(states)) for vector, states in builtin.embed_tokens(texts)]
+    assert builtin.embed_codes(texts) == wanted
 
 
 def test_the_first_160_pieces_with_the_marks_of_both_ends(builtin: BuiltinEmbedder) -> None:
@@ -81,51 +95,78 @@ def test_the_same_word_is_near_itself(builtin: BuiltinEmbedder) -> None:
         ["When does the ferry leave?", "The ferry leaves at nine", "Bread is baked at the mill"]
     )
 
-    def maxsim(one: Pieces, other: Pieces) -> float:
-        _, mine, scales = unpacked(one)
-        _, theirs, their_scales = unpacked(other)
-        similar = (mine.astype(int) @ theirs.astype(int).T) * np.outer(scales, their_scales)
-        return float(similar.max(1).mean())
+    def maxsim(one: TokenStates, other: TokenStates) -> float:
+        pieces = piece_codes(other)
+        values = testing.most_similar("portable", query_codes(one), (pieces.ids, pieces.codes))
+        return float(np.mean(values))
 
     assert maxsim(query, near) > maxsim(query, far) + 0.1
-    assert maxsim(query, query) == pytest.approx(1, abs=0.02)
+    assert maxsim(query, query) == pytest.approx(2 / math.pi, abs=0.05)
 
 
 # --- checks ----------------------------------------------------------------------------------
 
 
 class Broken(TokenHashingEmbedder):
-    """Token vectors that are not as they should be."""
+    """Hidden states that are not as they should be."""
 
     def __init__(self, how: str) -> None:
         super().__init__(16)
         self.how = how
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         answers = super().embed_tokens(texts)
-        vector, pieces = answers[-1]
+        vector, states = answers[-1]
         wrong: dict[str, Any] = {
-            "nan": (vector, pieces._replace(scales=array("f", [float("nan")] * 4).tobytes())),
-            "negative": (vector, pieces._replace(scales=array("f", [-1.0] * 4).tobytes())),
-            "codes": (vector, pieces._replace(codes=pieces.codes[:-1])),
-            "least": (vector, pieces._replace(codes=b"\x80" * 256)),
-            "ids": (vector, pieces._replace(ids=pieces.ids[:-4])),
-            "none": (vector, Pieces(b"", b"", b"")),
-            "many": (vector, Pieces(*(part * 41 for part in pieces))),
-            "vector": (vector[:-4], pieces),
+            "nan": (vector, states._replace(states=array("f", [math.nan] * 4 * 384).tobytes())),
+            "states": (vector, states._replace(states=states.states[:-4])),
+            "ids": (vector, states._replace(ids=states.ids[:-4])),
+            "none": (vector, TokenStates(b"", b"")),
+            "many": (vector, TokenStates(*(part * 41 for part in states))),
+            "vector": (vector[:-4], states),
+            "alone": vector,
         }
         return answers[:-1] if self.how == "count" else [*answers[:-1], wrong[self.how]]
 
 
+class BrokenCodes(TokenHashingEmbedder):
+    """Codes that are not as they should be."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        super().__init__(16)
+        self.pieces = pieces
+
+    def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        return [(vector, self.pieces) for vector in self.embed(texts)]
+
+
 @pytest.mark.parametrize(
-    "how", ["nan", "negative", "codes", "least", "ids", "none", "many", "vector", "count"]
+    "how", ["nan", "states", "ids", "none", "many", "vector", "alone", "count"]
 )
-def test_other_token_vectors_are_the_providers_error(how: str) -> None:
+def test_other_states_are_the_providers_error(how: str) -> None:
     embedder = checked_embedder(Broken(how))
     assert isinstance(embedder, CheckedTokenEmbedder)
-    with pytest.raises(ProviderError, match="hashing-16-0") as caught:
-        embedder.embed_tokens(["secret words", "more secret"])
-    assert "secret" not in str(caught.value)
+    for call in (embedder.embed_tokens, embedder.embed_codes):
+        with pytest.raises(ProviderError, match="hashing-16-0") as caught:
+            call(["secret words", "more secret"])
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        Pieces(b"", b""),
+        Pieces(bytes(4), bytes(33)),
+        Pieces(bytes(4), bytes(33) + b"\x7c"),
+        Pieces(bytes(4), bytes(33) + b"\x80"),
+        Pieces(bytes(4 * 161), bytes(34 * 161)),
+    ],
+)
+def test_other_codes_are_the_providers_error(pieces: Pieces) -> None:
+    embedder = checked_embedder(BrokenCodes(pieces))
+    assert isinstance(embedder, CheckedTokenEmbedder)
+    with pytest.raises(ProviderError, match="codes of 1 to 160 word pieces"):
+        embedder.embed_codes(["words"])
 
 
 def test_texts_are_cut_and_sent_in_batches() -> None:
@@ -140,7 +181,7 @@ def test_texts_are_cut_and_sent_in_batches() -> None:
         embedder.embed_tokens(["broken \ud800"])
 
 
-def test_an_embedder_without_token_vectors_gets_no_call_for_them() -> None:
+def test_an_embedder_without_states_gets_no_call_for_them() -> None:
     for plain in (HashingEmbedder(), FailingEmbedder()):
         embedder = checked_embedder(plain)
         assert type(embedder) is CheckedEmbedder
@@ -152,10 +193,10 @@ def test_an_embedder_without_token_vectors_gets_no_call_for_them() -> None:
 
 def test_embedders_for_tests_draw_from_words_and_seed() -> None:
     ((_, one), (_, other)) = TokenHashingEmbedder(16).embed_tokens(["Red barn", "a RED door"])
-    ids, codes, _ = unpacked(one)
-    more, others, _ = unpacked(other)
+    ids, states = unpacked(one)
+    more, others = unpacked(other)
     assert (ids[0], ids[-1], len(ids), len(more)) == (SPECIAL_PIECE, SPECIAL_PIECE, 4, 5)
-    assert (ids[1], codes[1].tolist()) == (more[2], others[2].tolist())
+    assert (ids[1], states[1].tolist()) == (more[2], others[2].tolist())
     assert one != TokenHashingEmbedder(16, seed=1).embed_tokens(["Red barn"])[0][1]
     scripted = TokenScriptedEmbedder({"Red barn": [1.0, 0.0]}, seed=0)
     assert scripted.embed_tokens(["Red barn"])[0][1] == one
@@ -166,7 +207,7 @@ def test_embedders_for_tests_give_the_wanted_number_of_pieces(pieces: int) -> No
     embedder = TokenHashingEmbedder(16, pieces=pieces)
     for text in ("word", "two words", "many words " * 200, ""):
         ((_, made),) = embedder.embed_tokens([text])
-        assert are_pieces(made)
+        assert are_states(made)
         assert len(made.ids) == 4 * (pieces if text else 2)
     with pytest.raises(ValueError, match="pieces"):
         TokenHashingEmbedder(16, pieces=2)

@@ -161,7 +161,7 @@ def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> N
 
 
 def test_only_signals_that_weigh_something_are_ablated() -> None:
-    config = load(environ={}, overrides={"ranking.weights.note.late.window": 0.5})
+    config = load(environ={}, overrides={"ranking.weights.note.late.w1_idf": 0.5})
     off = switches_of(config)
     assert {"signals.lexical.enabled", "signals.late.enabled"} <= set(off)
     assert "signals.keyword.enabled" not in off, "it weighs nothing"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from labelled_life import Bench, queries, units
 
+from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cached_embedder import (
     CachedEmbedder,
@@ -144,29 +145,32 @@ def test_all_rows_share_one_computation(bench: Bench, tmp_path: Path) -> None:
 
 def test_token_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path) -> None:
     inner = TokenHashingEmbedder(8)
-    wanted = TokenHashingEmbedder(8).embed_tokens(["a b", "c", "a b"])
-    first = cached_embedder(inner, tmp_path)
-    assert isinstance(first, CachedTokenEmbedder)
-    assert first.embed(["c"]) == [wanted[1][0]], "a vector alone is not enough"
-    assert first.embed_tokens(["a b", "c", "a b"]) == wanted
-    assert first.embed_tokens(["c"]) == wanted[1:2]
-    calls = inner.call_count
-    again = cached_embedder(inner, tmp_path)
-    assert isinstance(again, CachedTokenEmbedder)
-    assert again.embed_tokens(["c", "a b"]) == [wanted[1], wanted[0]]
-    assert again.embed(["a b"]) == [wanted[0][0]]
-    assert inner.call_count == calls
+    checked = checked_embedder(inner)
+    assert isinstance(checked, CheckedTokenEmbedder)
+    for method in ("embed_tokens", "embed_codes"):
+        wanted = getattr(checked, method)(["a b", "c", "a b"])
+        first = cached_embedder(checked, tmp_path)
+        assert isinstance(first, CachedTokenEmbedder)
+        assert first.embed(["c"]) == [wanted[1][0]], "a vector alone is not enough"
+        assert getattr(first, method)(["a b", "c", "a b"]) == wanted
+        assert getattr(first, method)(["c"]) == wanted[1:2]
+        calls = inner.call_count
+        again = cached_embedder(checked, tmp_path)
+        assert getattr(again, method)(["c", "a b"]) == [wanted[1], wanted[0]]
+        assert again.embed(["a b"]) == [wanted[0][0]]
+        assert inner.call_count == calls
 
 
 def test_a_torn_end_of_cached_token_vectors_is_cut_off(tmp_path: Path) -> None:
-    wanted = cached_embedder(TokenHashingEmbedder(8), tmp_path).embed_tokens(["a b", "c"])  # type: ignore[attr-defined]
-    (file,) = tmp_path.glob("*.pieces")
-    size = file.stat().st_size
-    for lost in (1, 70, 90):
-        file.write_bytes(file.read_bytes()[:-lost])
-        made = cached_embedder(TokenHashingEmbedder(8), tmp_path)
-        assert made.embed_tokens(["a b", "c"]) == wanted  # type: ignore[attr-defined]
-        assert file.stat().st_size == size
+    inner = checked_embedder(TokenHashingEmbedder(8))
+    for method, name in (("embed_codes", "*.codes-*"), ("embed_tokens", "*.states")):
+        wanted = getattr(cached_embedder(inner, tmp_path), method)(["a b", "c"])
+        (file,) = tmp_path.glob(name)
+        size = file.stat().st_size
+        for lost in (1, 70, 90):
+            file.write_bytes(file.read_bytes()[:-lost])
+            assert getattr(cached_embedder(inner, tmp_path), method)(["a b", "c"]) == wanted
+            assert file.stat().st_size == size
 
 
 def test_an_embedder_without_token_vectors_gets_none(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from vestig.testing import ScriptedEmbedder
 Change = Callable[[list[Line]], object]
 KINDS = (
     "header", "source", "memory", "vector", "event", "edge", "entity", "entity_vector", "question",
-    "supersession", "job", "token_vectors", "tombstone", "clock_epoch", "claim", "evidence",
+    "supersession", "job", "token_codes", "tombstone", "clock_epoch", "claim", "evidence",
     "model_calls", "idempotency_key", "request", "end",
 )  # fmt: skip
 NO_MEMORY = "mem_00000000-0000-4000-8000-000000000000"
@@ -340,7 +340,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "question twice": (_twice("question"), "id"),
     "supersession twice": (_twice("supersession"), "id"),
     "tombstone twice": (_twice("tombstone"), "id"),
-    "token vectors twice": (_twice("token_vectors"), "id"),
+    "token vectors twice": (_twice("token_codes"), "id"),
     "epoch twice": (_twice("clock_epoch"), "id"),
     "id of two memories": (_ids_of("memory"), "id"),
     "id of two events": (_ids_of("event"), "id"),
@@ -486,7 +486,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "older format": (_set("header", format_version=4), "line"),
     "no filter": (_set("header", where=[]), "line"),
     "position": (_set("question", position=-2), "line"),
-    "codes": (_set("token_vectors", codes="AAAA"), "ids, codes, scales"),
+    "codes": (_set("token_codes", codes="AAAA"), "ids, codes"),
 }  # fmt: skip
 
 
@@ -542,7 +542,7 @@ KEPT: dict[str, Change] = {
     ),
     "evidence": _set("edge", evidence="a " * 90),
     "an empty payload": _set("event", payload={}),
-    "no tokens": _drop("token_vectors"),
+    "no tokens": _drop("token_codes"),
     "no job": _drop("job"),
     "no tombstone": _drop("tombstone"),
     "no epoch": _drop("clock_epoch"),
@@ -734,7 +734,7 @@ LEFT: dict[str, tuple[Change, int]] = {
     "vector": (_set("vector", embedding=_vector(*[0.0] * 8)), 1),
     "no vector": (_drop("vector"), 1),
     "question": (_set("question", model="another"), 1),
-    "tokens": (_set("token_vectors", codes="AAAA"), 1),
+    "tokens": (_set("token_codes", codes="AAAA"), 1),
     "job": (_set("job", created_at="never"), 1),
     "edge": (_set("edge", weight=-1), 0),
     "source": (_set("source", created_at="never"), 0),

@@ -67,10 +67,10 @@ def test_rows_behind_the_best_change_nothing() -> None:
 
 def test_signals_count_where_they_are_computed() -> None:
     first = row(0.2, -3.0, [0], date=0.4, **{"neighbours.lexical.-1": 0.0})
-    found = features(scan([first], **{"context.wide": 6.0, "late.window": 0.7}))
+    found = features(scan([first], **{"context.wide": 6.0, "late.w1_idf": 0.7}))
     assert found is not None
     assert found.values["most.context.wide"] == 6 / 8, "a part of the query's idf"
-    assert found.values["most.late.window"] == 0.7
+    assert found.values["most.late.w1_idf"] == 0.7
     assert found.values["first.date"] == 0.4
     assert found.values["first.neighbours.lexical.-1"] == 0.0
     assert "most.context.vector" not in found.values
@@ -112,10 +112,10 @@ def test_without_words_or_meaning_there_is_no_confidence() -> None:
 
 
 def test_the_first_table_whose_features_are_there_counts() -> None:
-    rich = Table(belongs={BIAS: 0.0, "most.late.window": 1.0}, answered={BIAS: 0.0})
+    rich = Table(belongs={BIAS: 0.0, "most.late.w1_idf": 1.0}, answered={BIAS: 0.0})
     poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "meaning": 0.0})
     made = Fit(tables={"note": [rich, poor]})
-    with_pieces = Features(origin="note", values={"meaning": 0.5, "most.late.window": 0.0})
+    with_pieces = Features(origin="note", values={"meaning": 0.5, "most.late.w1_idf": 0.0})
     assert probability(with_pieces, made) == pytest.approx(0.25)
     assert probability(Features(origin="note", values={"meaning": 0.5}), made) == pytest.approx(
         0.375

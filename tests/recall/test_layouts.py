@@ -106,10 +106,10 @@ def test_explain_shows_the_terms_that_add_something() -> None:
         "context.wide": (9.0, 0.75),
         "person": (-1.0, -1.0),
         "role": (1.0, 1.0),
-        "late.mean": (0.0, 0.0),
+        "late.own_idf": (0.0, 0.0),
     }
     weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
-               "context.wide": 2.0, "person": 0.5, "late.mean": 3.0}  # fmt: skip
+               "context.wide": 2.0, "person": 0.5, "late.own_idf": 3.0}  # fmt: skip
     made = explainer(base="linear", weights=[{}, {}, {}, weights])
     row = MadeRow(values=found)
     reason = made.reason(row, memory(row.id), (), None)

@@ -168,22 +168,22 @@ def test_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
 def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
     keys = weighed(1.0, *TOKEN_TERMS)
     found: Any = store.recall(CHAT[2][1], limit=EVERY, config=keys)
-    assert found.results[0].content == CHAT[2][1]
-    assert found.results[0].reason.signals["late.mean"].normalised == 1.0
+    best = max(found.results, key=lambda hit: hit.reason.signals["late.own_idf"].raw)
+    assert (best.content, best.reason.signals["late.own_idf"].normalised) == (CHAT[2][1], 1.0)
     vector = memoryview(store._session.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
     blind = store.recall(CHAT[2][1], query_vector=vector, limit=EVERY, config=keys)
     for name in TOKEN_TERMS:
         assert not any(name in hit.reason.signals for hit in blind), name
     plain = opener("plain", config=keys)
-    plain.commit("No word pieces have vectors here")
+    plain.commit("No word pieces have codes here")
     (hit,) = plain.recall(QUESTION)
     assert not set(TOKEN_TERMS) & set(hit.reason.signals)
 
 
 def test_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
-    keys = {**weighed(1.0, "lexical", "late.mean"), "signals.late.pool": 2}
+    keys = {**weighed(1.0, "lexical", "late.own_idf"), "signals.late.pool": 2}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
-    values = [hit.reason.signals["late.mean"].raw for hit in found]
+    values = [hit.reason.signals["late.own_idf"].raw for hit in found]
     assert sum(value not in (None, 0.0) for value in values) == 2
 
 
@@ -219,7 +219,7 @@ def test_a_receipt_keeps_the_vectors_of_the_query(store: vestig.Vestig, clock: F
     again: Any = store.recall(QUESTION, limit=4, receipt=True).receipt
     assert again.ids_hash != receipt.ids_hash
     assert store.replay_receipt(json.loads(json.dumps(receipt.to_dict()))).equal
-    other = msgspec.structs.replace(receipt.query_pieces, codes=receipt.query_pieces.scales)
+    other = msgspec.structs.replace(receipt.query_pieces, states=receipt.query_pieces.ids)
     with pytest.raises(vestig.ConflictError, match="vector_hash"):
         store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=other))
     quiet = {"signals.late.enabled": False, "signals.reply.enabled": False}

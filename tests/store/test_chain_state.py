@@ -146,9 +146,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def tokenize(self, data: st.DataObject, count: int, seed: int) -> None:
         id = self.pick(data)
         given = (made.tokens(id, 5), made.tokens(id, count, seed=seed))
-        self.write(ChangeSet(namespace="default", token_vectors=given))
+        self.write(ChangeSet(namespace="default", token_codes=given))
         last = given[-1]
-        self.model[id]["tokens"] = (last.ids, last.codes, last.scales)
+        self.model[id]["tokens"] = (last.ids, last.codes)
         self.model[id]["touched"] = self.seq
 
     @precondition(lambda self: self.model)

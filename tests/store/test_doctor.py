@@ -27,7 +27,7 @@ from vestig.store.sqlite.files import LEDGER_FILE
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
-    "embedding_identity", "token_vectors", "projection", "jobs", "leases", "clock", "residues",
+    "embedding_identity", "token_codes", "projection", "jobs", "leases", "clock", "residues",
     "witness", "durability", "disk_space", "permissions",
 ]  # fmt: skip
 
@@ -142,9 +142,9 @@ LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
     "named shape": ("UPDATE entity_vectors SET embedding = zeroblob(28)", "vector_shapes"),
     "question": ("UPDATE questions SET text = 'x' WHERE position = 0", "chain"),
     "lost question": ("DELETE FROM questions WHERE position = -1", "chain"),
-    "token shape": ("UPDATE token_vectors SET scales = x''", "vector_shapes"),
-    "token count": ("UPDATE token_vectors SET ids = x'00'", "vector_shapes"),
-    "token model": ("UPDATE token_vectors SET model = 'other'", "vector_shapes"),
+    "token shape": ("UPDATE token_codes SET codes = x''", "vector_shapes"),
+    "token count": ("UPDATE token_codes SET ids = x'00'", "vector_shapes"),
+    "token model": ("UPDATE token_codes SET model = 'other'", "vector_shapes"),
     "question shape": ("UPDATE questions SET model = 'other' WHERE position = 0", "vector_shapes"),
     "mention": ("UPDATE edges SET expired_seq = 0 WHERE edge_type = 0", "chain"),
     "mentioned": (

@@ -18,7 +18,7 @@ def test_new_entities_and_edges_give_the_rows_that_reading_gives(tmp_path: Path)
     changes = made.added(
         new,
         entities=(one, other),
-        token_vectors=(made.tokens(new.id),),
+        token_codes=(made.tokens(new.id),),
         questions=(made.question(new.id), made.question(new.id, 1)),
         edges=(
             made.mention(new.id, one.id),
@@ -36,14 +36,14 @@ def test_new_entities_and_edges_give_the_rows_that_reading_gives(tmp_path: Path)
     assert [row[19] is None for row in rows] == [False, False, True], "vectors"
 
 
-@pytest.mark.parametrize("what", ["events", "vectors", "token_vectors", "questions", "edges"])
+@pytest.mark.parametrize("what", ["events", "vectors", "token_codes", "questions", "edges"])
 def test_changes_of_older_nodes_give_no_new_rows(tmp_path: Path, what: str) -> None:
     """Nothing old was replaced, but these nodes are more than what is new of them."""
     old, new = made.memory("The office is in Oslo"), made.memory("Deploys run on Fridays")
     more = {
         "events": made.event(old.id),
         "vectors": made.vector(old.id),
-        "token_vectors": made.tokens(old.id),
+        "token_codes": made.tokens(old.id),
         "questions": made.question(old.id),
         "edges": made.edge(old.id, new.id),
     }

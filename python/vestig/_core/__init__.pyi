@@ -114,9 +114,39 @@ class PackedWeights:
 
     def embed_tokens(
         self, pieces: WordPieces, texts: Sequence[str], *, normalize: bool, threads: int
-    ) -> list[tuple[bytes, bytes, bytes, bytes]]:
-        """The vector of each text; ids, 64 codes each and scales of its first 160 word pieces,
-        as `vestig.ports.Pieces` has them."""
+    ) -> list[tuple[bytes, bytes, bytes]]:
+        """The vector of each text; ids and last hidden states (384 float32 each) of its first 160
+        word pieces, as `vestig.ports.TokenStates` has them."""
+
+    def embed_codes(
+        self,
+        pieces: WordPieces,
+        axes: PieceAxes,
+        texts: Sequence[str],
+        *,
+        normalize: bool,
+        threads: int,
+    ) -> list[tuple[bytes, bytes, bytes]]:
+        """The vector of each text; ids and codes (34 bytes each) of its first 160 word pieces, as
+        `vestig.ports.Pieces` has them."""
+
+@final
+class PieceAxes:
+    """Mean and axes of the codes of word pieces."""
+
+    SHA256: Final[tuple[bytes, bytes]]
+    """Of the file of the mean and of that of the axes."""
+
+    def __new__(cls, mean: str | PathLike[str], axes: str | PathLike[str]) -> Self:
+        """Reads both files. OSError: one cannot be read; ValueError: another SHA-256."""
+
+    def codes(self, states: Buffer) -> bytes:
+        """Codes (34 bytes each) of the first 160 rows of hidden states, 384 float32 each.
+        ValueError: another number of values."""
+
+    def query(self, ids: bytes, states: Buffer) -> tuple[bytes, bytes, bytes]:
+        """Ids (u32), 4-bit codes (256 int8 each) and steps (float64) of the first 160 word pieces
+        of a query. ValueError: no piece, or parts that do not fit."""
 
 # --- numbers ---
 
@@ -279,7 +309,8 @@ class Query:
             dates: windows of explicit dates; True = of every year in which an eligible memory is
                 valid, unless it is open.
             question_kinds: bit 0 when, bit 1 how many, bit 2 who, where, which or what thing.
-            pieces: token vectors as in a projection row; the id 0xFFFFFFFF belongs to no word.
+            pieces: ids (u32), codes (256 int8 from -7 to 7 each) and steps (float64) of its word
+                pieces; the id 0xFFFFFFFF belongs to no word.
             questions: that memories answer: their ids (16 bytes each), number of words of each, and
                 by term of the query the places of those that hold it, with how often each does.
             rerank_scores: of a cross-encoder for the best memories; the others have none.
@@ -372,7 +403,7 @@ class Ranking:
             questions: whether stored questions count.
             start_limit: number of start nodes of the walk.
             walk: None = no walk.
-            late_pool: memories of each origin that token vectors are compared for.
+            late_pool: memories of each origin that word pieces are compared for.
             evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
                 origin's largest cosine, largest lexical score, largest level and mean of its five
                 largest levels. None = levels are compared as they are.

@@ -13,8 +13,8 @@ __all__ = [
     "hidden_states",
     "levels",
     "logistic",
+    "most_similar",
     "temporal_match",
-    "token_codes",
     "tracerank",
     "walk_uniform",
 ]
@@ -31,8 +31,11 @@ def hidden_states(
     """Last hidden states of texts of 1 to 256 word pieces, 384 float32 for each piece, computed by
     one instruction level of `levels()`; every level and number of threads gives the same bits."""
 
-def token_codes(hidden: Buffer) -> tuple[bytes, bytes]:
-    """8-bit codes and float32 scales of the first 160 rows of hidden states, 384 values each."""
+def most_similar(
+    level: str, query: tuple[bytes, bytes, bytes], memory: tuple[bytes, bytes]
+) -> list[float]:
+    """For each word piece of a query (ids, codes, steps) the largest similarity with one of a
+    memory (ids, codes), by one instruction level; every level gives the same bits."""
 
 def levels() -> list[str]:
     """Instruction levels of this machine, best first; always ends with "portable"."""

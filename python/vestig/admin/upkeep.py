@@ -20,7 +20,7 @@ from vestig.store.checks.doctor import checks
 from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep.backup import backup as copy_store
 from vestig.store.upkeep.reembed import reembed
-from vestig.store.upkeep.token_vectors import fill_tokens
+from vestig.store.upkeep.token_codes import fill_codes
 from vestig.times import DAY_US, from_us
 from vestig.types import JobState, Status
 
@@ -147,7 +147,7 @@ def rebuild(
     session: Session, *, embeddings: bool, tokens: bool, progress: Progress | None
 ) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
-    `tokens` token vectors for the memories that lack them."""
+    `tokens` codes of word pieces for the memories that lack them."""
     from vestig.graph.related import rebuild_all
     from vestig.recall.candidate_index import build
 
@@ -189,11 +189,11 @@ def rebuild(
 
 
 def _check_tokens(session: Session) -> None:
-    """A rebuild of token vectors needs an embedder that gives them and a weight that reads them."""
+    """A rebuild of codes needs an embedder that gives states and a weight that reads them."""
     if not gives_tokens(session.embedder):
         raise ConflictError(
-            f"{session.embedder.model}: expected an embedder that gives vectors of word pieces,"
-            " this one gives none; use the built-in one"
+            f"{session.embedder.model}: expected an embedder that gives hidden states of word"
+            " pieces, this one gives none; use the built-in one"
         )
     if not wanted_tokens(session):
         raise ConflictError(
@@ -207,7 +207,7 @@ def _fill_tokens(session: Session, progress: Progress | None) -> int:
     if not origins:
         return 0
     remember_identity(session)
-    return fill_tokens(session.ledger, session.embed_tokens, origins, progress=progress)
+    return fill_codes(session.ledger, session.embed_codes, origins, progress=progress)
 
 
 def compact(session: Session) -> dict[str, Any]:

@@ -88,15 +88,15 @@ class Admin:
         progress: Progress | None = None,
     ) -> RebuildReport:
         """Makes the projection again from the ledger alone; `embeddings=True` embeds every
-        text again with the configured embedder, `tokens=True` makes token vectors for the
+        text again with the configured embedder, `tokens=True` makes codes of word pieces for the
         memories that lack them where late interaction counts. Either goes on where it was
         interrupted.
 
         Args:
             embeddings: Embed every text again with the configured embedder; goes on where it
                 was interrupted.
-            tokens: Make token vectors for the memories that lack them, where late interaction
-                counts.
+            tokens: Make codes of word pieces for the memories that lack them, where late
+                interaction counts.
             progress: Called with what is done and how much there is, or None.
         """
         function_argument("progress", progress)

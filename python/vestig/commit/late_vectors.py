@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.changes import ChangeSet, NewEvent, NewVector
 from vestig.commit.fact_guard import differs, prepare
-from vestig.commit.rows import related_edge, token_vectors
+from vestig.commit.rows import related_edge, token_codes
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import LedgerView, Pieces
 from vestig.session.session import Session
@@ -130,7 +130,7 @@ def _changes(
     return ChangeSet(
         namespace=memory.namespace,
         vectors=(NewVector(memory_id=memory.id, model=model, embedding=vector),),
-        token_vectors=() if pieces is None else (token_vectors(memory.id, model, pieces),),
+        token_codes=() if pieces is None else (token_codes(memory.id, model, pieces),),
         events=events,
         edges=tuple(edges),
     )

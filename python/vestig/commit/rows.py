@@ -21,7 +21,7 @@ from vestig.changes import (
     NewQuestion,
     NewSource,
     NewSupersession,
-    NewTokenVectors,
+    NewTokenCodes,
     NewVector,
     StoredWindow,
 )
@@ -55,7 +55,7 @@ __all__ = [
     "mention_edge",
     "reinforced",
     "related_edge",
-    "token_vectors",
+    "token_codes",
 ]
 
 
@@ -68,7 +68,7 @@ class Rows(msgspec.Struct, kw_only=True):
     sources: list[NewSource] = msgspec.field(default_factory=list)
     memories: list[NewMemory] = msgspec.field(default_factory=list)
     vectors: list[NewVector] = msgspec.field(default_factory=list)
-    token_vectors: list[NewTokenVectors] = msgspec.field(default_factory=list)
+    token_codes: list[NewTokenCodes] = msgspec.field(default_factory=list)
     original_texts: list[NewOriginalText] = msgspec.field(default_factory=list)
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
@@ -90,7 +90,7 @@ class Rows(msgspec.Struct, kw_only=True):
             sources=tuple(self.sources),
             memories=tuple(self.memories),
             vectors=tuple(self.vectors),
-            token_vectors=tuple(self.token_vectors),
+            token_codes=tuple(self.token_codes),
             original_texts=tuple(self.original_texts),
             patches=tuple(self.patches),
             events=tuple(self.events),
@@ -104,9 +104,9 @@ class Rows(msgspec.Struct, kw_only=True):
         )
 
 
-def token_vectors(memory_id: str, model: str, pieces: Pieces) -> NewTokenVectors:
-    """The vectors of a memory's word pieces as the store writes them."""
-    return NewTokenVectors(memory_id=memory_id, model=model, **pieces._asdict())
+def token_codes(memory_id: str, model: str, pieces: Pieces) -> NewTokenCodes:
+    """The codes of a memory's word pieces as the store writes them."""
+    return NewTokenCodes(memory_id=memory_id, model=model, **pieces._asdict())
 
 
 def related_edge(
@@ -250,7 +250,7 @@ def _add_forms(rows: Rows, memory_id: str, item: Item) -> None:
     if item.vector is not None:
         rows.vectors.append(NewVector(memory_id=memory_id, model=rows.model, embedding=item.vector))
     if item.pieces is not None:
-        rows.token_vectors.append(token_vectors(memory_id, rows.model, item.pieces))
+        rows.token_codes.append(token_codes(memory_id, rows.model, item.pieces))
 
 
 def _add_questions(rows: Rows, memory_id: str, item: Item) -> None:

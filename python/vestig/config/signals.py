@@ -66,10 +66,10 @@ TERMS: Final[Mapping[str, str]] = {
     "pair.pair": "words of the query in it or in one of the best that shares a name",
     "pair.gain": "words that it adds to one of the best that shares a name",
     "title": "its title being a name in the query or in one of the best memories",
-    "late.mean": "word pieces, each with its best partner (MaxSim)",
-    "late.idf": "word pieces, rare ones more",
-    "late.window": "word pieces of it and its neighbours",
-    "late.window_idf": "word pieces of it and its neighbours, rare ones more",
+    "late.own_idf": "word pieces, each with its best partner (MaxSim), rare ones more",
+    "late.w1_idf": "word pieces of it and its neighbours, rare ones more",
+    "late.w2_idf": "word pieces of it and of two neighbours on each side, rare ones more",
+    "late.w2_cube": "the most similar word pieces of these, rare ones more",
     "rerank": "what a cross-encoder says of query and text",
 }
 # What puts the memories of an origin on one scale with those of others, beside its terms: meaning

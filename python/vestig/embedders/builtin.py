@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from vestig import _core
     from vestig.embedders.settings import EmbeddingSettings
-    from vestig.ports import Pieces
+    from vestig.ports import Pieces, TokenStates
 
     _T = TypeVar("_T")
 
@@ -107,25 +107,53 @@ class BuiltinEmbedder:
 
         return self._run(run) if texts else []
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """The vector of each text, as `embed` gives it, with the vectors of its first 160 word
-        pieces, both from one run of the model; [] for [].
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """The vector of each text, as `embed` gives it, with the last hidden states of its first
+        160 word pieces, both from one run of the model; [] for [].
 
         Raises:
             ConfigError, ProviderError: as `embed`.
 
         Example:
-            >>> (vector, pieces), = BuiltinEmbedder().embed_tokens(["The office is in Oslo."])
-            >>> len(vector), [len(part) for part in pieces]
-            (1536, [32, 512, 32])
+            >>> (vector, states), = BuiltinEmbedder().embed_tokens(["The office is in Oslo."])
+            >>> len(vector), [len(part) for part in states]
+            (1536, [32, 12288])
         """
-        from vestig.ports import Pieces
+        from vestig.ports import TokenStates
 
         def run(
             weights: _core.PackedWeights, pieces: _core.WordPieces
-        ) -> list[tuple[bytes, bytes, bytes, bytes]]:
+        ) -> list[tuple[bytes, bytes, bytes]]:
             threads = _threads(len(texts))
             return weights.embed_tokens(pieces, texts, normalize=self._normalize, threads=threads)
+
+        made = self._run(run) if texts else []
+        return [(vector, TokenStates(*parts)) for vector, *parts in made]
+
+    def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """As `embed_tokens`, with the codes of the word pieces in the place of their states.
+
+        Raises:
+            ConfigError, ProviderError: as `embed`, and where the axes of codes are missing or not
+                the pinned ones.
+
+        Example:
+            >>> (vector, pieces), = BuiltinEmbedder().embed_codes(["The office is in Oslo."])
+            >>> len(vector), [len(part) for part in pieces]
+            (1536, [32, 272])
+        """
+        from vestig.embedders.piece_codes import piece_axes
+        from vestig.ports import Pieces
+
+        axes = piece_axes()
+
+        def run(
+            weights: _core.PackedWeights, pieces: _core.WordPieces
+        ) -> list[tuple[bytes, bytes, bytes]]:
+            threads = _threads(len(texts))
+            return weights.embed_codes(
+                pieces, axes, texts, normalize=self._normalize, threads=threads
+            )
 
         made = self._run(run) if texts else []
         return [(vector, Pieces(*parts)) for vector, *parts in made]

@@ -10,13 +10,17 @@ from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError, VestigError
 from vestig.ports import (
-    PIECE_DIMENSIONS,
+    CODE_BYTES,
     PIECES_MAX,
+    STATE_DIMENSIONS,
     Embedder,
     PieceCounter,
     Pieces,
     TokenEmbedder,
+    TokenStates,
     are_pieces,
+    are_states,
+    gives_codes,
     gives_tokens,
     is_finite,
 )
@@ -174,17 +178,20 @@ class CheckedEmbedder:
 
 
 class CheckedTokenEmbedder(CheckedEmbedder):
-    """A `CheckedEmbedder` for a provider that gives vectors of word pieces too."""
+    """A `CheckedEmbedder` for a provider that gives hidden states of word pieces too."""
 
     def __init__(self, inner: TokenEmbedder, **limits: int | None) -> None:
         super().__init__(inner, **limits)
         self._tokens = inner.embed_tokens
+        # the provider's own way to codes, where it has one
+        self._codes = inner.embed_codes if gives_codes(inner) else None
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """One checked vector per text with the checked vectors of its word pieces; [] for [].
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """One checked vector per text with the checked hidden states of its word pieces; [] for
+        [].
 
         Raises:
-            ProviderError: as `embed`, or token vectors of another shape.
+            ProviderError: as `embed`, or states of another shape.
             ValidationError: a text holds lone surrogates.
         """
         if not texts:
@@ -192,22 +199,57 @@ class CheckedTokenEmbedder(CheckedEmbedder):
         answers = self._in_batches(texts, self._tokens)
         dimensions = self.dimensions
         for number, answer in enumerate(answers):
-            both = isinstance(answer, tuple) and len(answer) == 2
-            vector, pieces = answer if both else (answer, None)
+            vector, states = _both(answer)
             self._check_vector(number, vector, dimensions)
-            if not isinstance(pieces, Pieces) or not are_pieces(pieces):
+            if not isinstance(states, TokenStates) or not are_states(states):
                 raise ProviderError(
-                    f'embedder "{self.model}": expected vectors of 1 to {PIECES_MAX} word pieces,'
-                    f" each with a number, {PIECE_DIMENSIONS} codes and a finite scale, text"
+                    f'embedder "{self.model}": expected hidden states of 1 to {PIECES_MAX} word'
+                    f" pieces, each with a number and {STATE_DIMENSIONS} finite values, text"
                     f" {number} of the call has something else; check the provider"
                 )
         return answers
+
+    def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """One checked vector per text with the codes of its word pieces; [] for [].
+
+        Raises:
+            ProviderError: as `embed_tokens`, or codes of another shape.
+            ConfigError: the axes of codes are missing.
+            ValidationError: a text holds lone surrogates.
+        """
+        if self._codes is None:
+            # imported here: a provider with codes of its own reads the axes itself
+            from vestig.embedders.piece_codes import piece_codes
+
+            made = self.embed_tokens(texts)
+            return [(vector, piece_codes(states)) for vector, states in made]
+        if not texts:
+            return []
+        answers = self._in_batches(texts, self._codes)
+        dimensions = self.dimensions
+        for number, answer in enumerate(answers):
+            vector, pieces = _both(answer)
+            self._check_vector(number, vector, dimensions)
+            if not isinstance(pieces, Pieces) or not are_pieces(pieces):
+                raise ProviderError(
+                    f'embedder "{self.model}": expected codes of 1 to {PIECES_MAX} word pieces,'
+                    f" each with a number and {CODE_BYTES} bytes, text {number} of the call has"
+                    " something else; check the provider"
+                )
+        return answers
+
+
+def _both(answer: object) -> tuple[object, object]:
+    """A vector and what stands beside it, which a provider may have left out."""
+    if isinstance(answer, tuple) and len(answer) == 2:
+        return answer[0], answer[1]
+    return answer, None
 
 
 def checked_embedder(
     inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
 ) -> CheckedEmbedder:
-    """The embedder with its vectors checked; those of word pieces too where it gives them."""
+    """The embedder with its vectors checked; states of word pieces too where it gives them."""
     limits = {"max_length": max_length, "batch_size": batch_size}
     if gives_tokens(inner):
         return CheckedTokenEmbedder(inner, **limits)

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Final
 
-from vestig.ports import Embedder, are_pieces, gives_tokens
+from vestig.ports import Embedder, are_states, gives_codes, gives_tokens
 
 __all__ = ["EmbedderContract"]
 
@@ -106,19 +106,25 @@ class EmbedderContract:
 
     def test_word_pieces_have_vectors_of_their_own(self) -> None:
         """With `embed_tokens`: the vector equals that of `embed`; the pieces of a text do not
-        depend on its batch, their scales to 1e-6. Without it, nothing is tested."""
+        depend on its batch, their states to 1e-4; with `embed_codes`, codes are those of the
+        states. Without either, nothing is tested."""
         embedder = self.embedder()
         if not gives_tokens(embedder):
             return
         assert embedder.embed_tokens([]) == []
         batch = embedder.embed_tokens(self.TEXTS)
         assert [vector for vector, _ in batch] == embedder.embed(self.TEXTS)
-        for text, (_vector, pieces) in zip(self.TEXTS, batch, strict=True):
-            assert are_pieces(pieces)
+        for text, (_vector, states) in zip(self.TEXTS, batch, strict=True):
+            assert are_states(states)
             ((_vector, alone),) = embedder.embed_tokens([text])
-            assert alone.ids == pieces.ids
-            scales = zip(_unpacked(alone.scales), _unpacked(pieces.scales), strict=True)
-            assert max(abs(a - b) for a, b in scales) <= 1e-6
+            assert alone.ids == states.ids
+            values = zip(_unpacked(alone.states), _unpacked(states.states), strict=True)
+            assert max(abs(a - b) for a, b in values) <= 1e-4
+        if gives_codes(embedder):
+            from vestig.embedders.piece_codes import piece_codes
+
+            wanted = [(vector, piece_codes(states)) for vector, states in batch]
+            assert embedder.embed_codes(self.TEXTS) == wanted
 
     def test_truncated_answers(self) -> None:
         """`truncated` is False for a short text."""

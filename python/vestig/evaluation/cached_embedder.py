@@ -9,13 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vestig.embedders.piece_codes import codes_identity
 from vestig.ports import (
-    PIECE_DIMENSIONS,
+    CODE_BYTES,
+    STATE_DIMENSIONS,
+    CodeEmbedder,
     Embedder,
     PieceCounter,
     Pieces,
-    TokenEmbedder,
-    gives_tokens,
+    TokenStates,
+    gives_codes,
 )
 
 if TYPE_CHECKING:
@@ -27,9 +30,9 @@ __all__ = ["CachedEmbedder", "CachedTokenEmbedder", "cached_embedder"]
 _KEY_BYTES: Final = 16
 _FLOAT_BYTES: Final = 4
 _BATCH: Final = 256
-# How many pieces a record of token vectors has; then ids, codes and scales of each.
+# How many pieces a record has; then the number of each, then what is held of each.
 _COUNT_BYTES: Final = 4
-_PIECE_BYTES: Final = 4 + PIECE_DIMENSIONS + 4
+_NUMBER_BYTES: Final = 4
 
 
 def _key(text: str) -> bytes:
@@ -143,19 +146,18 @@ class CachedEmbedder:
         return found.reshape(len(texts), self.dimensions)
 
 
-class CachedTokenEmbedder(CachedEmbedder):
-    """A `CachedEmbedder` for a model that gives vectors of word pieces too. They are
-    in a file of their own: records of the text's hash, the number of pieces and the pieces."""
+class _PieceFile:
+    """What is held of the word pieces of texts, in a file of its own: records of the text's hash,
+    the number of pieces, their numbers and their codes or states."""
 
-    def __init__(self, inner: TokenEmbedder, folder: Path | None = None, variant: str = "") -> None:
-        super().__init__(inner, folder, variant)
-        self._tokens = inner.embed_tokens
-        self._pieces: dict[bytes, Pieces] = {}
-        self._pieces_file = None if self._file is None else self._file.with_suffix(".pieces")
-        if self._pieces_file is not None:
-            self._load_pieces(self._pieces_file)
+    def __init__(self, file: Path | None, width: int) -> None:
+        self.file = file
+        self._width = width
+        self.known: dict[bytes, tuple[bytes, bytes]] = {}
+        if file is not None:
+            self._load(file)
 
-    def _load_pieces(self, file: Path) -> None:
+    def _load(self, file: Path) -> None:
         try:
             raw = file.read_bytes()
         except FileNotFoundError:
@@ -163,49 +165,76 @@ class CachedTokenEmbedder(CachedEmbedder):
         place, head = 0, _KEY_BYTES + _COUNT_BYTES
         while place + head <= len(raw):
             count = int.from_bytes(raw[place + _KEY_BYTES : place + head], "little")
-            end = place + head + count * _PIECE_BYTES
+            ids = place + head + _NUMBER_BYTES * count
+            end = ids + self._width * count
             if end > len(raw):
                 break
-            ids = place + head + 4 * count
-            codes = ids + PIECE_DIMENSIONS * count
-            self._pieces[raw[place : place + _KEY_BYTES]] = Pieces(
-                raw[place + head : ids], raw[ids:codes], raw[codes:end]
-            )
+            key = raw[place : place + _KEY_BYTES]
+            self.known[key] = raw[place + head : ids], raw[ids:end]
             place = end
         if place < len(raw):
             os.truncate(file, place)
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """Vector and token vectors of each text; only texts never seen before reach the model."""
+    def add(self, fresh: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
+        """The records to write."""
+        self.known.update(fresh)
+        return b"".join(
+            b"".join((key, (len(ids) // _NUMBER_BYTES).to_bytes(_COUNT_BYTES, "little"), ids, held))
+            for key, (ids, held) in fresh.items()
+        )
+
+
+class CachedTokenEmbedder(CachedEmbedder):
+    """A `CachedEmbedder` for a model that gives states and codes of word pieces too."""
+
+    def __init__(self, inner: CodeEmbedder, folder: Path | None = None, variant: str = "") -> None:
+        super().__init__(inner, folder, variant)
+        self._tokens, self._codes = inner.embed_tokens, inner.embed_codes
+        suffix = f".codes-{codes_identity().hex()[:16]}"
+        codes = None if self._file is None else self._file.with_suffix(suffix)
+        states = None if self._file is None else self._file.with_suffix(".states")
+        self._held = _PieceFile(codes, CODE_BYTES)
+        self._states = _PieceFile(states, STATE_DIMENSIONS * _FLOAT_BYTES)
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """Vector and states of each text; only texts never seen before reach the model."""
+        made = self._of_pieces(texts, self._states, self._tokens)
+        return [(vector, TokenStates(*parts)) for vector, parts in made]
+
+    def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """Vector and codes of each text; only texts never seen before reach the model."""
+        made = self._of_pieces(texts, self._held, self._codes)
+        return [(vector, Pieces(*parts)) for vector, parts in made]
+
+    def _of_pieces(
+        self,
+        texts: Sequence[str],
+        held: _PieceFile,
+        make: Callable[[list[str]], Sequence[tuple[bytes, tuple[bytes, bytes]]]],
+    ) -> list[tuple[bytes, tuple[bytes, bytes]]]:
         keys = [_key(text) for text in texts]
         unknown = {
             key: text
             for key, text in zip(keys, texts, strict=True)
-            if key not in self._pieces or key not in self._known
+            if key not in held.known or key not in self._known
         }
         pairs = list(unknown.items())
         for start in range(0, len(pairs), _BATCH):
             part = pairs[start : start + _BATCH]
-            made = self._tokens([text for _, text in part])
+            made = make([text for _, text in part])
             fresh = {key: vector for (key, _), (vector, _) in zip(part, made, strict=True)}
             pieces = {key: found for (key, _), (_, found) in zip(part, made, strict=True)}
             self._add({key: one for key, one in fresh.items() if key not in self._known})
-            self._pieces.update(pieces)
-            self._write(self._pieces_file, b"".join(map(_record, pieces, pieces.values())))
+            self._write(held.file, held.add(pieces))
             if self.on_made is not None:
                 self.on_made(len(part))
-        return [(self._known[key], self._pieces[key]) for key in keys]
-
-
-def _record(key: bytes, pieces: Pieces) -> bytes:
-    count = len(pieces.ids) // 4
-    return b"".join((key, count.to_bytes(_COUNT_BYTES, "little"), *pieces))
+        return [(self._known[key], held.known[key]) for key in keys]
 
 
 def cached_embedder(
     inner: Embedder, folder: Path | None = None, variant: str = ""
 ) -> CachedEmbedder:
-    """The embedder wrapped, with token vectors where it has them."""
-    if gives_tokens(inner):
+    """The embedder wrapped, with states and codes of word pieces where it has them."""
+    if gives_codes(inner):
         return CachedTokenEmbedder(inner, folder, variant)
     return CachedEmbedder(inner, folder, variant)

@@ -11,10 +11,12 @@ from typing import Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 import msgspec
 
 __all__ = [
+    "CODE_BYTES",
     "PIECES_MAX",
-    "PIECE_DIMENSIONS",
     "SPECIAL_PIECE",
+    "STATE_DIMENSIONS",
     "CandidateIndex",
+    "CodeEmbedder",
     "Embedder",
     "EmbeddingIdentity",
     "PieceCounter",
@@ -22,24 +24,32 @@ __all__ = [
     "Reranker",
     "RerankerSettings",
     "TokenEmbedder",
+    "TokenStates",
     "are_pieces",
+    "are_states",
+    "gives_codes",
     "gives_tokens",
     "is_finite",
 ]
 
-# Word pieces of a text that get vectors, special ones included, and the length of each.
+# Word pieces of a text that count in late interaction, special ones included.
 PIECES_MAX: Final = 160
 
 
-PIECE_DIMENSIONS: Final = 64
+# Numbers of a hidden state.
+STATE_DIMENSIONS: Final = 384
+
+
+# Bytes of the code of a word piece: 256 bits, then a binary16 scale.
+CODE_BYTES: Final = 34
 
 
 # The number of special pieces, which are in no text, such as the model's token for the beginning.
 SPECIAL_PIECE: Final = 0xFFFFFFFF
 
 
-# The byte of −128, which is no code: it has no opposite.
-_LEAST_CODE: Final = 0x80
+# The upper byte of a binary16 number from which on it is infinite, no number or negative.
+_NO_SCALE: Final = 0x7C
 
 
 class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +65,21 @@ class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pieces(NamedTuple):
-    """Token vectors of n word pieces, n from 1 to `PIECES_MAX`, little-endian: piece i has
-    the number ids[i] (u32) and the vector codes[64·i : 64·i + 64] · scales[i], codes i8 from −127
-    to 127, scales float32."""
+    """One-bit codes of n word pieces, n from 1 to `PIECES_MAX`: piece i has the number ids[i]
+    (u32 little-endian) and the code codes[34·i : 34·i + 34]: 256 bits, the lowest of a byte first,
+    of which a set one stands for +1 and another for −1, and what they are multiplied by
+    (binary16 little-endian)."""
 
     ids: bytes
     codes: bytes
-    scales: bytes
+
+
+class TokenStates(NamedTuple):
+    """Hidden states of n word pieces, n from 1 to `PIECES_MAX`: ids as in `Pieces`, states of 384
+    float32 numbers a piece, little-endian."""
+
+    ids: bytes
+    states: bytes
 
 
 @runtime_checkable
@@ -97,12 +115,25 @@ class Embedder(Protocol):
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that gives a vector for each word piece as well."""
+    """An embedder that gives hidden states of word pieces as well."""
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """For each text its vector, the one of `embed`, and the vectors of its first word pieces,
-        both from one run of the model; [] for []. Special pieces have the number
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
+        """For each text its vector, the one of `embed`, and the last hidden states of its first
+        160 word pieces, both from one run of the model; [] for []. Special pieces have the number
         `SPECIAL_PIECE`.
+
+        Raises:
+            ProviderError: as `embed`.
+        """
+        ...
+
+
+class CodeEmbedder(TokenEmbedder, Protocol):
+    """A `TokenEmbedder` that makes codes of its states by itself, the same as
+    `embedders.piece_codes` makes; it is asked for them where codes are stored."""
+
+    def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """As `embed_tokens`, with codes in the place of states.
 
         Raises:
             ProviderError: as `embed`.
@@ -121,21 +152,34 @@ class PieceCounter(Protocol):
 
 
 def are_pieces(pieces: Pieces) -> bool:
-    """Whether the three parts fit each other, every code is at least −127 and every scale is
-    finite and at least 0.
+    """Whether both parts fit each other and every scale is finite and at least 0.
 
     Example:
-        >>> are_pieces(Pieces(bytes(4), bytes(64), bytes(4))), are_pieces(Pieces(b"", b"", b""))
+        >>> are_pieces(Pieces(bytes(4), bytes(34))), are_pieces(Pieces(b"", b""))
         (True, False)
     """
     count, rest = divmod(len(pieces.ids), 4)
     return (
         rest == 0
         and 1 <= count <= PIECES_MAX
-        and len(pieces.codes) == count * PIECE_DIMENSIONS
-        and len(pieces.scales) == 4 * count
-        and _LEAST_CODE not in pieces.codes
-        and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
+        and len(pieces.codes) == count * CODE_BYTES
+        and max(pieces.codes[CODE_BYTES - 1 :: CODE_BYTES]) < _NO_SCALE
+    )
+
+
+def are_states(states: TokenStates) -> bool:
+    """Whether both parts fit each other and every number is finite.
+
+    Example:
+        >>> are_states(TokenStates(bytes(4), bytes(1536))), are_states(TokenStates(b"", b""))
+        (True, False)
+    """
+    count, rest = divmod(len(states.ids), 4)
+    return (
+        rest == 0
+        and 1 <= count <= PIECES_MAX
+        and len(states.states) == count * STATE_DIMENSIONS * 4
+        and is_finite(states.states)
     )
 
 
@@ -158,8 +202,13 @@ def is_finite(vector: bytes) -> bool:
 
 
 def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Whether it has vectors of word pieces. Asks for nothing that would load a model."""
+    """Whether it has hidden states of word pieces. Asks for nothing that would load a model."""
     return callable(getattr(embedder, "embed_tokens", None))
+
+
+def gives_codes(embedder: Embedder) -> TypeGuard[CodeEmbedder]:
+    """Whether it makes codes of word pieces by itself. Asks for nothing that would load a model."""
+    return callable(getattr(embedder, "embed_codes", None))
 
 
 class CandidateIndex(Protocol):

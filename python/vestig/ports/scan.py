@@ -67,7 +67,7 @@ class ProjectionRow(NamedTuple):
     features: int
     # the name that the title is
     title: str | None
-    # token vectors: ids u32, codes int8 x 64, scales float32; at most 160
+    # one-bit codes of at most 160 word pieces
     pieces: Pieces | None
     # number of the sitting of a note without session
     sitting: int | None

@@ -53,8 +53,7 @@ _MOST: Final = (
     "context.vector",
     "context.wide",
     "reply.lexical",
-    "late.window",
-    "late.window_idf",
+    "late.w1_idf",
 )
 _FIRST: Final = ("date", "neighbours.lexical.-1", "neighbours.lexical.+1")
 # Sums of idf, which count as parts of all that the query has.

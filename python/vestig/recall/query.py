@@ -13,12 +13,13 @@ import msgspec
 from vestig.answers import QueryEntity, QueryName
 from vestig.commit.text import normalise
 from vestig.config import Config
+from vestig.embedders.piece_codes import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.content_words import ContentTerm, content_terms
 from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
-from vestig.ports import LedgerView, Pieces, ScanRanking, ScanRequest
+from vestig.ports import LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.neighbouring_terms import NeighboursOfMemories, neighbours_of_memories
@@ -47,8 +48,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     ranking: Ranking
     vector: bytes | None
-    # token vectors of the text
-    pieces: Pieces | None
+    # hidden states of the word pieces of the text
+    states: TokenStates | None
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
     # where its temporal expressions stand, with and without windows: code points, half-open
@@ -89,7 +90,7 @@ def analyse(
     config: Config,
     request: Request,
     vector: bytes | None,
-    pieces: Pieces | None,
+    states: TokenStates | None,
     *,
     names: tuple[QueryName, ...] | None = None,
     rerank_scores: RerankScores | None = None,
@@ -98,7 +99,7 @@ def analyse(
     """Keywords, windows and vectors of names of a request's text.
 
     Args:
-        vector, pieces: of the text; None = it was not embedded.
+        vector, states: of the text and of its word pieces; None = it was not embedded.
         names: those that a language model found; None = rules find them.
         rerank_scores: those of a receipt; None = a reranker scores where the ranking weighs it.
         name_vectors: those of `names_to_embed`; None = they are made here.
@@ -130,7 +131,7 @@ def analyse(
         config=config,
         ranking=ranking_of(session, config),
         vector=vector,
-        pieces=pieces,
+        states=states,
         keywords=tuple(keywords),
         windows=tuple(windows),
         times=tuple((one.start, one.end) for one in times),
@@ -296,7 +297,7 @@ class BoundQuery:
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),
-            pieces=query.pieces,
+            pieces=None if query.states is None else query_codes(query.states),
             questions=self._questions(filter) if ranking.counts_questions else None,
             **given,
         )

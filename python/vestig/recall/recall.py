@@ -15,7 +15,7 @@ from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
-from vestig.ports import LedgerView, Pieces
+from vestig.ports import LedgerView, TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
 from vestig.recall.found_memories import FoundMemories, found_memories
@@ -55,10 +55,10 @@ class OneRecall:
         trace = current_trace()
         assert trace is not None, "recall is an operation"
         before = len(trace)
-        ((vector, pieces),) = embedded_queries([self])
+        ((vector, states),) = embedded_queries([self])
         embedded = time.perf_counter()
         with span("analyse"):
-            query = self.analyse(vector, pieces)
+            query = self.analyse(vector, states)
         analysed = time.perf_counter()
         fields, spent = self.read_at_one_state(query)
         read = time.perf_counter()
@@ -79,7 +79,7 @@ class OneRecall:
             return msgspec.structs.replace(result, trace=tuple(trace.spans[before:]))
         return result
 
-    def analyse(self, vector: bytes | None, pieces: Pieces | None) -> Query:
+    def analyse(self, vector: bytes | None, states: TokenStates | None) -> Query:
         """The query, without anything of the store."""
         names = None
         if self.session.has_model:
@@ -87,7 +87,7 @@ class OneRecall:
 
             names, degraded = names_by_model(self.session, self.config, self.request.query)
             self.degraded += degraded
-        return analyse(self.session, self.config, self.request, vector, pieces, names=names)
+        return analyse(self.session, self.config, self.request, vector, states, names=names)
 
     def read_at_one_state(self, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """`read`, with the scores of a reranker where it needs them."""
@@ -243,8 +243,8 @@ class OneRecall:
         return tuple(found)
 
 
-def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Pieces | None]]:
-    """Of calls with one configuration, the vector of each query and those of its word pieces, from
+def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, TokenStates | None]]:
+    """Of calls with one configuration, the vector of each query and states of its word pieces, from
     one batch; without any, words alone can still rank (`partial_backend`).
 
     Raises:

@@ -21,7 +21,7 @@ from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
-from vestig.ports import LedgerView, Pieces, are_pieces
+from vestig.ports import LedgerView, TokenStates, are_states
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.request import RecallRequest
@@ -35,7 +35,7 @@ from vestig.times import format_us, to_plain
 
 __all__ = ["receipt_of", "replay"]
 
-VERSION: Final = 3
+VERSION: Final = 4
 # Keys that can change a recall.
 _PREFIXES: Final = (
     "usage.", "entities.", "links.", "questions.", "walk.", "ranking.", "reference.", "signals.",
@@ -52,7 +52,7 @@ _NOT_REPEATED: Final = frozenset(
 
 def receipt_of(session: Session, query: Query, result: RecallResult) -> Receipt:
     """The receipt of a recall."""
-    vector, pieces = query.vector, query.pieces
+    vector, states = query.vector, query.states
     return Receipt(
         version=VERSION,
         store_uuid=session.ledger.store_uuid.hex(),
@@ -65,9 +65,9 @@ def receipt_of(session: Session, query: Query, result: RecallResult) -> Receipt:
         query=result.query or "",
         query_vector=None if vector is None else _base64(vector),
         query_pieces=None
-        if pieces is None
-        else QueryPieces(**{name: _base64(part) for name, part in pieces._asdict().items()}),
-        vector_hash=None if vector is None else _vector_hash(vector, pieces),
+        if states is None
+        else QueryPieces(**{name: _base64(part) for name, part in states._asdict().items()}),
+        vector_hash=None if vector is None else _vector_hash(vector, states),
         analyser=_analyser(query.config),
         # the ranking is the same whether recall abstains or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
@@ -101,8 +101,8 @@ def _base64(part: bytes) -> str:
     return base64.b64encode(part).decode()
 
 
-def _vector_hash(vector: bytes, pieces: Pieces | None) -> str:
-    return hashlib.sha256(b"".join((vector, *(pieces or ())))).hexdigest()
+def _vector_hash(vector: bytes, states: TokenStates | None) -> str:
+    return hashlib.sha256(b"".join((vector, *(states or ())))).hexdigest()
 
 
 def _ids_hash(results: Iterable[tuple[str, float]]) -> str:
@@ -248,7 +248,7 @@ def _check_store(session: Session, wanted: Receipt) -> None:
 
 def _query(session: Session, wanted: Receipt) -> Query:
     """The query of a receipt, under the receipt's own configuration."""
-    vector, pieces = _vectors(wanted)
+    vector, states = _vectors(wanted)
     config = built_in(wanted.config)
     unknown = set(wanted.arguments) - set(RecallRequest.__struct_fields__) | (
         _NOT_REPEATED & set(wanted.arguments)
@@ -270,23 +270,25 @@ def _query(session: Session, wanted: Receipt) -> Query:
     scores = RerankScores(given, of_receipt=True)
     request = request_of(session, config, arguments)
     return analyse(
-        session, config, request, vector, pieces, names=wanted.query_names, rerank_scores=scores
+        session, config, request, vector, states, names=wanted.query_names, rerank_scores=scores
     )
 
 
-def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:
+def _vectors(wanted: Receipt) -> tuple[bytes | None, TokenStates | None]:
     """The query's vector and those of its word pieces, as the receipt holds them."""
     if wanted.query_vector is None:
         return None, None
-    vector, pieces = _decoded("query_vector", wanted.query_vector), None
+    vector, states = _decoded("query_vector", wanted.query_vector), None
     if wanted.query_pieces is not None:
         parts = wanted.query_pieces.to_dict()
-        pieces = Pieces(**{name: _decoded("query_pieces", part) for name, part in parts.items()})
-    if _vector_hash(vector, pieces) != wanted.vector_hash:
+        states = TokenStates(
+            **{name: _decoded("query_pieces", part) for name, part in parts.items()}
+        )
+    if _vector_hash(vector, states) != wanted.vector_hash:
         raise ConflictError("the receipt's query_vector is not the one of its vector_hash")
-    if pieces is not None and not are_pieces(pieces):
+    if states is not None and not are_states(states):
         _refused("query_pieces whose parts do not fit each other")
-    return vector, pieces
+    return vector, states
 
 
 def _decoded(name: str, text: str) -> bytes:

@@ -19,7 +19,7 @@ from vestig.errors import ProviderError
 from vestig.filters import Moments
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.equal_texts import distinct, text_keys
-from vestig.ports import LedgerView, Pieces
+from vestig.ports import LedgerView, TokenStates
 from vestig.recall.confidence import ROWS_READ, confidence
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
@@ -127,7 +127,7 @@ class FactSearch:
         names = list(dict.fromkeys(name for text in texts for name in self._names(text)))
         try:
             check_identity(self.session)
-            made: Sequence[tuple[bytes | None, Pieces | None]] = all_query_vectors(
+            made: Sequence[tuple[bytes | None, TokenStates | None]] = all_query_vectors(
                 self.session, [*texts, *names], late=self.ranking.counts_tokens
             )
             lost = None
@@ -173,7 +173,7 @@ class FactSearch:
         self,
         text: str,
         vector: bytes | None = None,
-        pieces: Pieces | None = None,
+        pieces: TokenStates | None = None,
         names: dict[str, bytes] | None = None,
     ) -> Query:
         """A query as recall analyses it.

@@ -11,7 +11,14 @@ from vestig.config import Settings
 from vestig.config.signals import ORIGINS, TOKEN_TERMS
 from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
-from vestig.ports import EmbeddingIdentity, LedgerView, Pieces, gives_tokens
+from vestig.ports import (
+    EmbeddingIdentity,
+    LedgerView,
+    Pieces,
+    TokenStates,
+    gives_codes,
+    gives_tokens,
+)
 from vestig.session.session import Session
 from vestig.store.ledger.same_model import same_model
 from vestig.types import Claim, Memory
@@ -69,7 +76,7 @@ def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
 
 
 def wants_tokens(settings: Settings, origin: str) -> bool:
-    """Whether memories of this origin need vectors of their word pieces: only where late
+    """Whether memories of this origin need codes of their word pieces: only where late
     interaction, or the part of `reply` made of it, counts.
 
     Example:
@@ -85,14 +92,14 @@ def wants_tokens(settings: Settings, origin: str) -> bool:
 
 
 def origins_with_tokens(settings: Settings) -> tuple[str, ...]:
-    """Origins whose memories need vectors of their word pieces."""
+    """Origins whose memories need codes of their word pieces."""
     return tuple(origin for origin in ORIGINS if wants_tokens(settings, origin))
 
 
 def embed_memories(
     session: Session, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
-    """Vectors of memories' texts, with those of their word pieces where their origin needs them
+    """Vectors of memories' texts, with codes of their word pieces where their origin needs them
     and the embedder gives them; then vectors of other texts. Each text is embedded once.
 
     Raises:
@@ -105,7 +112,7 @@ def embed_memories(
         vectors = session.embed([*texts, *others])
         return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
     marked = list(zip(texts, wanted, strict=True))
-    tokens = iter(session.embed_tokens([text for text, own in marked if own]))
+    tokens = iter(session.embed_codes([text for text, own in marked if own]))
     plain = iter(session.embed([*(text for text, own in marked if not own), *others]))
     made: list[tuple[bytes, Pieces | None]] = [
         next(tokens) if own else (next(plain), None) for own in wanted
@@ -114,15 +121,15 @@ def embed_memories(
 
 
 def wanted_tokens(session: Session) -> tuple[str, ...]:
-    """Origins whose memories get token vectors in this store: none if the embedder gives none."""
-    if not gives_tokens(session.embedder):
+    """Origins whose memories get codes of word pieces here: none if the embedder gives none."""
+    if not gives_codes(session.embedder):
         return ()
     return origins_with_tokens(session.config.settings)
 
 
-def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, Pieces | None]:
+def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, TokenStates | None]:
     """The vector of a query, and where `late` says that late interaction counts and the embedder
-    gives them, those of its word pieces, from one run of the model.
+    gives them, hidden states of its word pieces, from one run of the model.
 
     Raises:
         ProviderError, EmbeddingMismatchError: as `embed_memories`.
@@ -132,7 +139,7 @@ def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, Pi
 
 def all_query_vectors(
     session: Session, texts: Sequence[str], *, late: bool
-) -> list[tuple[bytes, Pieces | None]]:
+) -> list[tuple[bytes, TokenStates | None]]:
     """As `query_vectors` of each of several queries, from one batch.
 
     Raises:

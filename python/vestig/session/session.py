@@ -30,6 +30,8 @@ from vestig.ports import (
     LedgerView,
     Pieces,
     Reranker,
+    TokenStates,
+    gives_codes,
     gives_tokens,
 )
 from vestig.session.metrics import Metrics
@@ -292,14 +294,23 @@ class Session:
         """
         return self._embedded(self.embedder.embed, texts)
 
-    def embed_tokens(self, texts: list[str]) -> list[tuple[bytes, Pieces]]:
-        """Vectors of texts with those of their word pieces, by an embedder that gives them.
+    def embed_tokens(self, texts: list[str]) -> list[tuple[bytes, TokenStates]]:
+        """Vectors of texts with hidden states of their word pieces, by an embedder that gives them.
 
         Raises:
             ProviderError, EmbeddingMismatchError: as `embed`.
         """
         assert gives_tokens(self.embedder), "called only with an embedder that has them"
         return self._embedded(self.embedder.embed_tokens, texts)
+
+    def embed_codes(self, texts: list[str]) -> list[tuple[bytes, Pieces]]:
+        """Vectors of texts with codes of their word pieces, by an embedder that gives states.
+
+        Raises:
+            ProviderError, EmbeddingMismatchError: as `embed`.
+        """
+        assert gives_codes(self.embedder), "called only with an embedder that has them"
+        return self._embedded(self.embedder.embed_codes, texts)
 
     def _embedded(self, embed: Callable[[list[str]], list[_T]], texts: list[str]) -> list[_T]:
         if self.mismatch is not None:

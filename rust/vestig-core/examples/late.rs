@@ -1,4 +1,4 @@
-//! How long token vectors take: `cargo run --release --example late`.
+//! How long late interaction takes: `cargo run --release --example late`.
 #![allow(missing_docs)]
 
 use std::hint::black_box;
@@ -6,30 +6,26 @@ use std::time::Instant;
 
 use vestig_core::kernels::dispatch::Level;
 use vestig_core::kernels::max_sim::Tokens;
-use vestig_core::kernels::token_vectors::{PIECE_LANES, Pieces};
+use vestig_core::kernels::piece_codes::{CODE_BITS, Pieces, QueryPieces, SIGN_BYTES};
 
 mod rng;
 use rng::Rng;
 
 /// Memories of a pool of 128 with their neighbours, among so many.
-const ASKED: usize = 384;
+const ASKED: usize = 640;
 const MEMORIES: usize = 100_000;
 const PIECES: usize = 40;
 const TOKENS: usize = 13;
 
 fn main() {
     let mut rng = Rng(7);
-    let mut code = || (rng.unit() * 255.0 - 127.5) as i8;
-    let codes: Vec<i8> = (0..MEMORIES * PIECES * PIECE_LANES)
-        .map(|_| code())
+    let signs: Vec<_> = (0..MEMORIES * PIECES)
+        .map(|_| [(); SIGN_BYTES].map(|()| (rng.unit() * 256.0) as u8))
         .collect();
-    let query: Vec<i8> = (0..TOKENS * PIECE_LANES).map(|_| code()).collect();
-    let scales = vec![0.01_f32; MEMORIES * PIECES];
-    let tokens = Tokens::new(Pieces {
-        ids: &[],
-        codes: &query,
-        scales: &scales[..TOKENS],
-    });
+    let codes = (0..TOKENS).map(|_| [(); CODE_BITS].map(|()| (rng.unit() * 15.0) as i8 - 7));
+    let query = QueryPieces::new(vec![0; TOKENS], codes.collect(), vec![0.1; TOKENS]);
+    let tokens = Tokens::new(&query.unwrap());
+    let scales = vec![0x2800; MEMORIES * PIECES];
     for level in Level::available() {
         for (name, step) in [("apart", MEMORIES / ASKED), ("together", 1)] {
             let mut least = f64::MAX;
@@ -40,7 +36,7 @@ fn main() {
                     let at = (n * step + round * 131) % MEMORIES * PIECES;
                     let pieces = Pieces {
                         ids: &[],
-                        codes: &codes[at * PIECE_LANES..(at + PIECES) * PIECE_LANES],
+                        signs: &signs[at..at + PIECES],
                         scales: &scales[at..at + PIECES],
                     };
                     tokens.best_with(level, pieces, &mut best);

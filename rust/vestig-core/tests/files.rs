@@ -7,7 +7,7 @@ use std::fs;
 
 use common::{filled, identity, segment_file};
 use proptest::prelude::*;
-use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES, Pieces};
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, Pieces};
 use vestig_core::segment::Segment;
 use vestig_core::segment::format::{self, Manifest, Section, SegmentEntry};
 use vestig_core::segment::map::{Held, Region};
@@ -84,14 +84,14 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
     let found = |row| segment.pieces(row);
     // Rows 1, 2 and 3 have one, two and no pieces.
     assert_eq!((found(0).ids, found(1).ids), (&[0][..], &[0, 1000][..]));
-    assert_eq!(found(1).codes[PIECE_LANES - 1..=PIECE_LANES], [1, 2]);
-    assert_eq!(found(1).scales, [0.0, 1.0 / 127.0]);
+    assert_eq!(found(1).signs, [[1; 32], [2; 32]]);
+    assert_eq!(found(1).scales, [0x0101, 0x0202]);
     assert_eq!(found(2), Pieces::default());
     assert_eq!((segment.features(2), segment.memory_rows()), (3, 3));
     let title = segment.title(1).and_then(|number| segment.string(number));
     assert_eq!(title, Some("plan 2"));
     let word = |value: u32| value.to_le_bytes();
-    let broken: [(Section, usize, [u8; 4], &str); 12] = [
+    let broken: [(Section, usize, [u8; 4], &str); 10] = [
         (Section::TextTermOffsets, 0, word(1), "not ascending from 0"),
         (Section::TextTermOffsets, 24, word(99), "do not end"),
         (Section::TextTerms, 4, word(99), "unknown term"),
@@ -100,20 +100,8 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
         (Section::PieceOffsets, 0, word(1), "not ascending from 0"),
         (Section::PieceOffsets, 4, word(9), "not ascending"),
         (Section::PieceOffsets, 12, word(4), "do not end at 3"),
-        (Section::PieceScales, 4, f32::NAN.to_le_bytes(), "no scale"),
-        (
-            Section::PieceScales,
-            4,
-            (-1.0_f32).to_le_bytes(),
-            "no scale",
-        ),
-        (
-            Section::PieceScales,
-            8,
-            f32::INFINITY.to_le_bytes(),
-            "no scale",
-        ),
-        (Section::PieceCodes, 100, [0, 0x80, 0, 0], "unused code"),
+        (Section::PieceScales, 0, word(0x7C00), "no scale"),
+        (Section::PieceScales, 2, word(0x8001), "no scale"),
     ];
     for (section, at, value, reason) in broken {
         let refused = bind(&with_values(&image, section, at, &value))
@@ -130,26 +118,19 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
 
 #[test]
 fn pieces_of_any_bytes_are_whole_or_refused() {
-    let of = |ids: usize, codes: usize, scales: usize| {
-        OwnedPieces::from_bytes(&vec![1; ids], &vec![2; codes], &vec![0; scales])
-    };
-    assert_eq!(of(8, 128, 8).unwrap().view().ids, [0x0101_0101; 2]);
-    assert!(of(640, 10_240, 640).is_ok());
-    for (ids, codes, scales) in [
-        (0, 0, 0),
-        (7, 64, 4),
-        (4, 63, 4),
-        (4, 64, 8),
-        (644, 10_304, 644),
-    ] {
-        assert!(of(ids, codes, scales).is_err(), "{ids} {codes} {scales}");
+    let of = |ids: usize, codes: usize| OwnedPieces::from_bytes(&vec![1; ids], &vec![2; codes]);
+    assert_eq!(of(8, 68).unwrap().view().ids, [0x0101_0101; 2]);
+    assert!(of(640, 5_440).is_ok());
+    for (ids, codes) in [(0, 0), (7, 34), (4, 33), (4, 68), (644, 5_474)] {
+        assert!(of(ids, codes).is_err(), "{ids} {codes}");
     }
-    let one = |code: u8, scale: f32| {
-        OwnedPieces::from_bytes(&[0; 4], &[code; PIECE_LANES], &scale.to_le_bytes())
+    let one = |scale: u16| {
+        let mut code = [0xFF; CODE_BYTES];
+        code[CODE_BYTES - 2..].copy_from_slice(&scale.to_le_bytes());
+        OwnedPieces::from_bytes(&[0; 4], &code)
     };
-    assert!(one(0x81, 0.5).is_ok());
-    assert!(one(0x80, 0.5).is_err());
-    assert!(one(0, -0.5).is_err() && one(0, f32::NAN).is_err());
+    assert!(one(0).is_ok() && one(0x7BFF).is_ok());
+    assert!(one(0x7C00).is_err() && one(0x7C01).is_err() && one(0x8000).is_err());
 }
 
 #[test]

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::embed::{self, Hidden, token_codes};
+use vestig_core::embed::weights::HIDDEN;
+use vestig_core::embed::{self, Hidden};
+use vestig_core::kernels::piece_codes::{PIECES_MAX, QueryPieces};
 
-use crate::errors::run;
-use crate::numbers::to_bytes;
+use crate::errors::{run, to_python};
+use crate::numbers::{floats, to_bytes};
 
 /// The number of a piece that marks an end, which is in no text.
 const SPECIAL_PIECE: u32 = u32::MAX;
@@ -40,18 +42,79 @@ impl WordPieces {
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct PackedWeights(pub(crate) embed::PackedWeights);
 
-/// Vector, piece ids, codes and scales of one text.
-type Tokens<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-);
+/// Mean and axes of the codes of word pieces.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct PieceAxes(embed::PieceAxes);
 
-struct Both {
-    vector: Vec<f32>,
-    codes: Vec<i8>,
-    scales: Vec<f32>,
+/// Rows of hidden states.
+fn states_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<[f32; HIDDEN]>> {
+    let values = floats("states", given)?;
+    let (rows, rest) = values.as_chunks();
+    if rest.is_empty() {
+        return Ok(rows.to_vec());
+    }
+    let found = values.len();
+    let text = format!("expected hidden states of {HIDDEN} numbers each, got {found} numbers");
+    Err(PyValueError::new_err(text))
+}
+
+#[pymethods]
+impl PieceAxes {
+    #[new]
+    fn new(py: Python<'_>, mean: PathBuf, axes: PathBuf) -> PyResult<Self> {
+        run(py, || embed::PieceAxes::read(&mean, &axes)).map(Self)
+    }
+
+    fn codes<'py>(
+        &self,
+        py: Python<'py>,
+        states: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let states = states_of(states)?;
+        let codes = py.detach(|| self.0.codes(&states));
+        Ok(PyBytes::new(py, &codes))
+    }
+
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &[u8],
+        states: &Bound<'py, PyAny>,
+    ) -> PyResult<Parts<'py, 3>> {
+        let states = states_of(states)?;
+        let ids = ids.as_chunks::<4>().0.iter();
+        let ids = ids.map(|four| u32::from_le_bytes(*four)).collect();
+        let pieces = py
+            .detach(|| self.0.query(ids, &states))
+            .map_err(to_python)?;
+        Ok(query_parts(py, &pieces))
+    }
+
+    /// SHA-256 of both files.
+    #[classattr]
+    #[allow(non_snake_case)] // a constant of the class
+    fn SHA256(py: Python<'_>) -> (Bound<'_, PyBytes>, Bound<'_, PyBytes>) {
+        use embed::piece_axes::{AXES_SHA256, MEAN_SHA256};
+        (
+            PyBytes::new(py, &MEAN_SHA256),
+            PyBytes::new(py, &AXES_SHA256),
+        )
+    }
+}
+
+type Parts<'py, const N: usize> = [Bound<'py, PyBytes>; N];
+
+fn query_parts<'py>(py: Python<'py>, pieces: &QueryPieces) -> Parts<'py, 3> {
+    let ids: Vec<u8> = pieces
+        .ids()
+        .iter()
+        .flat_map(|id| id.to_le_bytes())
+        .collect();
+    let codes = pieces.codes().as_flattened().iter();
+    let codes: Vec<u8> = codes.map(|code| code.cast_unsigned()).collect();
+    let steps = pieces.steps().iter().flat_map(|step| step.to_le_bytes());
+    let steps: Vec<u8> = steps.collect();
+    [&ids, &codes, &steps].map(|part| PyBytes::new(py, part))
 }
 
 #[pymethods]
@@ -96,19 +159,42 @@ impl PackedWeights {
         texts: Vec<String>,
         normalize: bool,
         threads: usize,
-    ) -> PyResult<Vec<Tokens<'py>>> {
+    ) -> PyResult<Vec<Parts<'py, 3>>> {
         let made = |hidden: &Hidden<'_>| {
-            let (codes, scales) = token_codes(hidden.rows());
-            let vector = hidden.pooled(normalize).to_vec();
-            Both {
-                vector,
-                codes,
-                scales,
-            }
+            let kept = &hidden.rows()[..hidden.rows().len().min(PIECES_MAX)];
+            (hidden.pooled(normalize), kept.as_flattened().to_vec())
         };
         let (ids, made) = self.each(py, pieces, &texts, threads, made)?;
-        let texts = ids.into_iter().zip(made);
-        Ok(texts.map(|(ids, both)| tokens(py, ids, &both)).collect())
+        let one = |(ids, (vector, states)): (Vec<u32>, ([f32; HIDDEN], Vec<f32>))| {
+            [
+                to_bytes(py, &vector),
+                marked_ids(py, ids),
+                to_bytes(py, &states),
+            ]
+        };
+        Ok(ids.into_iter().zip(made).map(one).collect())
+    }
+
+    #[pyo3(signature = (pieces, axes, texts, *, normalize, threads))]
+    fn embed_codes<'py>(
+        &self,
+        py: Python<'py>,
+        pieces: &WordPieces,
+        axes: &PieceAxes,
+        texts: Vec<String>,
+        normalize: bool,
+        threads: usize,
+    ) -> PyResult<Vec<Parts<'py, 3>>> {
+        let made = |hidden: &Hidden<'_>| (hidden.pooled(normalize), axes.0.codes(hidden.rows()));
+        let (ids, made) = self.each(py, pieces, &texts, threads, made)?;
+        let one = |(ids, (vector, codes)): (Vec<u32>, ([f32; HIDDEN], Vec<u8>))| {
+            [
+                to_bytes(py, &vector),
+                marked_ids(py, ids),
+                PyBytes::new(py, &codes),
+            ]
+        };
+        Ok(ids.into_iter().zip(made).map(one).collect())
     }
 }
 
@@ -134,26 +220,22 @@ impl PackedWeights {
     }
 }
 
-fn tokens<'py>(py: Python<'py>, mut ids: Vec<u32>, both: &Both) -> Tokens<'py> {
+/// Numbers of the pieces that have a code.
+fn marked_ids<'py>(py: Python<'py>, mut ids: Vec<u32>) -> Bound<'py, PyBytes> {
     // The first and the last piece mark the ends, and nothing else can.
     for end in [0, ids.len().saturating_sub(1)] {
         if let Some(id) = ids.get_mut(end) {
             *id = SPECIAL_PIECE;
         }
     }
-    ids.truncate(both.scales.len());
+    ids.truncate(PIECES_MAX);
     let ids: Vec<u8> = ids.iter().flat_map(|id| id.to_le_bytes()).collect();
-    let codes: Vec<u8> = both.codes.iter().map(|code| code.cast_unsigned()).collect();
-    (
-        to_bytes(py, &both.vector),
-        PyBytes::new(py, &ids),
-        PyBytes::new(py, &codes),
-        to_bytes(py, &both.scales),
-    )
+    PyBytes::new(py, &ids)
 }
 
 /// Adds the types of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WordPieces>()?;
+    module.add_class::<PieceAxes>()?;
     module.add_class::<PackedWeights>()
 }

@@ -83,6 +83,15 @@ impl Projection {
     }
 }
 
+/// Everything that columns of a row are made by: the rules of words, and the axes of codes, for those
+/// along others are left out of a row.
+fn rules_version() -> String {
+    use vestig_core::embed::piece_axes::{AXES_SHA256, MEAN_SHA256};
+    let [mean, axes] =
+        [MEAN_SHA256, AXES_SHA256].map(|hash| u16::from_be_bytes([hash[0], hash[1]]));
+    format!("{}/axes-{mean:04x}-{axes:04x}", words::analyser_version())
+}
+
 #[pymethods]
 impl Projection {
     #[staticmethod]
@@ -99,7 +108,7 @@ impl Projection {
             store_uuid: id_of(store_uuid)?,
             dimensions,
             model,
-            analyser: words::analyser_version(),
+            analyser: rules_version(),
         };
         Ok(Self(run(py, || {
             CoreProjection::open(path, identity, read_only)

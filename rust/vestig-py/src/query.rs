@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use vestig_core::kernels::piece_codes::QueryPieces;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
     ContentTerm, HeldPairs, Postings, Query as CoreQuery, QueryParts, QuestionWords,
@@ -12,10 +13,16 @@ use vestig_core::recall::{
 use vestig_core::segment::Id;
 use vestig_core::words;
 
+use crate::errors::to_python;
 use crate::ids::{id_of, ids_of};
 use crate::numbers::{floats, to_bytes};
-use crate::rows::{self, PieceBytes};
 
+/// Ids, codes and steps of the word pieces of a query.
+type QueryPieceBytes<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+);
 /// (id, score).
 type Scored<'py> = (Bound<'py, PyBytes>, f64);
 /// Id of a memory, and the neighbouring content terms that it holds.
@@ -36,6 +43,10 @@ fn question_words((ids, lengths, postings): QuestionLists<'_>) -> PyResult<Arc<Q
 fn neighbouring(given: Vec<Neighbours<'_>>) -> PyResult<Vec<HeldPairs>> {
     let one = |(id, pairs): Neighbours<'_>| Ok((id_of(id.as_bytes())?, pairs));
     given.into_iter().map(one).collect()
+}
+
+fn query_pieces((ids, codes, steps): QueryPieceBytes<'_>) -> PyResult<QueryPieces> {
+    QueryPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), steps.as_bytes()).map_err(to_python)
 }
 
 fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
@@ -69,7 +80,7 @@ impl Query {
         names_text: Option<String>,
         dates: Vec<(Option<i64>, Option<i64>, bool)>,
         question_kinds: u8,
-        pieces: Option<PieceBytes<'_>>,
+        pieces: Option<QueryPieceBytes<'_>>,
         questions: Option<QuestionLists<'_>>,
         rerank_scores: Option<Vec<Scored<'_>>>,
         content: Vec<(String, bool)>,
@@ -94,7 +105,7 @@ impl Query {
             names_text,
             dates,
             question_kinds,
-            pieces: pieces.map(rows::pieces).transpose()?,
+            pieces: pieces.map(query_pieces).transpose()?,
             questions: questions.map(question_words).transpose()?,
             rerank_scores: rerank_scores.as_deref().map(scores).transpose()?,
         })))

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use vestig_core::kernels::token_vectors::{OwnedPieces, Pieces};
+use vestig_core::kernels::piece_codes::OwnedPieces;
 use vestig_core::segment::map::bytes_of;
 use vestig_core::segment::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
@@ -63,16 +63,12 @@ type Edge<'py> = (
     Option<i64>,
 );
 
-/// Ids, codes and scales of word pieces.
-pub(crate) type PieceBytes<'py> = (
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-);
+/// Ids and codes of word pieces.
+type PieceBytes<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// `ports.Pieces`; ValueError when they are none.
-pub(crate) fn pieces((ids, codes, scales): PieceBytes<'_>) -> PyResult<OwnedPieces> {
-    OwnedPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), scales.as_bytes()).map_err(to_python)
+fn pieces((ids, codes): PieceBytes<'_>) -> PyResult<OwnedPieces> {
+    OwnedPieces::from_bytes(ids.as_bytes(), codes.as_bytes()).map_err(to_python)
 }
 
 fn edge(given: Edge<'_>) -> PyResult<EdgeVersion> {
@@ -267,13 +263,10 @@ pub(crate) fn columns<'py>(
     columns.set_item("length", row.length)?;
     columns.set_item("features", row.features)?;
     columns.set_item("title", row.title)?;
-    let Pieces { ids, codes, scales } = row.pieces;
+    let ids = row.pieces.ids;
     let pieces = (!ids.is_empty()).then(|| {
-        (
-            PyBytes::new(py, bytes_of(ids)),
-            PyBytes::new(py, bytes_of(codes)),
-            PyBytes::new(py, bytes_of(scales)),
-        )
+        let codes = row.pieces.code_bytes();
+        (PyBytes::new(py, bytes_of(ids)), PyBytes::new(py, &codes))
     });
     columns.set_item("pieces", pieces)?;
     Ok(columns)

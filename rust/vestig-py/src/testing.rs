@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::embed;
 use vestig_core::kernels::dispatch::{self, Level};
+use vestig_core::kernels::max_sim::Tokens;
+use vestig_core::kernels::piece_codes::{OwnedPieces, QueryPieces};
 use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
@@ -60,21 +62,18 @@ fn hidden_states<'py>(
     Ok(states.iter().map(|rows| to_bytes(py, rows)).collect())
 }
 
-/// Codes and scales of the token vectors of hidden states of 384 values a piece.
+/// For each word piece of a query the largest similarity with one of a memory's codes, by a level.
 #[pyfunction]
-fn token_codes<'py>(
-    py: Python<'py>,
-    hidden: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-    let values = floats("hidden", hidden)?;
-    let (rows, rest) = values.as_chunks();
-    if !rest.is_empty() {
-        let text = format!("expected rows of 384 values, got {} values", values.len());
-        return Err(PyValueError::new_err(text));
-    }
-    let (codes, scales) = embed::token_codes(rows);
-    let codes: Vec<u8> = codes.iter().map(|code| code.cast_unsigned()).collect();
-    Ok((PyBytes::new(py, &codes), to_bytes(py, &scales)))
+fn most_similar(
+    level: &str,
+    query: (Vec<u8>, Vec<u8>, Vec<u8>),
+    memory: (Vec<u8>, Vec<u8>),
+) -> PyResult<Vec<f64>> {
+    let query = QueryPieces::from_bytes(&query.0, &query.1, &query.2).map_err(to_python)?;
+    let memory = OwnedPieces::from_bytes(&memory.0, &memory.1).map_err(to_python)?;
+    let mut found = Vec::new();
+    Tokens::new(&query).best_with(level_named(level)?, memory.view(), &mut found);
+    Ok(found)
 }
 
 #[pyfunction]
@@ -157,7 +156,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), name)?;
     module.add_function(wrap_pyfunction!(dot, &module)?)?;
     module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
-    module.add_function(wrap_pyfunction!(token_codes, &module)?)?;
+    module.add_function(wrap_pyfunction!(most_similar, &module)?)?;
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;

@@ -22,7 +22,7 @@ from vestig.store.ledger.clock_epochs import clock_epochs
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NO_QUESTION
-from vestig.store.ledger.token_rows import WRONG_SHAPE
+from vestig.store.ledger.token_rows import AXES, WRONG_SHAPE
 from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
 from vestig.store.projection import candidate_file
@@ -32,7 +32,7 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.upkeep.reembed import unfinished_vectors
-from vestig.store.upkeep.token_vectors import without_tokens
+from vestig.store.upkeep.token_codes import old_vectors, without_codes
 from vestig.times import duration_text, format_us
 
 __all__ = ["checks"]
@@ -81,8 +81,8 @@ def checks(
     """One finding for each check, `ok` ones too, in a fixed order.
 
     `damage` means that something stored is lost or altered; `finding` that somebody should look.
-    `now_us` is the clock the store is used with; memories of `token_origins` should have token
-    vectors. With `embed`, the model in use embeds a sample of the texts again.
+    `now_us` is the clock the store is used with; memories of `token_origins` should have codes
+    of their word pieces. With `embed`, the model in use embeds a sample of the texts again.
     """
     where = ledger.where
     folder = None if ledger.path is None else ledger.path.parent
@@ -95,7 +95,7 @@ def checks(
             ("uniqueness", lambda: _uniqueness(view.connection)),
             ("vector_shapes", lambda: _vector_shapes(ledger, view)),
             ("embedding_identity", lambda: _identity(ledger, view)),
-            ("token_vectors", lambda: _token_vectors(view.connection, token_origins)),
+            ("token_codes", lambda: _token_codes(view.connection, token_origins)),
             *(() if embed is None else (("vector_sample", lambda: _sample(ledger, view, embed)),)),
             ("projection", lambda: _projection(ledger, keeper, view)),
             ("jobs", lambda: _jobs(view.connection)),
@@ -171,7 +171,7 @@ _VECTORS: Final = (
     "vectors WHERE length(embedding) <> ?1 OR model <> ?2",
     "entity_vectors WHERE length(embedding) <> ?1 OR model <> ?2",
     f"questions WHERE position <> {NO_QUESTION} AND (length(embedding) <> ?1 OR model <> ?2)",
-    f"token_vectors WHERE {WRONG_SHAPE} OR model <> ?2",
+    f"token_codes WHERE {WRONG_SHAPE} OR model <> ?2",
 )
 
 
@@ -206,15 +206,23 @@ def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
     return Finding(check="embedding_identity", level=OK, detail=good)
 
 
-def _token_vectors(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
-    ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_vectors")
-    lacking = without_tokens(conn, origins) if origins else 0
-    problem = (
-        f"{lacking} memories have none and late interaction counts for them; make them with"
-        " `vestig rebuild --tokens`"
-    )
+def _token_codes(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
+    ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_codes WHERE axes = ?", (AXES,))
+    lacking = without_codes(conn, origins) if origins else 0
+    old = old_vectors(conn)
+    problems = []
+    if lacking:
+        problems.append(
+            f"{lacking} memories have none that can be compared and late interaction counts for"
+            " them; make them with `vestig rebuild --tokens`"
+        )
+    elif old:
+        problems.append(
+            f"{old} memories still have vectors of word pieces that an earlier version wrote;"
+            " remove them with `vestig rebuild --tokens`"
+        )
     good = f"{held} memories have them" if held else "none, and none are needed"
-    return _verdict("token_vectors", [problem] if lacking else [], good, FINDING)
+    return _verdict("token_codes", problems, good, FINDING)
 
 
 def _sample(ledger: SqliteLedger, view: SqliteView, embed: Embed) -> Finding:

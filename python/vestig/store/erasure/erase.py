@@ -22,6 +22,7 @@ from vestig.language.text_flags import title_key
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, unproved
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
+from vestig.store.ledger.token_rows import sections_of
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import forks
@@ -58,9 +59,7 @@ _QUESTIONS: Final = (
         " ORDER BY position",
     ),
 )
-_TOKENS: Final = tuple(
-    f"SELECT {column} FROM token_vectors WHERE memory = ?" for column in ("ids", "codes", "scales")
-)
+_CODES: Final = "SELECT ids, codes FROM token_codes WHERE memory = ?"
 
 # Texts outside the chain.
 _PLAIN_TEXTS: Final = (
@@ -312,8 +311,8 @@ def _live_bytes(conn: apsw.Connection) -> Iterator[bytes]:
     for (embedding,) in fetch(conn, _ANY_VECTOR):
         yield from _segment_vectors(conn, _VECTORS, bytes(len(_padded(embedding))))
     yield from _segment_vectors(conn, _QUESTIONS, b"")
-    for sql in _TOKENS:
-        yield from _segment_tokens(conn, sql)
+    for section in range(len(sections_of(b"", b""))):
+        yield from _segment_codes(conn, section)
     block: list[bytes] = []
     size = 0
     for value in _values(conn):
@@ -346,12 +345,13 @@ def _segment_vectors(
     yield bytes(block)
 
 
-def _segment_tokens(conn: apsw.Connection, sql: str) -> Iterator[bytes]:
-    """A column of token vectors as a segment holds it, memory after memory. The last value of a
+def _segment_codes(conn: apsw.Connection, section: int) -> Iterator[bytes]:
+    """A section of word pieces as a segment holds it, memory after memory. The last value of a
     block begins the next one too."""
     block = bytearray()
     for (key,) in fetch(conn, _IN_ORDER.format("memories")):
-        for (value,) in each(conn, sql, (key,)):
+        for row in each(conn, _CODES, (key,)):
+            value = sections_of(*row)[section]
             block += value
             if len(block) >= _CHUNK:
                 yield bytes(block)
@@ -367,8 +367,6 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
     for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         yield _bytes(sql)
     for table in CHAINED:
-        if table == "token_vectors":
-            continue  # see `_segment_tokens`
         for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
             yield from map(_bytes, row)
             if table == "entities":

@@ -18,11 +18,11 @@ import apsw
 import msgspec
 
 from vestig._core import mark, unit
-from vestig.ports import SPECIAL_PIECE, Pieces
+from vestig.ports import SPECIAL_PIECE
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
-from vestig.store.ledger.token_rows import stored_pieces
+from vestig.store.ledger.token_rows import sections_of, stored_pieces
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = [
@@ -141,8 +141,13 @@ def _patterns(
             yield from _entity_names(row)
         elif table in ("claims", "claim_evidence"):
             yield from _uncounted_patterns(_claim_texts(table, row))
+        elif table == "token_codes":
+            ids, codes = stored_pieces(row)
+            # scales alone are too much alike to be told from others
+            _ids, signs, _scales = sections_of(ids, codes)
+            yield from _token_patterns(ids, signs, codes)
         elif table == "token_vectors":
-            yield from _token_patterns(stored_pieces(row))
+            yield from _token_patterns(*row[INDEX[table]["ids"] :])
         if "embedding" in INDEX[table]:
             yield from _vector_patterns(row[INDEX[table]["embedding"]])
     for raw in new_vectors:
@@ -223,11 +228,11 @@ def _fragmented(data: bytes) -> Iterator[_Pattern]:
         yield _Pattern(min(FRAGMENT_BYTES, len(data)), True, fragments)
 
 
-def _token_patterns(pieces: Pieces) -> Iterator[_Pattern]:
-    """Of a memory's token vectors. The numbers of word pieces give the text away. Numbers of
-    special pieces, and fragments of few different numbers, stand in other columns by chance and
-    are left out. None is counted: the text is."""
-    numbers = pieces.ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
+def _token_patterns(ids: bytes, *held: bytes) -> Iterator[_Pattern]:
+    """Of a memory's word pieces and what is held of them. Their numbers give the text away. Numbers
+    of special pieces, and fragments of few different numbers, stand in other columns by chance
+    and are left out. None is counted: the text is."""
+    numbers = ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
     last = max(0, len(numbers) - FRAGMENT_BYTES)
     starts = (*range(0, last, _STRIDE_BYTES), last)
     fragments = (numbers[at : at + FRAGMENT_BYTES] for at in starts)
@@ -236,7 +241,7 @@ def _token_patterns(pieces: Pieces) -> Iterator[_Pattern]:
     )
     if distinctive:
         yield _Pattern(len(distinctive[0]), False, distinctive)
-    for data in (pieces.codes, pieces.scales):
+    for data in held:
         yield from _distinctive_fragments(data)
 
 

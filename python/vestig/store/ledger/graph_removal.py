@@ -35,8 +35,8 @@ _N: Final = INDEX["entities"]
 _KEY_COLUMN: Final = {
     "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
     "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
-    "questions": "row", "token_vectors": "memory", "original_texts": "memory",
-    "claims": "memory", "claim_evidence": "row",
+    "questions": "row", "token_vectors": "memory", "token_codes": "memory",
+    "original_texts": "memory", "claims": "memory", "claim_evidence": "row",
 }  # fmt: skip
 _MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
 _RELATION: Final = EDGE_CODES["RELATION"]

@@ -15,6 +15,7 @@ from vestig.store.ledger.schema import (
     ADD_CLAIMS,
     ADD_GRAPH,
     ADD_ORIGINAL_TEXTS,
+    ADD_TOKEN_CODES,
     ADD_TOKEN_VECTORS,
     APPLICATION_ID,
     CHAINED,
@@ -55,12 +56,17 @@ def _add_claims(conn: apsw.Connection) -> None:
     conn.execute(ADD_CLAIMS)
 
 
+def _add_token_codes(conn: apsw.Connection) -> None:
+    conn.execute(ADD_TOKEN_CODES)
+
+
 # Ascending, without gaps, starting above FIRST_VERSION.
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     Migration(2, _add_graph),
     Migration(3, _add_tokens),
     Migration(4, _add_original_texts),
     Migration(5, _add_claims),
+    Migration(6, _add_token_codes),
 )
 
 

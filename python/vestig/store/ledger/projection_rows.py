@@ -26,7 +26,7 @@ from vestig.store.ledger.projection_rows_graph import (
 )
 from vestig.store.ledger.rows import from_json, origin_of
 from vestig.store.ledger.schema import INDEX, columns_sql
-from vestig.store.ledger.token_rows import stored_pieces
+from vestig.store.ledger.token_rows import compared_pieces
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import EventType, Kind, OriginType, Stability, Status
@@ -62,7 +62,7 @@ _EVENT_COLUMNS: Final = itemgetter(
 )
 _MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory"
-_TOKENS: Final = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory"
+_CODES: Final = f"SELECT {columns_sql('token_codes')} FROM token_codes WHERE memory"
 _ORIGINALS: Final = f"SELECT {columns_sql('original_texts')} FROM original_texts WHERE memory"
 _EVENTS: Final = f"SELECT {columns_sql('events')} FROM events WHERE memory"
 _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE memory"
@@ -121,7 +121,7 @@ class MemoryParts(NamedTuple):
     """Rows of other tables that belong to the memories of a batch, by the memory's row number."""
 
     vectors: Mapping[int, Sequence[Any]]
-    tokens: Mapping[int, Sequence[Any]]
+    codes: Mapping[int, Sequence[Any]]
     originals: Mapping[int, Sequence[Any]]
     events: Mapping[int, Sequence[Sequence[Any]]]
     questions: Mapping[int, Sequence[Sequence[Any]]]
@@ -135,14 +135,14 @@ def _memory_rows(
     order = ' ORDER BY memory, "row"'
     parts = MemoryParts(
         {row[1]: row for row in select(conn, _VECTORS, selection)},
-        {row[1]: row for row in select(conn, _TOKENS, selection)},
+        {row[1]: row for row in select(conn, _CODES, selection)},
         {row[1]: row for row in select(conn, _ORIGINALS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
         read_edges(conn, "mem", selection, times),
     )
     seqs = {row[_M["wseq"]] for row in memories}
-    for one_each in (parts.vectors, parts.tokens, parts.originals):
+    for one_each in (parts.vectors, parts.codes, parts.originals):
         seqs.update(row[2] for row in one_each.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
@@ -167,11 +167,11 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         touched = max(touched, vector[2])
         embedding = vector[4]
     pieces: Pieces | None = None
-    tokens = parts.tokens.get(number)
-    if tokens is not None:
-        digests.check("token_vectors", tokens, tokens[2], id)
-        touched = max(touched, tokens[2])
-        pieces = stored_pieces(tokens)
+    codes = parts.codes.get(number)
+    if codes is not None:
+        digests.check("token_codes", codes, codes[2], id)
+        touched = max(touched, codes[2])
+        pieces = compared_pieces(codes)
     original = parts.originals.get(number)
     if original is not None:
         # The projection has the terms of the normal form: this row is only checked.

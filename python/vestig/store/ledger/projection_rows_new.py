@@ -24,7 +24,7 @@ _Rows = Sequence[Sequence[Any]]
 _TABLES: Final = frozenset(
     (
         "edges", "entities", "entity_vectors", "events", "memories", "meta", "original_texts",
-        "questions", "sources", "token_vectors", "vectors",
+        "questions", "sources", "token_codes", "vectors",
     )
 )  # fmt: skip
 _ROW: Final = INDEX["memories"]["row"]  # and of entities
@@ -79,7 +79,7 @@ def new_rows(
             ends[node] = id_bytes(id)
     parts = MemoryParts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
-        tokens={row[_NODE]: row for row in written.get("token_vectors", ())},
+        codes={row[_NODE]: row for row in written.get("token_codes", ())},
         originals={row[_NODE]: row for row in written.get("original_texts", ())},
         events=_by(_EVENT_OF, written.get("events", ())),
         questions=_by(_QUESTION_OF, written.get("questions", ())),

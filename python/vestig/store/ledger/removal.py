@@ -53,6 +53,7 @@ _REINFORCING: Final = ("REINFORCE_EXACT", "REINFORCE_NEAR")
 _CHAINED: Final = (
     ("vectors", ("memory",)),
     ("token_vectors", ("memory",)),
+    ("token_codes", ("memory",)),
     ("original_texts", ("memory",)),
     ("questions", ("memory",)),
     ("events", ("memory",)),

@@ -14,6 +14,7 @@ __all__ = [
     "ADD_CLAIMS",
     "ADD_GRAPH",
     "ADD_ORIGINAL_TEXTS",
+    "ADD_TOKEN_CODES",
     "ADD_TOKEN_VECTORS",
     "APPLICATION_ID",
     "CHAINED",
@@ -90,6 +91,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "salt", "row", "memory", "seq", "position", "source", "stated_in", "stated_us", "author",
         "snippet",
     ),
+    # One-bit codes of word pieces: of which model, along which axes.
+    "token_codes": ("salt", "memory", "seq", "model", "axes", "ids", "codes"),
 }  # fmt: skip
 
 # In the order of their codes in the chain: a table is only ever added at the end.
@@ -297,6 +300,15 @@ CREATE TABLE token_vectors (
     memory INTEGER PRIMARY KEY REFERENCES memories,
     salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL,
     ids BLOB NOT NULL, codes BLOB NOT NULL, scales BLOB NOT NULL
+) STRICT;
+"""
+
+# Version 6: one-bit codes of word pieces; nothing reads the vectors of version 3.
+ADD_TOKEN_CODES: Final = """
+CREATE TABLE token_codes (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, axes BLOB NOT NULL,
+    ids BLOB NOT NULL, codes BLOB NOT NULL
 ) STRICT;
 """
 

@@ -41,9 +41,9 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
             " WHERE m.namespace = ?",
             (namespace,),
         )[0][0],
-        "token_vectors": fetch(
+        "token_codes": fetch(
             conn,
-            'SELECT COUNT(*) FROM token_vectors t JOIN memories m ON m."row" = t.memory'
+            'SELECT COUNT(*) FROM token_codes t JOIN memories m ON m."row" = t.memory'
             " WHERE m.namespace = ?",
             (namespace,),
         )[0][0],

@@ -1,4 +1,5 @@
-"""Rows of `token_vectors`: the vectors of a memory's word pieces under the chain."""
+"""Rows of `token_codes`: the codes of a memory's word pieces under the chain; and of
+`token_vectors`, which earlier versions wrote and nothing compares."""
 
 from __future__ import annotations
 
@@ -7,29 +8,60 @@ from typing import Any, Final
 
 import apsw
 
-from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, Pieces
+from vestig._core import PieceAxes
+from vestig.ports import CODE_BYTES, PIECES_MAX, Pieces
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import INSERT, columns_sql
+from vestig.store.ledger.schema import INDEX, INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["WRONG_SHAPE", "stored_pieces", "write_tokens"]
+__all__ = [
+    "AXES",
+    "WRONG_SHAPE",
+    "compared_pieces",
+    "drop_codes",
+    "drop_old_vectors",
+    "sections_of",
+    "stored_pieces",
+    "write_codes",
+]
 
-_SELECT: Final = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory = ?"
-_NUMBER_BYTES: Final = 4  # of an id, and of a scale
+# Of the mean and the axes that codes are made with.
+AXES: Final = b"".join(PieceAxes.SHA256)
+
+_SELECT: Final = f"SELECT {columns_sql('token_codes')} FROM token_codes WHERE memory = ?"
+_AXES_AT: Final = INDEX["token_codes"]["axes"]
+_IDS_AT: Final = INDEX["token_codes"]["ids"]
+_NUMBER_BYTES: Final = 4
 # Condition of a row whose columns do not fit each other.
 WRONG_SHAPE: Final = (
     f"length(ids) NOT BETWEEN {_NUMBER_BYTES} AND {_NUMBER_BYTES * PIECES_MAX}"
-    f" OR length(ids) % {_NUMBER_BYTES} <> 0 OR length(scales) <> length(ids)"
-    f" OR length(codes) * {_NUMBER_BYTES} <> length(ids) * {PIECE_DIMENSIONS}"
+    f" OR length(ids) % {_NUMBER_BYTES} <> 0"
+    f" OR length(codes) * {_NUMBER_BYTES} <> length(ids) * {CODE_BYTES}"
 )
 
 
 def stored_pieces(row: Sequence[Any]) -> Pieces:
     """What a row of the table holds."""
-    return Pieces(*row[4:])
+    return Pieces(*row[_IDS_AT:])
 
 
-def write_tokens(
+def compared_pieces(row: Sequence[Any]) -> Pieces | None:
+    """What a row of the table holds; None if its codes were made along other axes."""
+    return stored_pieces(row) if row[_AXES_AT] == AXES else None
+
+
+def sections_of(ids: bytes, codes: bytes) -> tuple[bytes, bytes, bytes]:
+    """Ids, signs and scales of word pieces as sections of a segment hold them.
+
+    Example:
+        >>> sections_of(bytes(4), bytes(range(34)))[2]
+        b' !'
+    """
+    each = [codes[at : at + CODE_BYTES] for at in range(0, len(codes), CODE_BYTES)]
+    return ids, b"".join(code[:-2] for code in each), b"".join(code[-2:] for code in each)
+
+
+def write_codes(
     conn: apsw.Connection, link: chain.Link, values: Sequence[Any], *, fresh: bool
 ) -> bool:
     """Writes a row of the table in the place of an older one; whether there was none. `fresh`: the
@@ -37,10 +69,32 @@ def write_tokens(
     memory = values[1]
     old = [] if fresh else fetch(conn, _SELECT, (memory,))
     if old:
-        conn.execute("DELETE FROM token_vectors WHERE memory = ?", (memory,))
-        link.replaced("token_vectors", old[0], values)
+        conn.execute("DELETE FROM token_codes WHERE memory = ?", (memory,))
+        link.replaced("token_codes", old[0], values)
     else:
-        link.wrote("token_vectors", values)
-    conn.execute(INSERT["token_vectors"], values)
+        link.wrote("token_codes", values)
+    conn.execute(INSERT["token_codes"], values)
     link.touched.add(memory)
     return not old
+
+
+def drop_codes(conn: apsw.Connection, link: chain.Link) -> None:
+    """Removes all codes: those of another model cannot be compared."""
+    _drop(conn, link, "token_codes", None)
+
+
+def drop_old_vectors(conn: apsw.Connection, link: chain.Link, limit: int | None) -> int:
+    """Removes rows of `token_vectors`, at most `limit`; how many."""
+    return _drop(conn, link, "token_vectors", limit)
+
+
+def _drop(conn: apsw.Connection, link: chain.Link, table: str, limit: int | None) -> int:
+    """Row by row, since all at once might not fit into memory."""
+    sql = f"SELECT memory FROM {table} ORDER BY memory LIMIT ?"
+    rows = fetch(conn, sql, (-1 if limit is None else limit,))
+    sql = f"SELECT {columns_sql(table)} FROM {table} WHERE memory = ?"
+    for (memory,) in rows:
+        link.removed(table, fetch(conn, sql, (memory,))[0])
+        link.touched.add(memory)
+        conn.execute(f"DELETE FROM {table} WHERE memory = ?", (memory,))
+    return len(rows)

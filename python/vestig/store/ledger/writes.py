@@ -15,12 +15,12 @@ from vestig.changes import (
     NewMemory,
     NewSource,
     NewSupersession,
-    NewTokenVectors,
+    NewTokenCodes,
     NewVector,
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import Pieces, ProjectionRow, StoredAnswer
+from vestig.ports import ProjectionRow, StoredAnswer
 from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
 from vestig.store.ledger.claim_rows import named_nodes, write_claims
 from vestig.store.ledger.clock_epochs import ClockEpoch, write_epoch
@@ -31,7 +31,7 @@ from vestig.store.ledger.projection_rows_new import new_rows
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, INSERT, columns_sql
-from vestig.store.ledger.token_rows import write_tokens
+from vestig.store.ledger.token_rows import AXES, write_codes
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
@@ -92,7 +92,7 @@ class SqliteTransaction(SqliteView):
             self._memories(link, changes.memories)
             graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
-            self._token_vectors(link, changes.token_vectors)
+            self._token_codes(link, changes.token_codes)
             write_originals(
                 self._conn, link, nodes, changes.original_texts,
                 seq=self._new_seq, salts=self._salts,
@@ -222,7 +222,7 @@ class SqliteTransaction(SqliteView):
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
             changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
-            changes.token_vectors, changes.original_texts,
+            changes.token_codes, changes.original_texts,
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
@@ -338,19 +338,19 @@ class SqliteTransaction(SqliteView):
             self._conn.executemany(INSERT["vectors"], fresh)
             link.wrote_all("vectors", fresh)
 
-    def _token_vectors(self, link: chain.Link, tokens: Sequence[NewTokenVectors]) -> None:
+    def _token_codes(self, link: chain.Link, codes: Sequence[NewTokenCodes]) -> None:
         fresh: list[tuple[Any, ...]] = []
-        for new in tokens:
+        for new in codes:
             row = self._nodes.row(new.memory_id)
-            pieces = Pieces(new.ids, new.codes, new.scales)
-            values = (self._salts.take(), row, self._new_seq, new.model, *pieces)
+            pieces = (new.ids, new.codes)
+            values = (self._salts.take(), row, self._new_seq, new.model, AXES, *pieces)
             if row in self._nodes.new_memories:
                 fresh.append(values)
             else:
-                write_tokens(self._conn, link, values, fresh=False)
+                write_codes(self._conn, link, values, fresh=False)
         if fresh:
-            self._conn.executemany(INSERT["token_vectors"], fresh)
-            link.wrote_all("token_vectors", fresh)
+            self._conn.executemany(INSERT["token_codes"], fresh)
+            link.wrote_all("token_codes", fresh)
             link.touched.update([values[1] for values in fresh])
 
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:

@@ -244,7 +244,7 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _rows(conn, "event", _EVENTS, namespace, 6),
         _edges(conn, namespace, 7),
         _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
-        _vectors(conn, "token_vectors", _TOKEN_VECTORS, namespace, 9),
+        _vectors(conn, "token_codes", _TOKEN_CODES, namespace, 9),
         _tombstones(conn, namespace, 10),
         _clock_epochs(conn, 11),
         _claims(conn, namespace, 12),
@@ -295,7 +295,7 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
     "event": ("memory",),
     "edge": ("from_id", "to_id"),
     "supersession": ("superseding", "superseded"),
-    "token_vectors": ("memory",),
+    "token_codes": ("memory",),
     "job": ("memory",),
     "clock_epoch": (),
     "claim": ("memory",),
@@ -375,10 +375,10 @@ _EVENTS: Final = _Select(
 _VECTORS: Final = _Select(
     _plain("vectors", "memory"), (("memory", "mem", "m.id"),), f"vectors t {_OF_MEMORY}"
 )
-_TOKEN_VECTORS: Final = _Select(
-    _plain("token_vectors", "memory"),
+_TOKEN_CODES: Final = _Select(
+    _plain("token_codes", "memory"),
     (("memory", "mem", "m.id"),),
-    f"token_vectors t {_OF_MEMORY}",
+    f"token_codes t {_OF_MEMORY}",
 )
 _ENTITIES: Final = _Select(
     _plain("entities", "merged_into"),

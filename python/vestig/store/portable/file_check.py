@@ -18,8 +18,10 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION
+from vestig.store.ledger.token_rows import AXES
 from vestig.store.portable.lines import (
     CLAIMS_SINCE,
+    CODES_SINCE,
     TRAILER_SINCE,
     Oddity,
     check_line,
@@ -44,6 +46,7 @@ from vestig.store.portable.records import (
     RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
+    TokenCodesRecord,
     TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
@@ -61,8 +64,8 @@ _HINT: Final = "the file was cut or changed: export it again, or take what is wh
 # The field of a line that names the memory, entity or source that it is or belongs to.
 _OWNER_FIELDS: Final = {
     "memory": "id", "entity": "id", "source": "id", "vector": "memory", "event": "memory",
-    "question": "memory", "token_vectors": "memory", "job": "memory", "entity_vector": "entity",
-    "claim": "memory", "evidence": "memory",
+    "question": "memory", "token_vectors": "memory", "token_codes": "memory", "job": "memory",
+    "entity_vector": "entity", "claim": "memory", "evidence": "memory",
 }  # fmt: skip
 _any_line: Final = msgspec.json.Decoder()
 _CACHE_KIB: Final = 16 * 1024
@@ -179,6 +182,8 @@ class _FileCheck:
         self._left_nodes: set[str] = set()
         self._as_deprecated: dict[str, int] = {}
         self._warnings: list[str] = []
+        # memories whose codes of word pieces are left out
+        self._other_codes = 0
 
     def blank(self, line: str | bytes) -> None:
         """A line of white space."""
@@ -312,10 +317,11 @@ class _FileCheck:
                 if record.position != NO_QUESTION:
                     self._check_model(record)
                     self._vector(record.embedding, record.memory, number)
-            case TokenVectorsRecord():
+            case TokenCodesRecord() | TokenVectorsRecord():
                 self._own(record.memory)
                 self._key(f"tokens {record.memory}", "one such line for each memory")
                 self._check_name(record.model)
+                self._check_codes(record)
             case EventRecord():
                 self._event(record)
             case EdgeRecord():
@@ -378,6 +384,14 @@ class _FileCheck:
         if (record.batch_id is not msgspec.UNSET) != (version >= CLAIMS_SINCE):
             given = "no such field" if record.batch_id is msgspec.UNSET else "one"
             raise ValidationError("batch_id", given, f"what format {version} has")
+
+    def _check_codes(self, record: TokenCodesRecord | TokenVectorsRecord) -> None:
+        """Codes since `CODES_SINCE`, vectors before; codes that cannot be compared are counted."""
+        assert self._header is not None
+        version = self._header.format_version
+        if isinstance(record, TokenCodesRecord) != (version >= CODES_SINCE):
+            raise ValidationError("record", kind_of(record), f"a record of format {version}")
+        self._other_codes += not isinstance(record, TokenCodesRecord) or record.axes != AXES
 
     def _named(self, *ids: str | None) -> None:
         """Nodes that one record names, the first of which it belongs to, are of one namespace."""
@@ -531,6 +545,12 @@ class _FileCheck:
         self._check_whole()
         self._check_references()
         self._check_successors()
+        if self._other_codes:
+            self._warnings.append(
+                f"{self._other_codes} memories come without codes of their word pieces: those of"
+                " the file were made in another way and cannot be compared; make them with"
+                " `vestig rebuild --tokens`"
+            )
         return ExportCheck(
             header=self._header,
             lines=self._lines,

@@ -41,6 +41,7 @@ from vestig.store.portable.records import (
     RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
+    TokenCodesRecord,
     TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
@@ -51,6 +52,7 @@ from vestig.types import JobState, Status
 
 __all__ = [
     "CLAIMS_SINCE",
+    "CODES_SINCE",
     "EXPORT_SCHEMA",
     "EXPORT_VERSION",
     "FIRST_DAY",
@@ -68,12 +70,13 @@ __all__ = [
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
 # Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones,
-# version 4 no trailer, version 5 no claims, batches, model calls, keys and requests; all are read
-# as well.
-EXPORT_VERSION: Final = 6
+# version 4 no trailer, version 5 no claims, batches, model calls, keys and requests; versions 3 to
+# 6 had vectors of word pieces in the place of codes. All are read as well.
+EXPORT_VERSION: Final = 7
 TRAILER_SINCE: Final = 5
 CLAIMS_SINCE: Final = 6
-_VERSIONS: Final = (1, 2, 3, 4, 5, 6)
+CODES_SINCE: Final = 7
+_VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
 # From which days of model calls are counted.
 FIRST_DAY: Final = date(1970, 1, 1)
 _JSON_DEPTH_MAX: Final = 64
@@ -243,10 +246,10 @@ def check_line(record: Header | Trailer | Record) -> None:
             _check_wseq(record)
         case VectorRecord() | EntityVectorRecord():
             _check_vector(record.embedding)
-        case TokenVectorsRecord():
-            if not are_pieces(Pieces(record.ids, record.codes, record.scales)):
-                shown = f"{len(record.ids)}, {len(record.codes)} and {len(record.scales)} bytes"
-                raise ValidationError("ids, codes, scales", shown, "those of 1 to 160 word pieces")
+        case TokenCodesRecord():
+            if not are_pieces(Pieces(record.ids, record.codes)):
+                shown = f"{len(record.ids)} and {len(record.codes)} bytes"
+                raise ValidationError("ids, codes", shown, "those of 1 to 160 word pieces")
         case QuestionRecord():
             if record.position != NO_QUESTION:
                 _check_vector(record.embedding)
@@ -371,6 +374,7 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     EntityRecord: (("id", "ent"), ("merged_into", "ent")),
     EntityVectorRecord: (("entity", "ent"),),
     QuestionRecord: (("memory", "mem"),),
+    TokenCodesRecord: (("memory", "mem"),),
     TokenVectorsRecord: (("memory", "mem"),),
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
@@ -403,6 +407,7 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
     EntityRecord: _read_columns(*COLUMNS["entities"], "last_accessed_us"),
     EntityVectorRecord: (),
     QuestionRecord: (),
+    TokenCodesRecord: (),
     TokenVectorsRecord: (),
     SupersessionRecord: _read_columns(*COLUMNS["supersessions"]),
     JobRecord: _read_columns("next_attempt_us", "created_us", "updated_us"),

@@ -46,6 +46,7 @@ __all__ = [
     "RequestLogRecord",
     "SourceRecord",
     "SupersessionRecord",
+    "TokenCodesRecord",
     "TokenVectorsRecord",
     "TombstoneRecord",
     "Trailer",
@@ -177,9 +178,21 @@ class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
     embedding: bytes
 
 
+class TokenCodesRecord(_Line, frozen=True, kw_only=True, tag="token_codes"):
+    """Codes of a memory's word pieces, as `ports.Pieces` describes them, base64; `axes`: SHA-256 of
+    the mean and of the axes that they were made with."""
+
+    memory: str
+    seq: _Seq
+    model: str
+    axes: bytes
+    ids: bytes
+    codes: bytes
+
+
 class TokenVectorsRecord(_Line, frozen=True, kw_only=True, tag="token_vectors"):
-    """Vectors of a memory's word pieces: numbers u32, codes i8 and scales float32, all
-    little-endian, base64."""
+    """Vectors of a memory's word pieces as formats 3 to 6 have them; nothing compares them, so
+    their values are not looked at."""
 
     memory: str
     seq: _Seq
@@ -385,6 +398,7 @@ Record = (
     | QuestionRecord
     | SupersessionRecord
     | JobRecord
+    | TokenCodesRecord
     | TokenVectorsRecord
     | TombstoneRecord
     | ClockEpochRecord

@@ -31,6 +31,7 @@ from vestig.store.ledger.schema import (
     INDEX,
 )
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
+from vestig.store.ledger.token_rows import AXES
 from vestig.store.ledger.writes import NO_CLOCK, SqliteTransaction
 from vestig.store.portable.file_check import (
     ExportCheck,
@@ -60,6 +61,7 @@ from vestig.store.portable.records import (
     RequestLogRecord,
     SourceRecord,
     SupersessionRecord,
+    TokenCodesRecord,
     TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
@@ -354,8 +356,10 @@ class _Restoration:
                 written = self._source(record)
             case VectorRecord():
                 written = self._vector(record)
+            case TokenCodesRecord():
+                written = self._token_codes(record)
             case TokenVectorsRecord():
-                written = self._token_vectors(record)
+                written = False  # the check says so
             case EventRecord():
                 written = self._event(record)
             case EdgeRecord():
@@ -475,14 +479,14 @@ class _Restoration:
         self._placement.write("vectors", values, seq).touched.add(row)
         return True
 
-    def _token_vectors(self, record: TokenVectorsRecord) -> bool:
+    def _token_codes(self, record: TokenCodesRecord) -> bool:
         row = self._placement.row(record.memory)
-        if record.memory in self._placement.existing:
+        if record.memory in self._placement.existing or record.axes != AXES:
             return False
         seq = self._placement.seq(record.seq)
-        pieces = (record.ids, record.codes, record.scales)
-        values = (self._placement.salt(), row, seq, record.model, *pieces)
-        self._placement.write("token_vectors", values, seq).touched.add(row)
+        held = (record.model, record.axes, record.ids, record.codes)
+        values = (self._placement.salt(), row, seq, *held)
+        self._placement.write("token_codes", values, seq).touched.add(row)
         return True
 
     def _event(self, record: EventRecord) -> bool:

@@ -1,1 +1,1 @@
-"""Backup, re-embedding of a whole store, and token vectors for older memories."""
+"""Backup, re-embedding of a whole store, and codes of word pieces for older memories."""

@@ -25,10 +25,11 @@ from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
+from vestig.store.ledger.token_rows import drop_codes, drop_old_vectors
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.upkeep.token_vectors import check_text, drop_tokens
+from vestig.store.upkeep.token_codes import check_text
 
 __all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
 
@@ -96,8 +97,8 @@ def reembed(
     """Embeds every stored text with `embedder` and switches the store to `identity`.
 
     Ids stay the same. Killed half-way, the store answers as before; run again with the same
-    identity it goes on, with another one it starts over. Token vectors are removed with the old
-    vectors. The caller makes them anew (`token_vectors.fill_tokens`) and rebuilds the projection.
+    identity it goes on, with another one it starts over. Codes of word pieces are removed with the
+    old vectors. The caller makes them anew (`token_codes.fill_codes`) and rebuilds the projection.
 
     Args:
         batch: texts given to the embedder at once; each batch is durable on its own.
@@ -231,7 +232,8 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
             work = _VectorSwitch(conn, link, identity.model, seq, where)
             work.run(kind)
             replaced, added = replaced + work.replaced, added + work.added
-        drop_tokens(conn, link)
+        drop_codes(conn, link)
+        drop_old_vectors(conn, link, None)
         _set_identity(conn, link, raw, seq)
         conn.execute(f"DROP TABLE {NEW_VECTORS}")
         txn.rows_written = replaced + added

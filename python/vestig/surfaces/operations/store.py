@@ -245,7 +245,7 @@ OPERATIONS: Final = (
                 name="tokens",
                 kind="flag",
                 flag="--tokens",
-                help="Make token vectors where late interaction counts and they are missing.",
+                help="Make missing codes of word pieces, where late interaction counts.",
             ),
             Parameter(
                 name="accept_ledger",

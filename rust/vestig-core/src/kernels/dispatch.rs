@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes};
 use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
-use super::max_sim::{Block, TOKENS, most_lanes};
+use super::max_sim::{Block, Token, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
 use super::tiles::{COARSE_PROBES, Probe, coarse_lanes, tile_lanes};
 
@@ -27,6 +27,8 @@ pub struct Level(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vpopcnt,
     #[cfg(target_arch = "x86_64")]
     Avx512Vnni,
     #[cfg(target_arch = "x86_64")]
@@ -53,6 +55,10 @@ impl Level {
             let avx512 = avx2 && std::is_x86_feature_detected!("avx512f");
             let vnni = std::is_x86_feature_detected!("avx512vnni")
                 && std::is_x86_feature_detected!("avx512bw");
+            let vpopcnt = std::is_x86_feature_detected!("avx512vpopcntdq");
+            if avx512 && vnni && vpopcnt {
+                levels.push(Self(Kind::Avx512Vpopcnt));
+            }
             if avx512 && vnni {
                 levels.push(Self(Kind::Avx512Vnni));
             }
@@ -86,9 +92,11 @@ impl Level {
             .find(|level| level.name() == name)
     }
 
-    /// `avx512-vnni`, `avx512`, `avx2`, `sse2`, `neon` or `portable`.
+    /// `avx512-vpopcntdq`, `avx512-vnni`, `avx512`, `avx2`, `sse2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512Vpopcnt => "avx512-vpopcntdq",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512Vnni => "avx512-vnni",
             #[cfg(target_arch = "x86_64")]
@@ -115,7 +123,7 @@ pub(crate) fn dot(level: Level, x: &[f32], y: &[f32]) -> f32 {
     match level.0 {
         // SAFETY: the level says that the processor has avx512f.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::dot_avx512(x, y) },
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::dot_avx512(x, y) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { x86::dot_avx2(x, y) },
@@ -134,7 +142,7 @@ pub(crate) fn dot_rows(level: Level, query: &[f32], rows: &[f32], stride: usize,
     match level.0 {
         // SAFETY: the level says that the processor has avx512f.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni | Kind::Avx512 => unsafe {
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe {
             x86::dot_rows_avx512(query, rows, stride, out)
         },
         // SAFETY: the level says that the processor has avx2.
@@ -155,7 +163,7 @@ pub(crate) fn dots(level: Level, query: &QuantisedQuery, codes: &[i8], out: &mut
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::dots_vnni(query, codes, out) },
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe { x86::dots_vnni(query, codes, out) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::dots_avx2(query, codes, out) },
@@ -179,7 +187,7 @@ pub(crate) fn tile<const P: usize>(
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::tile_avx2(probes, codes, out) },
@@ -212,35 +220,37 @@ pub(crate) fn coarse(
     match level.0 {
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
             x86::coarse_avx2(probes, codes, out);
         },
         _ => coarse_lanes(probes, codes, out),
     }
 }
 
-/// Raises `most` to the largest products of a memory's tokens by one level; see `late`.
+/// Raises `most` to the largest similarities of a block of codes by one level; see `max_sim`.
 #[inline]
 pub(crate) fn most(
     level: Level,
-    block: &Block,
-    rows: &[[i8; 64]],
-    scales: &[f32],
-    most: &mut [f64; TOKENS],
+    tokens: &[Token],
+    steps: &[f64],
+    block: &Block<'_>,
+    most: &mut [f64],
 ) {
     match level.0 {
-        // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
+        // SAFETY: the level says that the processor has avx512f and avx512vpopcntdq.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::most_vnni(block, rows, scales, most) },
+        Kind::Avx512Vpopcnt => unsafe { x86::most_vpopcnt(tokens, steps, block, most) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 | Kind::Avx2 => unsafe { x86::most_avx2(block, rows, scales, most) },
+        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+            x86::most_avx2(tokens, steps, block, most);
+        },
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::most_neon(block, rows, scales, most) },
+        Kind::Neon => unsafe { arm::most_neon(tokens, steps, block, most) },
         #[cfg(target_arch = "x86_64")]
-        Kind::Sse2 => most_lanes(block, rows, scales, most),
-        Kind::Portable => most_lanes(block, rows, scales, most),
+        Kind::Sse2 => most_lanes(tokens, steps, block, most),
+        Kind::Portable => most_lanes(tokens, steps, block, most),
     }
 }
 
@@ -254,7 +264,9 @@ pub(crate) fn encoder_layer(
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::encoder_layer_vnni(layer, texts, states) },
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe {
+            x86::encoder_layer_vnni(layer, texts, states)
+        },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::encoder_layer_avx2(layer, texts, states) },
@@ -282,7 +294,7 @@ pub(crate) fn encoder_sums(
     }
     match level.0 {
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => of::<x86::Avx2>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]
@@ -296,7 +308,7 @@ pub(crate) fn encoder_sums(
 #[cfg(target_arch = "aarch64")]
 mod arm {
     use super::{
-        BLOCK, Block, Layer, Portable, Probe, QuantisedQuery, Range, States, TOKENS, dot_lanes,
+        BLOCK, Block, Layer, Portable, Probe, QuantisedQuery, Range, States, Token, dot_lanes,
         dot_rows_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
     };
 
@@ -306,8 +318,8 @@ mod arm {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn most_neon(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {
-        most_lanes(block, rows, scales, most);
+    pub fn most_neon(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+        most_lanes(tokens, steps, block, most);
     }
 
     #[target_feature(enable = "neon")]

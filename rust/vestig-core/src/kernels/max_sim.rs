@@ -1,67 +1,82 @@
-//! MaxSim over token vectors: for each token of a query the most similar one of a memory.
+//! MaxSim over one-bit codes: for each word piece of a query the most similar one of a memory.
 //!
-//! The similarity of two tokens is the integer product c·k of their codes times both scales, in
-//! float64. |c·k| ≤ 127² · 64 has 21 bits and a scale 24, so (c·k)·s is exact and each similarity is
-//! rounded once, however it is grouped: the largest (c·k)·s of a memory times the query's scale is
-//! the largest similarity. Integers and a maximum have no order, so every level gives equal bits.
+//! The similarity of a query's piece and a memory's is (scale · step) · D in float64, D the integer
+//! Σ code_i · sign_i, at most 1,792 in size. Integers and a maximum have no order, so every level
+//! gives equal bits.
 
 use super::dispatch::{self, Level};
-use crate::kernels::token_vectors::{PIECE_LANES, Pieces};
+use super::piece_codes::{CODE_BITS, Pieces, QUERY_MAX, QueryCode, QueryPieces, Signs, from_half};
 
-/// Tokens of a query that share the load of a row.
-pub(crate) const TOKENS: usize = 16;
+/// Bits of a code of a query, as a number from −8 to 7.
+pub(crate) const PLANES: usize = 4;
+/// Codes of a memory that are compared at once.
+pub(crate) const ROWS: usize = 16;
+/// Sums of four bits are stored with this added, so that none is below 0.
+pub(crate) const SHIFT: u8 = 4 * QUERY_MAX.unsigned_abs();
+/// Groups of four bits in a code.
+pub(crate) const NIBBLES: usize = CODE_BITS / 4;
 
-/// Codes of [`TOKENS`] tokens, laid out for rows that are read from left to right.
+/// A code of a query in the forms that levels read.
 #[derive(Clone)]
 #[repr(align(64))]
-pub(crate) struct Block {
-    /// By four codes of a row: the same four of each token.
-    pub(crate) fours: [[i8; 4 * TOKENS]; PIECE_LANES / 4],
-    /// By two codes of a row: the same two of each token.
-    pub(crate) twos: [[i16; 2 * TOKENS]; PIECE_LANES / 2],
-    /// By token; no more than there are.
-    pub(crate) codes: Vec<[i16; PIECE_LANES]>,
-    /// 128 · Σ codes of each token.
-    pub(crate) shifts: [i32; TOKENS],
+pub(crate) struct Token {
+    /// Σ code_i · sign_i over bits 4j … 4j + 3 by the value of these bits, plus [`SHIFT`]. Bytes n
+    /// and n + 16 of a code, of which j counts the lower and then the upper half, stand side by
+    /// side: 4n is low nibbles, 4n + 2 high ones.
+    pub(crate) sums: [[u8; 16]; NIBBLES],
+    /// The code in two's complement: bit i of plane k is bit k of code i.
+    pub(crate) planes: [[u64; CODE_BITS / 64]; PLANES],
+    /// Σ code_i.
+    pub(crate) total: i32,
 }
 
-/// The tokens of a query.
+impl Token {
+    fn of(code: &QueryCode) -> Self {
+        let mut token = Self {
+            sums: [[0; 16]; NIBBLES],
+            planes: [[0; CODE_BITS / 64]; PLANES],
+            total: code.iter().map(|value| i32::from(*value)).sum(),
+        };
+        for (bit, value) in code.iter().enumerate() {
+            for (k, plane) in token.planes.iter_mut().enumerate() {
+                plane[bit / 64] |= u64::from(value.cast_unsigned() >> k & 1) << (bit % 64);
+            }
+        }
+        for (nibble, four) in code.as_chunks::<4>().0.iter().enumerate() {
+            let (byte, high) = (nibble / 2, nibble % 2);
+            let place = 4 * (byte % 16) + 2 * high + byte / 16;
+            for (bits, sum) in token.sums[place].iter_mut().enumerate() {
+                let signed = four.iter().enumerate().map(|(i, value)| {
+                    let set = bits >> i & 1 == 1;
+                    if set { *value } else { -value }
+                });
+                *sum = (signed.sum::<i8>() + SHIFT.cast_signed()).cast_unsigned();
+            }
+        }
+        token
+    }
+}
+
+/// The word pieces of a query.
 pub struct Tokens {
-    blocks: Vec<Block>,
-    scales: Vec<f64>,
+    tokens: Vec<Token>,
+    steps: Vec<f64>,
 }
 
 impl Tokens {
     /// In their order.
     #[must_use]
-    pub fn new(query: Pieces<'_>) -> Self {
-        let (rows, _) = query.codes.as_chunks::<PIECE_LANES>();
-        let block = |rows: &[[i8; PIECE_LANES]]| {
-            let mut block = Block {
-                fours: [[0; 4 * TOKENS]; PIECE_LANES / 4],
-                twos: [[0; 2 * TOKENS]; PIECE_LANES / 2],
-                codes: rows.iter().map(|row| row.map(i16::from)).collect(),
-                shifts: [0; TOKENS],
-            };
-            for (t, row) in rows.iter().enumerate() {
-                for (i, code) in row.iter().enumerate() {
-                    block.fours[i / 4][4 * t + i % 4] = *code;
-                    block.twos[i / 2][2 * t + i % 2] = i16::from(*code);
-                    block.shifts[t] += 128 * i32::from(*code);
-                }
-            }
-            block
-        };
+    pub fn new(query: &QueryPieces) -> Self {
         Self {
-            blocks: rows.chunks(TOKENS).map(block).collect(),
-            scales: query.scales.iter().map(|scale| f64::from(*scale)).collect(),
+            tokens: query.codes().iter().map(Token::of).collect(),
+            steps: query.steps().to_vec(),
         }
     }
 
     /// How many.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.scales.len()
+        self.steps.len()
     }
 
     /// For each token the largest similarity with one of these pieces, appended to `out`; nothing
@@ -72,32 +87,53 @@ impl Tokens {
 
     /// [`Tokens::best`] by a named level.
     pub fn best_with(&self, level: Level, pieces: Pieces<'_>, out: &mut Vec<f64>) {
-        let (rows, _) = pieces.codes.as_chunks::<PIECE_LANES>();
-        if rows.is_empty() {
+        if pieces.signs.is_empty() {
             return;
         }
-        for (block, scales) in self.blocks.iter().zip(self.scales.chunks(TOKENS)) {
-            let mut most = [f64::NEG_INFINITY; TOKENS];
-            dispatch::most(level, block, rows, pieces.scales, &mut most);
-            out.extend(scales.iter().zip(most).map(|(scale, most)| scale * most));
+        let start = out.len();
+        out.resize(start + self.count(), f64::NEG_INFINITY);
+        let most = &mut out[start..];
+        for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
+            // A last block is filled up with its first code, which changes no maximum.
+            let (mut rows, mut values) = ([signs[0]; ROWS], [from_half(scales[0]); ROWS]);
+            rows[..signs.len()].copy_from_slice(signs);
+            for (value, scale) in values.iter_mut().zip(scales) {
+                *value = from_half(*scale);
+            }
+            let block = Block {
+                rows: &rows,
+                count: signs.len(),
+                scales: &values,
+            };
+            dispatch::most(level, &self.tokens, &self.steps, &block, most);
         }
+        // 0 of either sign becomes 0.
+        most.iter_mut().for_each(|value| *value += 0.0);
     }
 }
 
-/// Raises `most` to the largest (c·k)·s of each token, in portable code.
+/// Codes of a memory.
+pub(crate) struct Block<'a> {
+    /// Those behind `count` repeat the first.
+    pub(crate) rows: &'a [Signs; ROWS],
+    /// At least 1.
+    pub(crate) count: usize,
+    pub(crate) scales: &'a [f64; ROWS],
+}
+
+/// Raises `most` to the largest similarity of each token, in portable code.
 #[inline(always)]
-pub(crate) fn most_lanes(
-    block: &Block,
-    rows: &[[i8; PIECE_LANES]],
-    scales: &[f32],
-    most: &mut [f64; TOKENS],
-) {
-    for (row, scale) in rows.iter().zip(scales) {
-        let scale = f64::from(*scale);
-        for (most, token) in most.iter_mut().zip(&block.codes) {
-            let pairs = row.iter().zip(token);
-            let dot: i32 = pairs.map(|(c, k)| i32::from(*c) * i32::from(*k)).sum();
-            let value = f64::from(dot) * scale;
+pub(crate) fn most_lanes(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+    let words = block.rows.map(|signs| {
+        let mut words = [0; CODE_BITS / 64];
+        for (word, eight) in words.iter_mut().zip(signs.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*eight);
+        }
+        words
+    });
+    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
+        for (row, scale) in words.iter().zip(block.scales).take(block.count) {
+            let value = (scale * step) * f64::from(dot_of(token, row));
             if value > *most {
                 *most = value;
             }
@@ -105,75 +141,99 @@ pub(crate) fn most_lanes(
     }
 }
 
+/// Σ code_i · sign_i = 2 · Σ over set bits − Σ over all.
+#[inline(always)]
+fn dot_of(token: &Token, row: &[u64; CODE_BITS / 64]) -> i32 {
+    let common = |plane: &[u64; CODE_BITS / 64]| {
+        let ones = plane.iter().zip(row).map(|(a, b)| (a & b).count_ones());
+        ones.sum::<u32>().cast_signed()
+    };
+    let [ones, twos, fours, minus_eights] = token.planes.each_ref().map(common);
+    2 * (ones + 2 * twos + 4 * fours - 8 * minus_eights) - token.total
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// (codes, scales) of some pieces.
-    fn pieces(most: usize) -> impl Strategy<Value = (Vec<i8>, Vec<f32>)> {
-        let scale = prop_oneof![8 => 0.0_f32..0.01, 1 => Just(0.0_f32), 1 => 0.0_f32..1e30];
-        (0..most).prop_flat_map(move |n| {
-            let code = prop_oneof![6 => -127_i8..=127, 1 => Just(-127_i8), 1 => Just(127_i8)];
-            let codes = prop::collection::vec(code, n * PIECE_LANES);
-            (codes, prop::collection::vec(scale.clone(), n))
+    /// Codes and scales of some pieces.
+    fn pieces(most: usize) -> impl Strategy<Value = (Vec<Signs>, Vec<u16>)> {
+        let signs = prop_oneof![6 => any::<Signs>(), 1 => Just([0; 32]), 1 => Just([255; 32])];
+        let scale = prop_oneof![8 => 0x1C00_u16..0x2C01, 1 => Just(0_u16), 1 => 0_u16..0x7C00];
+        let piece = (signs, scale);
+        prop::collection::vec(piece, 0..most).prop_map(|made| made.into_iter().unzip())
+    }
+
+    fn asked(most: usize) -> impl Strategy<Value = QueryPieces> {
+        let whole = |code| prop::collection::vec(code, CODE_BITS);
+        let code = prop_oneof![6 => whole((-7_i8..=7).boxed()), 1 => whole(Just(7_i8).boxed()),
+            1 => whole(Just(-7_i8).boxed()), 1 => whole(Just(0_i8).boxed())];
+        let step = prop_oneof![8 => 0.0_f64..0.1, 1 => Just(0.0_f64), 1 => 0.0_f64..1e300];
+        prop::collection::vec((code, step), 1..most).prop_map(|made| {
+            let (codes, steps): (Vec<Vec<i8>>, Vec<f64>) = made.into_iter().unzip();
+            let codes = codes.iter().map(|code| code.as_slice().try_into().unwrap());
+            QueryPieces::new(vec![0; steps.len()], codes.collect(), steps).unwrap()
         })
     }
 
-    /// (c·k · query's scale) · the piece's, in this order of multiplications.
-    fn by_definition(query: Pieces<'_>, memory: Pieces<'_>) -> Vec<f64> {
-        let rows = |of: Pieces<'_>| of.codes.as_chunks::<PIECE_LANES>().0.to_vec();
-        let best = |(token, scale): (&[i8; PIECE_LANES], &f32)| {
-            let similar = rows(memory)
-                .into_iter()
+    fn sign(signs: &Signs, bit: usize) -> i32 {
+        if signs[bit / 8] >> (bit % 8) & 1 == 1 {
+            1
+        } else {
+            -1
+        }
+    }
+
+    fn by_definition(query: &QueryPieces, memory: Pieces<'_>) -> Vec<f64> {
+        let best = |(code, step): (&QueryCode, &f64)| {
+            let similar = memory
+                .signs
+                .iter()
                 .zip(memory.scales)
-                .map(|(row, own)| {
-                    let pairs = row.iter().zip(token);
-                    let dot: i32 = pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
-                    f64::from(dot) * f64::from(*scale) * f64::from(*own)
+                .map(|(signs, scale)| {
+                    let terms = code.iter().enumerate();
+                    let dot: i32 = terms.map(|(i, q)| i32::from(*q) * sign(signs, i)).sum();
+                    (from_half(*scale) * step) * f64::from(dot)
                 });
-            similar.fold(f64::NEG_INFINITY, f64::max)
+            similar.fold(f64::NEG_INFINITY, f64::max) + 0.0
         };
-        rows(query).iter().zip(query.scales).map(best).collect()
+        query.codes().iter().zip(query.steps()).map(best).collect()
     }
 
     proptest! {
         #[test]
-        fn every_level_gives_the_bits_of_the_definition(query in pieces(40), memory in pieces(50)) {
-            let asked = Pieces { ids: &[], codes: &query.0, scales: &query.1 };
-            let held = Pieces { ids: &[], codes: &memory.0, scales: &memory.1 };
-            let tokens = Tokens::new(asked);
-            prop_assert_eq!(tokens.count(), asked.scales.len());
-            let mut portable = Vec::new();
-            tokens.best_with(Level::PORTABLE, held, &mut portable);
-            if held.scales.is_empty() {
-                prop_assert!(portable.is_empty());
-                return Ok(());
-            }
-            // -0 and 0 are one number.
-            prop_assert_eq!(&portable, &by_definition(asked, held));
+        fn every_level_gives_the_bits_of_the_definition(
+            query in asked(20), memory in pieces(50),
+        ) {
+            let held = Pieces { ids: &[], signs: &memory.0, scales: &memory.1 };
+            let tokens = Tokens::new(&query);
             let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
             for level in Level::available() {
-                let mut found = Vec::new();
+                let mut found = vec![1.0];
                 tokens.best_with(level, held, &mut found);
-                prop_assert_eq!(bits(&found), bits(&portable), "{}", level.name());
+                if memory.0.is_empty() {
+                    prop_assert_eq!(found, [1.0]);
+                    continue;
+                }
+                let wanted = by_definition(&query, held);
+                prop_assert_eq!(bits(&found[1..]), bits(&wanted), "{}", level.name());
             }
         }
     }
 
     #[test]
     fn extreme_codes_do_not_overflow() {
-        for (own, theirs) in [(127_i8, 127_i8), (-127, 127), (-127, -127)] {
-            let (a, b) = ([own; PIECE_LANES], [theirs; PIECE_LANES]);
-            let of = |codes| Pieces {
+        for (code, signs, wanted) in [(7, 255, 1792.0), (-7, 255, -1792.0), (-7, 0, 1792.0)] {
+            let query = QueryPieces::new(vec![0], vec![[code; CODE_BITS]], vec![1.0]).unwrap();
+            let pieces = Pieces {
                 ids: &[],
-                codes,
-                scales: &[1.0],
+                signs: &[[signs; 32]],
+                scales: &[0x3C00],
             };
             for level in Level::available() {
                 let mut found = Vec::new();
-                Tokens::new(of(&a)).best_with(level, of(&b), &mut found);
-                let wanted = f64::from(i32::from(own) * i32::from(theirs) * 64);
+                Tokens::new(&query).best_with(level, pieces, &mut found);
                 assert_eq!(found, [wanted], "{}", level.name());
             }
         }

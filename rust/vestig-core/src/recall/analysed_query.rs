@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::question_words::QuestionWords;
+use crate::kernels::piece_codes::QueryPieces;
 use crate::kernels::temporal::Window;
-use crate::kernels::token_vectors::OwnedPieces;
 use crate::segment::Id;
 
 /// A memory, and pairs of places in the distinct content terms of a query.
@@ -39,8 +39,8 @@ pub struct QueryParts {
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
     /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
     pub question_kinds: u8,
-    /// Token vectors; `u32::MAX` marks a piece that belongs to no word. None = no late interaction.
-    pub pieces: Option<OwnedPieces>,
+    /// 4-bit codes; `u32::MAX` marks a piece that belongs to no word. None = no late interaction.
+    pub pieces: Option<QueryPieces>,
     /// Words of the questions that memories answer; None = no such term.
     pub questions: Option<Arc<QuestionWords>>,
     /// Scores of a cross-encoder for the best memories; None = no such signal.

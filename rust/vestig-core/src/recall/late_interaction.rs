@@ -17,7 +17,7 @@ use super::turn_index::TurnIndex;
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
 use crate::kernels::max_sim::Tokens;
-use crate::kernels::token_vectors::Pieces;
+use crate::kernels::piece_codes::QueryPieces;
 use crate::query::graph::Node;
 use crate::segment::Segment;
 use crate::segment::format::Section;
@@ -26,10 +26,10 @@ use crate::segment::format::Section;
 pub(super) const NO_WORD: u32 = u32::MAX;
 /// What is computed here.
 const LATE: [Signal; 5] = [
-    Signal::LateMean,
-    Signal::LateIdf,
-    Signal::LateWindow,
-    Signal::LateWindowIdf,
+    Signal::LateOwnIdf,
+    Signal::LateW1Idf,
+    Signal::LateW2Idf,
+    Signal::LateW2Cube,
     Signal::ReplyLate,
 ];
 /// Up to so many eligible rows are counted one by one at first, without counts of all rows of
@@ -37,7 +37,7 @@ const LATE: [Signal; 5] = [
 const FEW_ROWS: usize = 1024;
 
 /// Fills in the values of the best `late_pool` by L₂ of each origin that weighs these signals, and
-/// their maxima. Without token vectors of the query the signals are unavailable.
+/// their maxima. Without codes of the query the signals are unavailable.
 ///
 /// Origins have pools of their own because their L₂ are on no common scale.
 pub(super) fn fill(
@@ -55,13 +55,10 @@ pub(super) fn fill(
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
     let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
-    let weights = if wanted[1] || wanted[3] {
-        weights_of(&table.parts, pieces.view(), eligible)
-    } else {
-        vec![0.0; pieces.view().ids.len()]
-    };
-    let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&table.parts));
-    let mut late = Late::new(&table.parts, pieces.view(), weights);
+    let weights = weights_of(&table.parts, pieces.ids(), eligible);
+    let beside = wanted[1..].contains(&true);
+    let beside = beside.then(|| Sessions::of(&table.parts));
+    let mut late = Late::new(&table.parts, pieces, weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
     for (columns, row) in pool {
         let node = Node {
@@ -69,15 +66,19 @@ pub(super) fn fill(
             row: row as u32,
         };
         let own = late.own(columns, row);
-        let mut values = [late.mean(own), late.weighted(own), 0.0, 0.0, 0.0];
+        let mut values = [late.weighted(own), 0.0, 0.0, 0.0, 0.0];
         if let Some(sessions) = &beside {
             let turn = sessions.index.turn(columns, row);
-            if wanted[2] || wanted[3] {
-                let near = late.around(own, sessions, turn);
-                (values[2], values[3]) = (late.mean(near), late.weighted(near));
+            if wanted[1] || wanted[2] || wanted[3] {
+                let one = late.raised(own, sessions, turn, 1);
+                values[1] = late.weighted(one);
+                if wanted[2] || wanted[3] {
+                    let two = late.raised(one, sessions, turn, 2);
+                    (values[2], values[3]) = (late.weighted(two), late.cubes(two));
+                }
             }
             if wanted[4] && sessions.answers(&late.segments, turn) {
-                values[4] = late.mean_before(sessions, turn);
+                values[4] = late.before(sessions, turn);
             }
         }
         for (found, value) in found.iter_mut().zip(values) {
@@ -125,7 +126,7 @@ struct Late<'a> {
 }
 
 impl<'a> Late<'a> {
-    fn new(parts: &[SegmentColumns<'a>], query: Pieces<'_>, weights: Vec<f64>) -> Self {
+    fn new(parts: &[SegmentColumns<'a>], query: &QueryPieces, weights: Vec<f64>) -> Self {
         Self {
             segments: parts.iter().map(|columns| columns.segment).collect(),
             tokens: Tokens::new(query),
@@ -146,22 +147,29 @@ impl<'a> Late<'a> {
         })
     }
 
-    /// The largest of a memory and of those one position before and behind.
-    fn around(&mut self, own: Option<usize>, sessions: &Sessions, turn: usize) -> Option<usize> {
+    /// The largest of these values and of the memories so many positions before and behind; `near`:
+    /// None = no values.
+    fn raised(
+        &mut self,
+        near: Option<usize>,
+        sessions: &Sessions,
+        turn: usize,
+        distance: isize,
+    ) -> Option<usize> {
         let mut made = None;
-        for offset in [-1, 1] {
+        for offset in [-distance, distance] {
             for other in sessions.index.beside(turn, offset) {
                 let (part, row) = sessions.index.row(other);
                 let Some(other) = self.own(part, row) else {
                     continue;
                 };
                 let Some(into) = made else {
-                    // Copied, because the memory's own values are read again.
-                    let first = own.unwrap_or(other);
+                    // Copied, because values of a memory are read again.
+                    let first = near.unwrap_or(other);
                     made = Some(self.best.len());
                     self.best
                         .extend_from_within(first..first + self.tokens.count());
-                    if own.is_some() {
+                    if near.is_some() {
                         self.raise(self.best.len() - self.tokens.count(), other);
                     }
                     continue;
@@ -169,7 +177,7 @@ impl<'a> Late<'a> {
                 self.raise(into, other);
             }
         }
-        made.or(own)
+        made.or(near)
     }
 
     fn raise(&mut self, into: usize, other: usize) {
@@ -178,31 +186,36 @@ impl<'a> Late<'a> {
         }
     }
 
-    /// The largest mean of the memories at the position before; 0 for one without pieces.
-    fn mean_before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
+    /// The largest weighted mean of the memories at the position before; 0 for one without pieces.
+    fn before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
         let mut most: Option<f64> = None;
         for other in sessions.index.beside(turn, -1) {
             let (part, row) = sessions.index.row(other);
             let own = self.own(part, row);
-            let value = self.mean(own);
+            let value = self.weighted(own);
             most = Some(most.map_or(value, |most| most.max(value)));
         }
         most.unwrap_or(0.0)
     }
 
-    /// Sums go in the order of the query's tokens.
-    fn mean(&self, at: Option<usize>) -> f64 {
-        let Some(at) = at else { return 0.0 };
-        let best = &self.best[at..at + self.tokens.count()];
-        best.iter().sum::<f64>() / best.len() as f64
+    fn weighted(&self, at: Option<usize>) -> f64 {
+        self.mean(at, |similarity| similarity)
     }
 
-    fn weighted(&self, at: Option<usize>) -> f64 {
+    fn cubes(&self, at: Option<usize>) -> f64 {
+        self.mean(at, |similarity| {
+            let above = similarity.max(0.0);
+            above * above * above
+        })
+    }
+
+    /// Weighted by idf; sums go in the order of the query's word pieces.
+    fn mean(&self, at: Option<usize>, of: impl Fn(f64) -> f64) -> f64 {
         match at {
             Some(at) if self.total > 0.0 => {
                 let best = &self.best[at..at + self.tokens.count()];
-                let shares = self.weights.iter().zip(best).map(|(idf, best)| idf * best);
-                shares.sum::<f64>() / self.total
+                let shares = self.weights.iter().zip(best);
+                shares.map(|(idf, best)| idf * of(*best)).sum::<f64>() / self.total
             }
             _ => 0.0,
         }
@@ -210,8 +223,8 @@ impl<'a> Late<'a> {
 }
 
 /// idf of each word piece of the query over the eligible.
-fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
-    let mut asked: Vec<u32> = query.ids.to_vec();
+fn weights_of(parts: &[SegmentColumns<'_>], ids: &[u32], eligible: usize) -> Vec<f64> {
+    let mut asked: Vec<u32> = ids.to_vec();
     asked.sort_unstable();
     asked.dedup();
     let mut holding = vec![0_u64; asked.len()];
@@ -226,7 +239,7 @@ fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) 
         Ok(at) if *id != NO_WORD => lexical::idf(eligible as u64, holding[at]),
         _ => 0.0,
     };
-    query.ids.iter().map(weight).collect()
+    ids.iter().map(weight).collect()
 }
 
 /// How many eligible rows hold each of these pieces, which ascend.

@@ -134,7 +134,7 @@ signals! {
     ReplyLexical "reply.lexical" LargestOf(Signal::Lexical),
         "lexical score of the turn before, if this one replies to its question";
     ReplyLate "reply.late" LargestOfPool,
-        "late.mean of the turn before, if this one replies to its question";
+        "late.own_idf of the turn before, if this one replies to its question";
     AnswerTypeNumber "answer_type.number" Largest,
         "for a question about how many: 1 if the text contains a number";
     AnswerTypeName "answer_type.name" Largest,
@@ -151,14 +151,14 @@ signals! {
         "what the best such pair holds above the top memory alone";
     Title "title" LargestOfPool,
         "1 / (1 + rank) of the best top memory that mentions its title as an entity; the query counts as rank 0";
-    LateMean "late.mean" LargestOfPool,
-        "late interaction: mean over the query's tokens of the largest similarity with a token of the memory";
-    LateIdf "late.idf" LargestOfPool,
-        "late interaction with tokens weighted by idf";
-    LateWindow "late.window" LargestOfPool,
-        "late interaction with the tokens of the memory and its direct neighbours";
-    LateWindowIdf "late.window_idf" LargestOfPool,
-        "late.window with tokens weighted by idf";
+    LateOwnIdf "late.own_idf" LargestOfPool,
+        "late interaction: idf-weighted mean over the query's word pieces of the largest similarity with one of the memory";
+    LateW1Idf "late.w1_idf" LargestOfPool,
+        "late.own_idf with the word pieces of the memory and of its neighbours at up to one position";
+    LateW2Idf "late.w2_idf" LargestOfPool,
+        "late.own_idf with the word pieces of the memory and of its neighbours at up to two positions";
+    LateW2Cube "late.w2_cube" LargestOfPool,
+        "idf-weighted mean of the cubes of the similarities of late.w2_idf, those below 0 left out";
     Rerank "rerank" LargestOfPool,
         "score of a cross-encoder for the best memories";
 }
@@ -200,10 +200,10 @@ impl Signal {
         Self::PairPair,
         Self::PairGain,
         Self::Title,
-        Self::LateMean,
-        Self::LateIdf,
-        Self::LateWindow,
-        Self::LateWindowIdf,
+        Self::LateOwnIdf,
+        Self::LateW1Idf,
+        Self::LateW2Idf,
+        Self::LateW2Cube,
         Self::Rerank,
     ];
 

@@ -1,7 +1,7 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
 use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
-use crate::kernels::token_vectors::{PIECES_MAX, is_scale};
+use crate::kernels::piece_codes::{PIECES_MAX, is_scale};
 use crate::segment::format::{Damage, SECTION_TABLE, Section, damaged};
 
 impl Segment {
@@ -85,7 +85,7 @@ impl Segment {
         }
         let pieces = self.count(S::PieceIds)?;
         self.expect(S::PieceScales, pieces)?;
-        self.expect(S::PieceCodes, pieces)?;
+        self.expect(S::PieceSigns, pieces)?;
         let nodes = rows + self.count(S::OtherIds)?;
         self.expect(S::IncomingOffsets, nodes + 1)?;
         self.expect(S::RelatedOffsets, nodes + 1)?;
@@ -259,11 +259,8 @@ impl Segment {
         {
             return damaged(format!("a row has more than {PIECES_MAX} pieces"));
         }
-        if !self.column::<f32>(S::PieceScales).iter().all(is_scale) {
+        if !self.column::<u16>(S::PieceScales).iter().all(is_scale) {
             return damaged("a scale of a piece is no scale");
-        }
-        if self.column::<i8>(S::PieceCodes).contains(&i8::MIN) {
-            return damaged("piece_codes hold an unused code");
         }
         Ok(())
     }

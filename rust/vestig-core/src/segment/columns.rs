@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 mod edges;
 
-use crate::kernels::token_vectors::Pieces;
+use crate::kernels::piece_codes::Pieces;
 use crate::segment::format::{SECTIONS, Section};
 use crate::segment::map::{Plain, bytes_of};
 use crate::segment::row::{RowVersion, Vector};

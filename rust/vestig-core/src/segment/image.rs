@@ -1,12 +1,12 @@
-//! The image of a segment, to memory or to a file. Vectors and codes, those of tokens too, are
+//! The image of a segment, to memory or to a file. Vectors and codes, those of word pieces too, are
 //! written row by row; the other columns are in memory. Each pass makes a row anew, so that rows of
 //! other files take no memory.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use crate::kernels::piece_codes::Pieces;
 use crate::kernels::quantised::quantise_row;
-use crate::kernels::token_vectors::Pieces;
 use crate::segment::KIND_ENTITY;
 use crate::segment::columns::{Columns, Rows};
 use crate::segment::format::{
@@ -24,7 +24,7 @@ pub struct Image<'r, R> {
 }
 
 impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
-    /// Makes all columns but the vectors and what belongs to them, and token vectors.
+    /// Makes all columns but the vectors and what belongs to them, and codes of word pieces.
     #[must_use]
     pub fn of(identity: &'r Identity, rows: &'r R) -> Self {
         let columns = Columns::of(rows);
@@ -106,7 +106,7 @@ impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
             part.put(match section {
                 Section::PieceIds => bytes_of(pieces.ids),
                 Section::PieceScales => bytes_of(pieces.scales),
-                _ => bytes_of(pieces.codes),
+                _ => bytes_of(pieces.signs),
             })
         })
     }
@@ -145,7 +145,7 @@ const MADE_LATE: [Section; 7] = [
     Section::Bounds,
     Section::PieceIds,
     Section::PieceScales,
-    Section::PieceCodes,
+    Section::PieceSigns,
 ];
 
 fn made_late(place: usize) -> Option<Section> {

@@ -1,6 +1,6 @@
 //! One memory as of one transaction: what a segment is built from, and read back from it.
 
-use crate::kernels::token_vectors::Pieces;
+use crate::kernels::piece_codes::Pieces;
 use crate::segment::format::Section;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 
@@ -58,7 +58,7 @@ pub struct RowVersion<'a> {
     pub features: u32,
     /// The name that the title is.
     pub title: Option<&'a str>,
-    /// Token vectors.
+    /// Codes of word pieces.
     pub pieces: Pieces<'a>,
 }
 

@@ -1,11 +1,11 @@
-//! What a row keeps of its text beside the words: features, the title as a name, token vectors.
+//! What a row keeps of its text beside the words: features, the title as a name, codes of word pieces.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
-use crate::kernels::token_vectors::{PIECE_LANES, Pieces};
+use crate::kernels::piece_codes::{Pieces, Signs};
 use crate::segment::format::Section;
 
 /// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
@@ -68,16 +68,15 @@ impl Segment {
         (title != NO_STRING).then_some(title)
     }
 
-    /// Token vectors of a row.
+    /// Codes of the word pieces of a row.
     #[must_use]
     pub fn pieces(&self, row: usize) -> Pieces<'_> {
         let offsets = self.column::<u32>(Section::PieceOffsets);
         let range = offsets[row] as usize..offsets[row + 1] as usize;
-        let codes = range.start * PIECE_LANES..range.end * PIECE_LANES;
         Pieces {
             ids: &self.column::<u32>(Section::PieceIds)[range.clone()],
-            codes: &self.column::<i8>(Section::PieceCodes)[codes],
-            scales: &self.column::<f32>(Section::PieceScales)[range],
+            signs: &self.column::<Signs>(Section::PieceSigns)[range.clone()],
+            scales: &self.column::<u16>(Section::PieceScales)[range],
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Part;
 use crate::kernels::bits::set_bits;
-use crate::kernels::token_vectors::Pieces;
+use crate::kernels::piece_codes::Pieces;
 use crate::segment::Segment;
 use crate::segment::columns::Rows;
 use crate::segment::format::Section;

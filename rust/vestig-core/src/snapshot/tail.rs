@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{CoreError, Result};
 use crate::kernels::dot::unit;
-use crate::kernels::token_vectors::{OwnedPieces, Pieces};
+use crate::kernels::piece_codes::{OwnedPieces, Pieces};
 use crate::segment::format::Identity;
 use crate::segment::row::{LOWER_CASE, RowVersion, Vector};
 use crate::segment::{
@@ -77,7 +77,7 @@ pub struct NewRow {
     pub features: u32,
     /// The name that the title is.
     pub title: Option<String>,
-    /// Token vectors.
+    /// Codes of word pieces.
     pub pieces: Option<OwnedPieces>,
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces};
 use vestig_core::segment::format::{self, Identity};
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
@@ -38,11 +38,8 @@ pub fn pieces(count: u8) -> Option<OwnedPieces> {
     let ids: Vec<u8> = (0..count)
         .flat_map(|i| (u32::from(i) * 1000).to_le_bytes())
         .collect();
-    let codes: Vec<u8> = (0..count).flat_map(|i| [i + 1; PIECE_LANES]).collect();
-    let scales: Vec<u8> = (0..count)
-        .flat_map(|i| (f32::from(i) / 127.0).to_le_bytes())
-        .collect();
-    OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
+    let codes: Vec<u8> = (0..count).flat_map(|i| [i + 1; CODE_BYTES]).collect();
+    OwnedPieces::from_bytes(&ids, &codes).ok()
 }
 
 pub fn open(folder: &Path) -> Projection {

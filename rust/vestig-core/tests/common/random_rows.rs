@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces};
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME};
 use vestig_core::snapshot::projection::Projection;
@@ -61,13 +61,11 @@ impl Rng {
         let ids: Vec<u8> = (0..count)
             .flat_map(|_| (self.below(9) as u32).to_le_bytes())
             .collect();
-        let codes: Vec<u8> = (0..count * PIECE_LANES)
-            .map(|_| (self.below(255) as i64 - 127) as i8 as u8)
+        // No last byte of a scale is as large as that of an infinite one.
+        let codes: Vec<u8> = (0..count * CODE_BYTES)
+            .map(|_| self.below(0x7C) as u8)
             .collect();
-        let scales: Vec<u8> = (0..count)
-            .flat_map(|_| (self.below(100) as f32 / 12700.0).to_le_bytes())
-            .collect();
-        OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
+        OwnedPieces::from_bytes(&ids, &codes).ok()
     }
 
     pub fn text(&mut self) -> String {

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use vestig_core::embed::onnx::Initialisers;
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, QueryPieces};
 use vestig_core::kernels::rolling_hash;
-use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::entity_names::{Word, find_names, lowercase};
 use vestig_core::query::filter::Filter;
@@ -87,7 +87,7 @@ pub fn segment(bytes: &[u8]) -> bool {
         let version = row_version(&segment, &forward, row);
         assert_eq!(segment.find(&version.id), Some(row));
         let pieces = version.pieces;
-        assert_eq!(pieces.codes.len(), pieces.ids.len() * PIECE_LANES);
+        assert_eq!(pieces.signs.len(), pieces.ids.len());
         assert_eq!(pieces.scales.len(), pieces.ids.len());
         let title = segment.title(row).and_then(|number| segment.string(number));
         assert_eq!(version.title, title);
@@ -256,7 +256,7 @@ fn run_every_query(snapshot: &Snapshot) {
         terms: Some(words::terms("memory about rivers", None)),
         keywords: vec!["river".into()],
         entities: vec![([9; 16], 1.0)],
-        pieces: pieces(3),
+        pieces: QueryPieces::new(vec![0, 1, 2], vec![[3; 256]; 3], vec![0.5; 3]).ok(),
         query_time: 10_000,
         ..QueryParts::default()
     });
@@ -332,10 +332,8 @@ fn edge(number: u8, end: u8, kind: u8) -> EdgeVersion {
 
 fn pieces(count: u8) -> Option<OwnedPieces> {
     let numbers = |n: u8| (0..n).flat_map(|i| u32::from(i).to_le_bytes());
-    let scales = (0..count).flat_map(|i| (f32::from(i) / 127.0).to_le_bytes());
-    let codes: Vec<u8> = (0..count).flat_map(|i| [i; PIECE_LANES]).collect();
-    let (ids, scales): (Vec<u8>, Vec<u8>) = (numbers(count).collect(), scales.collect());
-    OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
+    let codes: Vec<u8> = (0..count).flat_map(|i| [i; CODE_BYTES]).collect();
+    OwnedPieces::from_bytes(&numbers(count).collect::<Vec<u8>>(), &codes).ok()
 }
 
 fn entity(number: u8) -> NewRow {

@@ -2,93 +2,129 @@
 
 use std::arch::x86_64::*;
 
-use super::{BLOCK, Block, Layer, Probe, QuantisedQuery, Range, States, Sums, TOKENS};
+use super::{BLOCK, Block, Layer, Probe, QuantisedQuery, Range, States, Sums, Token};
 use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, layer_lanes};
+use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
 
-/// Two codes of a row, as 16 bits, meet the same two of eight tokens at once.
+/// Bytes n of sixteen codes in the lower half of vector n, bytes n + 16 in the upper one.
 #[target_feature(enable = "avx2")]
-pub fn most_avx2(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {
-    let (halves, _) = most.as_chunks_mut::<4>();
-    let mut tops = [_mm256_setzero_pd(); 4];
-    for (top, quarter) in tops.iter_mut().zip(halves.iter()) {
-        // SAFETY: a quarter is 32 bytes long.
-        *top = unsafe { _mm256_loadu_pd(quarter.as_ptr()) };
+fn by_byte(block: &Block<'_>) -> [__m256i; ROWS] {
+    let mut now = block.rows.each_ref().map(|signs| {
+        // SAFETY: a code has 32 bytes of signs.
+        unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) }
+    });
+    // Each round interleaves rows that are half of them apart; four rounds transpose 16 × 16.
+    for _ in 0..4 {
+        let mut next = now;
+        for i in 0..ROWS / 2 {
+            next[2 * i] = _mm256_unpacklo_epi8(now[i], now[i + ROWS / 2]);
+            next[2 * i + 1] = _mm256_unpackhi_epi8(now[i], now[i + ROWS / 2]);
+        }
+        now = next;
     }
-    for (row, scale) in rows.iter().zip(scales) {
-        let mut sums = [_mm256_setzero_si256(); 2];
-        let mut wide = [0_i32; 32];
-        let quarters = row.as_chunks::<16>().0.iter();
-        for (quarter, wide) in quarters.zip(wide.as_chunks_mut::<8>().0) {
-            // SAFETY: a quarter is 16 bytes long, sixteen numbers of 16 bits are 32.
-            unsafe {
-                let codes = _mm_loadu_si128(quarter.as_ptr().cast());
-                _mm256_storeu_si256(wide.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(codes));
+    now
+}
+
+/// Four bits of sixteen codes look up their sum at once.
+#[target_feature(enable = "avx2")]
+pub fn most_avx2(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+    let low = _mm256_set1_epi8(0x0F);
+    let mut nibbles = [_mm256_setzero_si256(); NIBBLES / 2];
+    for (pair, bytes) in nibbles
+        .as_chunks_mut::<2>()
+        .0
+        .iter_mut()
+        .zip(by_byte(block))
+    {
+        pair[0] = _mm256_and_si256(bytes, low);
+        pair[1] = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
+    }
+    let scales = block.scales.as_chunks::<4>().0;
+    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
+        let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        let fours = nibbles.as_chunks::<4>().0.iter();
+        for (nibbles, sums) in fours.zip(token.sums.as_chunks::<8>().0) {
+            let mut sum = _mm256_setzero_si256();
+            for (nibble, pair) in nibbles.iter().zip(sums.as_chunks::<2>().0) {
+                // SAFETY: two tables of 16 bytes.
+                let table = unsafe { _mm256_loadu_si256(pair.as_ptr().cast()) };
+                // At most 4 · 2 · SHIFT, which is below 256.
+                sum = _mm256_add_epi8(sum, _mm256_shuffle_epi8(table, *nibble));
             }
+            even = _mm256_add_epi16(even, _mm256_and_si256(sum, _mm256_set1_epi16(0xFF)));
+            odd = _mm256_add_epi16(odd, _mm256_srli_epi16::<8>(sum));
         }
-        for (pair, twos) in wide.iter().zip(&block.twos) {
-            let pair = _mm256_set1_epi32(*pair);
-            let (lines, _) = twos.as_chunks::<16>();
-            for (sum, line) in sums.iter_mut().zip(lines) {
-                // SAFETY: a line is 32 bytes long.
-                let line = unsafe { _mm256_loadu_si256(line.as_ptr().cast()) };
-                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pair, line));
-            }
-        }
-        let scale = _mm256_set1_pd(f64::from(*scale));
-        for (tops, sum) in tops.as_chunks_mut::<2>().0.iter_mut().zip(sums) {
-            let parts = [
+        let both = |sum| {
+            let halves = _mm_add_epi16(
                 _mm256_castsi256_si128(sum),
                 _mm256_extracti128_si256::<1>(sum),
+            );
+            let shift = NIBBLES as i16 * i16::from(SHIFT);
+            _mm_sub_epi16(halves, _mm_set1_epi16(shift))
+        };
+        let (even, odd) = (both(even), both(odd));
+        let step = _mm256_set1_pd(*step);
+        let mut top = _mm256_set1_pd(*most);
+        for (eight, scales) in [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)]
+            .into_iter()
+            .zip(scales.as_chunks::<2>().0)
+        {
+            let whole = _mm256_cvtepi16_epi32(eight);
+            let fours = [
+                _mm256_castsi256_si128(whole),
+                _mm256_extracti128_si256::<1>(whole),
             ];
-            for (top, part) in tops.iter_mut().zip(parts) {
-                let value = _mm256_mul_pd(_mm256_cvtepi32_pd(part), scale);
-                *top = _mm256_max_pd(value, *top);
+            for (four, scales) in fours.into_iter().zip(scales) {
+                // SAFETY: four numbers of 64 bits.
+                let scales = unsafe { _mm256_loadu_pd(scales.as_ptr()) };
+                let value = _mm256_mul_pd(_mm256_mul_pd(scales, step), _mm256_cvtepi32_pd(four));
+                top = _mm256_max_pd(value, top);
             }
         }
-    }
-    for (top, quarter) in tops.iter().zip(halves) {
-        // SAFETY: a quarter is 32 bytes long.
-        unsafe { _mm256_storeu_pd(quarter.as_mut_ptr(), *top) };
+        let mut tops = [0.0; 4];
+        // SAFETY: four numbers of 64 bits.
+        unsafe { _mm256_storeu_pd(tops.as_mut_ptr(), top) };
+        *most = tops.into_iter().fold(*most, f64::max);
     }
 }
 
-/// Four codes of a row, shifted to 0 … 255, meet the same four of all tokens at once.
-#[target_feature(enable = "avx512f,avx512vnni")]
-pub fn most_vnni(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {
-    let lines = block.fours.each_ref().map(|line| {
-        // SAFETY: a line is 64 bytes long.
-        unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+/// Two planes of a token meet a code at once.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+pub fn most_vpopcnt(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+    let rows = block.rows.each_ref().map(|signs| {
+        // SAFETY: a code has 32 bytes of signs.
+        let signs = unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) };
+        _mm512_broadcast_i64x4(signs)
     });
-    // SAFETY: sixteen numbers of 32 bits, then two times eight of 64.
-    let (shifts, mut low, mut high) = unsafe {
-        (
-            _mm512_loadu_si512(block.shifts.as_ptr().cast()),
-            _mm512_loadu_pd(most[..8].as_ptr()),
-            _mm512_loadu_pd(most[8..].as_ptr()),
-        )
-    };
-    for (row, scale) in rows.iter().zip(scales) {
-        let mut sums = [_mm512_setzero_si512(); 4];
-        let (fours, _) = row.as_chunks::<4>();
-        for (lines, fours) in lines.chunks_exact(4).zip(fours.chunks_exact(4)) {
-            for ((sum, line), four) in sums.iter_mut().zip(lines).zip(fours) {
-                let four = i32::from_le_bytes(four.map(|code| code as u8 ^ 0x80));
-                *sum = _mm512_dpbusd_epi32(*sum, _mm512_set1_epi32(four), *line);
+    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
+        let [first, last] = token.planes.as_chunks::<2>().0 else {
+            return; // four planes are two pairs
+        };
+        // SAFETY: two planes of 32 bytes each.
+        let (ones_twos, fours_eights) = unsafe {
+            (
+                _mm512_loadu_si512(first.as_ptr().cast()),
+                _mm512_loadu_si512(last.as_ptr().cast()),
+            )
+        };
+        for (row, scale) in rows.iter().zip(block.scales).take(block.count) {
+            let low = _mm512_popcnt_epi64(_mm512_and_si512(ones_twos, *row));
+            let high = _mm512_popcnt_epi64(_mm512_and_si512(fours_eights, *row));
+            // Ones stand in the lower half and twos in the upper one; fours, and eights to be
+            // taken away, so too.
+            let low = _mm512_mask_slli_epi64::<1>(low, 0xF0, low);
+            let high = _mm512_mask_sub_epi64(
+                _mm512_slli_epi64::<2>(high),
+                0xF0,
+                _mm512_setzero_si512(),
+                _mm512_slli_epi64::<3>(high),
+            );
+            let common = _mm512_reduce_add_epi64(_mm512_add_epi64(low, high)) as i32;
+            let value = (scale * step) * f64::from(2 * common - token.total);
+            if value > *most {
+                *most = value;
             }
         }
-        let [a, b, c, d] = sums;
-        let sum = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
-        let dots = _mm512_sub_epi32(sum, shifts);
-        let scale = _mm512_set1_pd(f64::from(*scale));
-        let lower = _mm512_cvtepi32_pd(_mm512_castsi512_si256(dots));
-        let upper = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(dots));
-        low = _mm512_max_pd(_mm512_mul_pd(lower, scale), low);
-        high = _mm512_max_pd(_mm512_mul_pd(upper, scale), high);
-    }
-    // SAFETY: two times eight numbers of 64 bits.
-    unsafe {
-        _mm512_storeu_pd(most[..8].as_mut_ptr(), low);
-        _mm512_storeu_pd(most[8..].as_mut_ptr(), high);
     }
 }
 

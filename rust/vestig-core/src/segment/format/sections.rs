@@ -136,10 +136,10 @@ pub enum Section {
     PieceOffsets,
     /// u32 a word piece.
     PieceIds,
-    /// f32 a word piece.
+    /// Binary16 a word piece.
     PieceScales,
-    /// i8, 64 a word piece.
-    PieceCodes,
+    /// 32 bytes a word piece: a bit for each coordinate.
+    PieceSigns,
     /// u32, rows + others + 1: RELATED edges by the nodes at both ends.
     RelatedOffsets,
     /// u32 pairs: the other end as in `Edges` and the number of the edge, strongest first per node:
@@ -218,8 +218,8 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("titles", 4),
     ("piece_offsets", 4),
     ("piece_ids", 4),
-    ("piece_scales", 4),
-    ("piece_codes", 64),
+    ("piece_scales", 2),
+    ("piece_signs", 32),
     ("related_offsets", 4),
     ("related", 8),
 ];

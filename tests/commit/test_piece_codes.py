@@ -1,4 +1,4 @@
-"""Token vectors on the road of a memory: who gets them, and what becomes of them."""
+"""Codes of word pieces on the road of a memory: who gets them, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from calls import committing
 from forget_checks import clean
 from scripted import Opener
 from traces import holding
+from vestig.embedders.piece_codes import piece_codes, query_codes
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
-from vestig.ports import PIECE_DIMENSIONS, SPECIAL_PIECE, Pieces
+from vestig.ports import SPECIAL_PIECE, Pieces, TokenStates
 from vestig.session.embedding import query_vectors, wants_tokens
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
+from vestig.store.ledger.token_rows import sections_of
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,
@@ -30,14 +32,14 @@ from vestig.testing import (
 
 TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
 NOTE = "Bread is baked before six in the morning at the mill behind the chapel"
-LATE = {"ranking.weights.chat_peer.late.window": 1.0}
+LATE = {"ranking.weights.chat_peer.late.w1_idf": 1.0}
 SAID: dict[str, Any] = {"author": "Ada", "session_id": "s", "sequence": 0}
 
 
 def held(store: vestig.Vestig) -> dict[str, Pieces]:
-    """Memory id → token vectors in the ledger."""
+    """Memory id → codes of word pieces in the ledger."""
     sql = (
-        "SELECT 'mem', m.id, t.ids, t.codes, t.scales FROM token_vectors t"
+        "SELECT 'mem', m.id, t.ids, t.codes FROM token_codes t"
         ' JOIN memories m ON m."row" = t.memory'
     )
     with store._session.ledger.read() as view:
@@ -46,12 +48,18 @@ def held(store: vestig.Vestig) -> dict[str, Pieces]:
     return {known[id]: Pieces(*parts) for _kind, id, *parts in rows}
 
 
+def piece_codes_of(embedder: TokenHashingEmbedder, text: str) -> Pieces:
+    """The codes of a text."""
+    ((_vector, states),) = embedder.embed_tokens([text])
+    return piece_codes(states)
+
+
 def every(store: vestig.Vestig) -> Sequence[Any]:
     return store.list(limit=1000, where={"include_expired": True}).memories
 
 
 def projected(store: vestig.Vestig) -> dict[str, Any]:
-    """Memory id → token vectors in the projection."""
+    """Memory id → codes of word pieces in the projection."""
     ids = [memory.id for memory in every(store)]
     found: dict[str, Any] = store._session.keeper.run(
         lambda _, core: {id: core.row(id_bytes(id)) for id in ids}
@@ -74,10 +82,10 @@ def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
     said = commit(store, TALK, **SAID)
     commit(store, NOTE)
     commit(store, "How do I get to the island from here?", role="user", session_id="agent")
-    ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
+    pieces = piece_codes_of(embedder, f"Ada: {TALK}")
     assert held(store) == {said: pieces}
     assert projected(store) == {said: pieces}
-    assert store.admin.stats().token_vectors == 1
+    assert store.admin.stats().token_codes == 1
     clean(store)
 
 
@@ -85,10 +93,10 @@ def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
     ("keys", "wanted"),
     [
         ({}, ()),
-        ({"late.mean": 1.0}, ("chat_peer",)),
-        ({"late.idf": -0.5}, ("chat_peer",)),
-        ({"late.window": 1.0}, ("chat_peer",)),
-        ({"late.window_idf": 1.0}, ("chat_peer",)),
+        ({"late.own_idf": 1.0}, ("chat_peer",)),
+        ({"late.w2_cube": -0.5}, ("chat_peer",)),
+        ({"late.w1_idf": 1.0}, ("chat_peer",)),
+        ({"late.w2_idf": 1.0}, ("chat_peer",)),
         ({"reply.late": 1.0}, ("chat_peer",)),
         ({"reply.lexical": 1.0}, ()),
     ],
@@ -96,7 +104,7 @@ def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
 def test_any_part_made_of_them_counts(
     opener: Opener, keys: dict[str, float], wanted: tuple[str, ...]
 ) -> None:
-    parts = ("late.mean", "late.idf", "late.window", "late.window_idf", "reply.late")
+    parts = ("late.own_idf", "late.w2_cube", "late.w1_idf", "late.w2_idf", "reply.late")
     origins = ("chat_peer", "chat_agent", "document", "note")
     zero = {f"ranking.weights.{o}.{part}": 0.0 for o in origins for part in parts}
     own = {f"ranking.weights.chat_peer.{name}": weight for name, weight in keys.items()}
@@ -138,16 +146,22 @@ def test_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) 
         store.admin.rebuild(tokens=True)
 
 
-def test_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opener) -> None:
+def test_nothing_is_stored_of_a_text_whose_token_codes_are_wrong(opener: Opener) -> None:
     class Broken(TokenHashingEmbedder):
-        def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
             answers = super().embed_tokens(texts)
-            return [(vector, pieces._replace(ids=b"")) for vector, pieces in answers]
+            return [(vector, states._replace(ids=b"")) for vector, states in answers]
 
     store = opener(embedder=Broken(), config=LATE)
     with pytest.raises(ProviderError):
         store.commit(TALK, **committing(SAID))
     assert store.count() == 0
+
+
+def test_forty_pieces_take_1520_bytes(opener: Opener) -> None:
+    store = opener(embedder=TokenHashingEmbedder(pieces=40), config=LATE)
+    said = commit(store, TALK, **SAID)
+    assert sum(map(len, held(store)[said])) == 1_520
 
 
 def test_a_repeated_text_changes_nothing(opener: Opener) -> None:
@@ -175,7 +189,7 @@ class Down(TokenHashingEmbedder):
 
     up = False
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         if not self.up:
             FailingEmbedder("error").embed(texts)
         return super().embed_tokens(texts)
@@ -198,7 +212,7 @@ def test_a_new_text_has_its_own(opener: Opener) -> None:
     store = opener(embedder=embedder, config=LATE)
     said = commit(store, TALK, **SAID)
     after = store.update(said, content=f"{TALK} at noon").memory_id
-    ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK} at noon"])
+    pieces = piece_codes_of(embedder, f"Ada: {TALK} at noon")
     assert held(store)[after] == pieces
     assert set(held(store)) == {said, after}
 
@@ -212,14 +226,14 @@ def test_a_query_is_embedded_once(opener: Opener) -> None:
     assert query_vectors(plain, TALK, late=True)[1] is None
 
 
-def similar(query: Pieces, memory: Pieces) -> Any:
-    """For each piece of the query, how near the nearest one of the memory is."""
-    mine, theirs = (
-        np.frombuffer(one.codes, np.int8).reshape(-1, PIECE_DIMENSIONS).astype(float)
-        * np.frombuffer(one.scales, "<f4").astype(float)[:, None]
-        for one in (query, memory)
-    )
-    return (mine @ theirs.T).max(1)
+def similar(query: tuple[bytes, bytes, bytes], memory: Pieces) -> Any:
+    """For each piece of the query, how near the nearest one of the memory is: by definition."""
+    codes = np.frombuffer(query[1], np.int8).reshape(-1, 256).astype(int)
+    raw = np.frombuffer(memory.codes, np.uint8).reshape(-1, 34)
+    signs = np.unpackbits(raw[:, :32], axis=1, bitorder="little").astype(int) * 2 - 1
+    scales = np.ascontiguousarray(raw[:, 32:]).view("<f2")[:, 0].astype(float)
+    factors = np.frombuffer(query[2], "<f8")[:, None] * scales
+    return (factors * (codes @ signs.T)).max(1)
 
 
 def numbers(pieces: Pieces) -> list[int]:
@@ -228,34 +242,36 @@ def numbers(pieces: Pieces) -> list[int]:
 
 def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     """The four parts of `late` from the rows of the ledger, by their definition."""
-    parts = ("mean", "idf", "window", "window_idf")
+    parts = ("own_idf", "w1_idf", "w2_idf", "w2_cube")
     config = {f"ranking.weights.chat_peer.late.{part}": 1.0 for part in parts}
     embedder = TokenHashingEmbedder()
     store = opener(embedder=embedder, config=config)
     texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
     ids = [commit(store, text, **(SAID | {"sequence": n})) for n, text in enumerate(texts)]
     query = "When does the ferry leave the island at night?"
-    of_query = embedder.embed_tokens([query])[0][1]
+    ((_vector, states),) = embedder.embed_tokens([query])
     pieces = [held(store)[id] for id in ids]
-    best = [similar(of_query, one) for one in pieces]
-    near = [np.max(best[max(0, at - 1) : at + 2], axis=0) for at in range(len(best))]
-    holders = [sum(number in numbers(one) for one in pieces) for number in numbers(of_query)]
+    best = [similar(query_codes(states), one) for one in pieces]
+    one, two = (
+        [np.max(best[max(0, at - d) : at + d + 1], axis=0) for at in range(len(best))]
+        for d in (1, 2)
+    )
+    of_query = memoryview(states.ids).cast("I").tolist()
+    holders = [sum(number in numbers(one) for one in pieces) for number in of_query]
     idf = np.array(
         [
             0.0 if number == SPECIAL_PIECE else math.log(1 + (len(ids) - n + 0.5) / (n + 0.5))
-            for number, n in zip(numbers(of_query), holders, strict=True)
+            for number, n in zip(of_query, holders, strict=True)
         ]
     )
     for hit in store.recall(query, limit=10).results:
         assert hit.reason is not None
         found = hit.reason.to_dict()["signals"]
         at = ids.index(hit.id)
-        wanted = (
-            best[at].mean(), idf @ best[at] / idf.sum(),
-            near[at].mean(), idf @ near[at] / idf.sum(),
-        )  # fmt: skip
-        for part, value in zip(parts, wanted, strict=True):
-            assert found[f"late.{part}"]["raw"] == pytest.approx(value, abs=1e-9)
+        values = (best[at], one[at], two[at], np.maximum(0, two[at]) ** 3)
+        for part, z in zip(parts, values, strict=True):
+            wanted = idf @ z / idf.sum()
+            assert found[f"late.{part}"]["raw"] == pytest.approx(wanted, abs=1e-9)
 
 
 # --- later -----------------------------------------------------------------------------------
@@ -268,17 +284,17 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
         commit(store, NOTE)
     with vestig.open(tmp_path / "s", embedder=embedder, config=LATE) as store:
         findings = {finding.check: finding for finding in store.admin.doctor().findings}
-        assert findings["token_vectors"].level == "finding"
-        assert findings["token_vectors"].detail.startswith("1 memories have none")
+        assert findings["token_codes"].level == "finding"
+        assert findings["token_codes"].detail.startswith("1 memories have none")
         assert store.admin.rebuild().tokens == 0
         assert store.admin.rebuild(tokens=True).tokens == 1
-        ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
+        pieces = piece_codes_of(embedder, f"Ada: {TALK}")
         assert held(store) == projected(store) == {said: pieces}
         assert store.admin.rebuild(tokens=True).tokens == 0
         clean(store)
 
 
-def test_a_rebuild_of_token_vectors_that_do_not_count_is_refused(opener: Opener) -> None:
+def test_a_rebuild_of_token_codes_that_do_not_count_is_refused(opener: Opener) -> None:
     off = {"m5.signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     store.commit(TALK)
@@ -294,7 +310,7 @@ def test_another_model_makes_them_anew(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "s", embedder=other, config=LATE, change_embedder=True) as store:
         done = store.admin.rebuild(embeddings=True)
         assert (done.embedded >= 1, done.tokens) == (True, 1)
-        ((_, pieces),) = other.embed_tokens([f"Ada: {TALK}"])
+        pieces = piece_codes_of(other, f"Ada: {TALK}")
         assert held(store) == projected(store) == {said: pieces}
         assert pieces != old
         clean(store)
@@ -319,11 +335,12 @@ def test_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> Non
 def traces_of(pieces: Pieces) -> list[bytes]:
     """Runs from the beginning, the middle and the end of each part, but for the marks of both ends,
     which every text has, and the author, who said more."""
-    parts = (pieces.ids[8:-4], pieces.codes[3 * 64 : -64], pieces.scales[8:-4])
+    _ids, signs, scales = sections_of(*pieces)
+    parts = (pieces.ids[8:-4], pieces.codes[3 * 34 : -34], signs[3 * 32 : -32], scales[2:-2])
     return [
         part[at : at + FRAGMENT]
         for part in parts
-        for at in (0, len(part) // 2, len(part) - FRAGMENT)
+        for at in (0, (len(part) - FRAGMENT) // 2, len(part) - FRAGMENT)
     ]
 
 
@@ -349,12 +366,13 @@ def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
     """Bytes of each part that somebody left in the folder are found."""
     folder = tmp_path / "s"
     config = LATE | {"store.lock_timeout_s": 0.2}
-    for place in range(3):
+    for place in range(3):  # numbers, signs as segments hold them, codes as the ledger does
         with vestig.open(
             folder / str(place), embedder=TokenHashingEmbedder(), config=config
         ) as store:
             said = commit(store, TALK, **SAID)
-            part = held(store)[said][place]
+            pieces = held(store)[said]
+            part = (*sections_of(*pieces)[:2], pieces.codes)[place]
             left = folder / str(place) / "projection" / "left"
             left.write_bytes(part[4:-4])
             with pytest.raises(vestig.ForgetIncompleteError, match="left"):

@@ -1,4 +1,5 @@
-"""Makes token vectors for memories that have none: of an older store, or of another configuration.
+"""Makes codes of word pieces for memories that have none to compare: of an older store, along other
+axes, or of another configuration.
 
 Each batch is one transaction, so a run that was killed goes on where it stopped.
 """
@@ -19,20 +20,19 @@ from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.rows import ORIGIN_SQL
-from vestig.store.ledger.schema import columns_sql
-from vestig.store.ledger.token_rows import write_tokens
+from vestig.store.ledger.token_rows import AXES, drop_old_vectors, write_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = ["check_text", "drop_tokens", "fill_tokens", "without_tokens"]
+__all__ = ["check_text", "fill_codes", "old_vectors", "without_codes"]
 
-EmbedTokens = Callable[[list[str]], list[tuple[bytes, Pieces]]]
+EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 
 # A memory that waits for its vector gets both from its job.
 _WITHOUT: Final = (
     'FROM memories m JOIN vectors v ON v.memory = m."row"'
-    ' WHERE NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.memory = m."row")'
+    ' WHERE NOT EXISTS (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
     f" AND {ORIGIN_SQL} IN (?*)"
 )
 _NEXT: Final = (
@@ -41,26 +41,29 @@ _NEXT: Final = (
 )
 _STILL: Final = (
     'SELECT m."row" FROM memories m JOIN vectors v ON v.memory = m."row"'
-    ' WHERE +v.model = ? AND m."row" IN (?*) AND NOT EXISTS'
-    ' (SELECT 1 FROM token_vectors t WHERE t.memory = m."row")'
+    " WHERE +v.model = ? AND NOT EXISTS"
+    ' (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
+    ' AND m."row" IN (?*)'
 )
 
 
-def without_tokens(conn: apsw.Connection, origins: Sequence[str]) -> int:
-    """How many memories of these origins have a vector and none for their word pieces."""
-    rows = fetch(conn, f"SELECT COUNT(*) {_in(_WITHOUT, origins)}", tuple(origins))
+def without_codes(conn: apsw.Connection, origins: Sequence[str]) -> int:
+    """How many memories of these origins have a vector and no codes of word pieces that can be
+    compared."""
+    rows = fetch(conn, f"SELECT COUNT(*) {_in(_WITHOUT, origins)}", (AXES, *origins))
     return int(rows[0][0])
 
 
-def fill_tokens(
+def fill_codes(
     ledger: SqliteLedger,
-    embed: EmbedTokens,
+    embed: EmbedCodes,
     origins: Sequence[str],
     *,
     batch: int = 64,
     progress: Progress | None = None,
 ) -> int:
-    """Makes token vectors for the memories of these origins that have none; how many.
+    """Makes codes for the memories of these origins that have none to compare; how many. Then what
+    earlier versions wrote in their place is removed.
 
     Args:
         embed: the model of the store's vectors.
@@ -74,14 +77,15 @@ def fill_tokens(
     """
     where = ledger.where
     with ledger.read() as view, store_faults(where):
-        total = without_tokens(view.connection, origins)
+        total = without_codes(view.connection, origins)
     done = last = 0
     sql = _in(_NEXT, origins)
     while True:
         with ledger.read() as view, store_faults(where):
-            todo = fetch(view.connection, sql, (*origins, last, batch))
+            todo = fetch(view.connection, sql, (AXES, *origins, last, batch))
             claims = claims_at(view.connection, [row[0] for row in todo])
         if not todo:
+            _drop_old(ledger, batch)
             return done
         texts = [_text(row, where) for row in todo]
         made = embed(
@@ -92,8 +96,9 @@ def fill_tokens(
         )
         if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
             raise ProviderError(
-                f"expected token vectors of {len(todo)} texts, got something else; nothing of this"
-                " batch was stored, check the embedder and run `vestig rebuild --tokens` again"
+                f"expected codes of word pieces of {len(todo)} texts, got something else; nothing"
+                " of this batch was stored, check the embedder and run `vestig rebuild --tokens`"
+                " again"
             )
         model = todo[0][5]
         found = {row[0]: pieces for row, (_vector, pieces) in zip(todo, made, strict=True)}
@@ -128,23 +133,31 @@ def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, where: str
     """Writes them, but for what was forgotten, embedded by another model or written meanwhile."""
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
-        rows = sorted(row for (row,) in select_in(conn, _STILL, tuple(found), (model,)))
+        rows = sorted(row for (row,) in select_in(conn, _STILL, tuple(found), (model, AXES)))
         if not rows:
             return 0
         link, salts, seq = txn.new_link(), chain.Salts(), txn.seq + 1
         for row in rows:
-            write_tokens(conn, link, (salts.take(), row, seq, model, *found[row]), fresh=True)
+            values = (salts.take(), row, seq, model, AXES, *found[row])
+            write_codes(conn, link, values, fresh=False)
         txn.rows_written = len(rows)
         txn.close_link(link)
     return len(rows)
 
 
-def drop_tokens(conn: apsw.Connection, link: chain.Link) -> None:
-    """Removes all token vectors: those of another model cannot be compared. Row by row, since all
-    at once might not fit into memory."""
-    rows = fetch(conn, "SELECT memory FROM token_vectors ORDER BY memory")
-    sql = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory = ?"
-    for (memory,) in rows:
-        link.removed("token_vectors", fetch(conn, sql, (memory,))[0])
-        link.touched.add(memory)
-    conn.execute("DELETE FROM token_vectors")
+def old_vectors(conn: apsw.Connection) -> int:
+    """How many memories have vectors of word pieces of an earlier version."""
+    return int(fetch(conn, "SELECT COUNT(*) FROM token_vectors")[0][0])
+
+
+def _drop_old(ledger: SqliteLedger, batch: int) -> None:
+    where, dropped = ledger.where, batch
+    while dropped == batch:
+        with ledger.read() as view, store_faults(where):
+            if not old_vectors(view.connection):
+                return
+        with ledger.write(NO_CLOCK) as txn, store_faults(where):
+            link = txn.new_link()
+            dropped = drop_old_vectors(txn.connection, link, batch)
+            txn.rows_written = dropped
+            txn.close_link(link)
