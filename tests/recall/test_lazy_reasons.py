@@ -144,6 +144,20 @@ def test_what_is_damaged_raises_inside_recall(change: str, opener: Opener, tmp_p
         store.recall(QUERY)
 
 
+@pytest.mark.parametrize("keywords", ['["a"', '["a"],["b"]', '"a"', "", '["a],["b"]', "[[]]"])
+def test_one_damaged_row_among_others_is_named(
+    keywords: str, opener: Opener, tmp_path: Path
+) -> None:
+    store = opener(tmp_path / "store")
+    texts = ("Ada keeps the red key", "Omar keeps the blue key", "Maria lost the green key")
+    ids = [store.commit(text).memory_id for text in texts]
+    conn = apsw.Connection(str(tmp_path / "store" / "ledger.sqlite"))
+    conn.execute("UPDATE memories SET keywords = ? WHERE content LIKE 'Omar%'", (keywords,))
+    conn.close()
+    with pytest.raises(StoreDamagedError, match=ids[1]):
+        store.recall(QUERY)
+
+
 def test_a_hit_refers_to_no_part_of_the_store(store: vestig.Vestig) -> None:
     hit = store.recall(QUERY)[0]
     seen, waiting = set[int](), [hit.__dict__]

@@ -111,10 +111,8 @@ class _Reading:
         self._began = False
         try:
             with store_faults(ledger.where):
-                if not conn.in_transaction:
-                    conn.execute("BEGIN")
-                    self._began = True
-                return ledger.view_of(conn)
+                self._began = not conn.in_transaction
+                return ledger.view_of(conn, begin=self._began)
         except BaseException:
             self.__exit__()
             raise
@@ -148,6 +146,7 @@ class SqliteLedger:
         self._replaced = ""
         self._options = source if isinstance(source, LedgerOptions) else source.options
         self._where = ":memory:" if path is None else str(path)
+        self._folder = os.path.dirname(self._where)
         self._closed = False
         self._when_there: Callable[[], None] = lambda: None
         if isinstance(source, LedgerFiles):
@@ -344,9 +343,9 @@ class SqliteLedger:
         """
         return _Reading(self)
 
-    def view_of(self, conn: apsw.Connection) -> SqliteView:
-        """The state that a transaction of this connection sees."""
-        return SqliteView(conn, self._where, self._retired)
+    def view_of(self, conn: apsw.Connection, *, begin: bool = False) -> SqliteView:
+        """The state that a transaction of this connection sees; `begin`: it is begun."""
+        return SqliteView(conn, self._where, self._retired, begin=begin)
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
@@ -415,7 +414,7 @@ class SqliteLedger:
         """Whether folder and ledger at the path are no longer those that were opened: moved,
         deleted or replaced. Two system calls; once true, it stays so."""
         if self._place is not None and not self._gone:
-            self._gone = files.place_of(self._where) != self._place
+            self._gone = files.place_of(self._where, self._folder) != self._place
         return self._gone
 
     def reopen_readers(self) -> None:

@@ -39,6 +39,7 @@ from vestig.store.ledger.metadata_values import holds
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
+    RECALL_SELECT_BY_ROW,
     check_text,
     event_of,
     from_json,
@@ -49,7 +50,7 @@ from vestig.store.ledger.rows import (
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
+from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_by_row, select_in
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
 if TYPE_CHECKING:
@@ -63,16 +64,27 @@ _COUNT: Final = (
     f' WHERE c.to_row = e."row" AND c.edge_type = {memory_parts.MENTIONS} AND c.expired_seq = 0'
     f" AND {memory_parts.LIVE}"
 )
+_LAST: Final = "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1"
+# Both at once: there is one of them around every read.
+_BEGIN_AT_LAST: Final = f"BEGIN; {_LAST}"
+_RECALLED_BY_ROW: Final = f"{RECALL_SELECT_BY_ROW} WHERE +m.namespace = ?"
 
 
 class SqliteView:
     """Reads on one connection inside one transaction. Valid until its `with` block ends."""
 
-    def __init__(self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests) -> None:
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        where: str,
+        retired: chain.RetiredDigests,
+        *,
+        begin: bool = False,
+    ) -> None:
         self._conn = conn
         self._where = where
         self._retired = retired
-        rows = fetch(conn, "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1")
+        rows = fetch(conn, _BEGIN_AT_LAST if begin else _LAST)
         self._seq: int
         self._head: bytes
         self._last_us: int
@@ -122,20 +134,17 @@ class SqliteView:
 
     def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
         """id → the known ones of these ids of 16 bytes."""
-        return self._recalled("m.id", namespace, ids)
+        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
+        return self._recalled(select_in(self._conn, sql, ids, (namespace,)))
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
         """As `recalled`, by row numbers."""
-        return self._recalled('m."row"', namespace, rows)
+        return self._recalled(select_by_row(self._conn, _RECALLED_BY_ROW, rows, (namespace,)))
 
-    def _recalled(
-        self, key: str, namespace: str, keys: Sequence[bytes] | Sequence[int]
-    ) -> dict[bytes, RecalledMemory]:
-        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND {key} IN (?*)"
+    def _recalled(self, found: Iterator[tuple[Any, ...]]) -> dict[bytes, RecalledMemory]:
         with store_faults(self._where):
-            rows = list(select_in(self._conn, sql, keys, (namespace,)))
-        where = self._where
-        return {row[1]: recalled_of(row, where) for row in rows}
+            rows = list(found)
+        return {memory.id: memory for memory in recalled_of(rows, self._where)}
 
     def places(
         self, namespace: str, ids: Sequence[str]

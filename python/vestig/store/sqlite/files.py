@@ -233,14 +233,19 @@ class Place(NamedTuple):
     ledger: tuple[int, int]
 
 
-def place_of(ledger: Path | str) -> Place | None:
+def place_of(ledger: Path | str, folder: str | None = None) -> Place | None:
     """What lies at the path now; None where the folder or the ledger is gone. The path is
-    resolved: a link in the folder's place is another thing."""
+    resolved: a link in the folder's place is another thing.
+
+    Args:
+        folder: that of the ledger, where it is known.
+    """
+    above = os.path.dirname(ledger) if folder is None else folder
     try:
-        folder, file = os.lstat(os.path.dirname(ledger)), os.lstat(ledger)
+        held, file = os.lstat(above), os.lstat(ledger)
     except OSError:
         return None
-    return Place((folder.st_dev, folder.st_ino), (file.st_dev, file.st_ino))
+    return Place((held.st_dev, held.st_ino), (file.st_dev, file.st_ino))
 
 
 def inode_of(path: str) -> int | None:
