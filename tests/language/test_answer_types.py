@@ -35,6 +35,13 @@ def test_answer_types_of_questions(question: str, expected: int) -> None:
     assert answer_types(question) == expected
 
 
+def test_letters_beyond_ascii_that_stand_for_a_word_count() -> None:
+    # dotless i, long s and the Kelvin sign are equal to i, s and k where case is ignored
+    assert answer_types("wh\u0131ch door?") == WHICH
+    assert answer_types("who\u017fe door \u2013 and when w\u0131ll it open?") == WHEN | WHICH
+    assert answer_types("what wee\u212a?") == WHEN | WHICH
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

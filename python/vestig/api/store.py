@@ -6,6 +6,7 @@ import builtins
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any
 
 from vestig.api.admin import Admin
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vestig.graph.search_result import SearchResult
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
+    from vestig.recall.request import RecallRequest
     from vestig.results import (
         ForgetReport,
         ImportReport,
@@ -656,11 +658,9 @@ class Vestig:
             ...     found[0].id == id, found.context.ids == (id,)
             (True, True)
         """
-        from vestig.recall.recall import recall
-        from vestig.recall.request import RecallRequest
-
+        recall, make_request = _recall_road()
         beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        request = RecallRequest(
+        request = make_request(
             query=query,
             where=checked_filter(where, beside, query=True),
             limit=limit,
@@ -1270,6 +1270,16 @@ class Vestig:
             partial=partial,
             progress=progress,
         )
+
+
+@cache
+def _recall_road() -> tuple[Callable[..., RecallResult], type[RecallRequest]]:
+    """Imported at the first recall, for a start needs none of it; an import in `recall` itself
+    would look for it in each call."""
+    from vestig.recall.recall import recall
+    from vestig.recall.request import RecallRequest
+
+    return recall, RecallRequest
 
 
 def _beside(

@@ -47,8 +47,18 @@ def answer_types(query: str) -> int:
         >>> [answer_types(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
         [1, 6, 0]
     """
-    found = ((WHEN, _WHEN), (HOW_MANY, _HOW_MANY), (WHICH, _WHICH))
-    return sum(bit for bit, pattern in found if pattern.search(query))
+    # beyond ASCII the patterns meet letters that `lower` does not make
+    every, lower = not query.isascii(), query.lower()
+    how = every or "how " in lower
+    what = every or "what " in lower or "which" in lower
+    found = 0
+    if (how or what or "when" in lower) and _WHEN.search(query):
+        found = WHEN
+    if how and _HOW_MANY.search(query):
+        found |= HOW_MANY
+    if (what or "who" in lower or "where" in lower) and _WHICH.search(query):
+        found |= WHICH
+    return found
 
 
 def is_yearless(words: str) -> bool:

@@ -35,7 +35,7 @@ def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ())
         >>> keywords("The deploy of jira-9988: deploy on Fridays")
         ['deploy', 'jira-9988', 'fridays']
     """
-    extra = frozenset([word.lower() for word in extra_stopwords])
+    extra = frozenset([word.lower() for word in extra_stopwords]) if extra_stopwords else ()
     counts: dict[str, int] = {}
     for word, start, end, identifier in tokens(text):
         if (word in STOPWORDS and not identifier) or word in extra:

@@ -42,31 +42,32 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
     namespace, moments = request.namespace, request.moments
     rows = scan.rows[: request.limit]
     raw = [row.id for row in rows]
-    stored = recalled(bound.session, view, namespace, raw)
+    by_id = recalled(bound.session, view, namespace, raw)
+    stored = [by_id[id] for id in raw]
     ids = [id_text("mem", id) for id in raw]
+    nearest = [row.nearest_question for row in rows]
     past = dict[str, Memory]()
     if moments.past:
-        made = [stored[id].make() for id in raw]
+        made = [found.make() for found in stored]
         past = {memory.id: memory for memory in as_known(view, namespace, made, moments)}
-    replacing = [id for id, key in zip(ids, raw, strict=True) if stored[key].replaces]
-    replaced = replaced_as_known(view, namespace, replacing, moments)
-    with_question = [
-        id for id, row in zip(ids, rows, strict=True) if row.nearest_question is not None
-    ]
-    questions = view.questions(namespace, with_question) if with_question else {}
+    replaced = dict[str, Sequence[str]]()
+    if replacing := [id for id, found in zip(ids, stored, strict=True) if found.replaces]:
+        replaced |= replaced_as_known(view, namespace, replacing, moments)
+    questions = dict[str, Sequence[str]]()
+    if asked := [id for id, one in zip(ids, nearest, strict=True) if one is not None]:
+        questions |= view.questions(namespace, asked)
     vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
-    repeated = [id for id, key in zip(ids, raw, strict=True) if stored[key].repeated]
+    repeated = [id for id, found in zip(ids, stored, strict=True) if found.repeated]
     repeats = repeats_of(
         bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
     )
     explainer = bound.explainer(scan)
     has_vector = explainer.has_vector
     hits = []
-    for id, row, key in zip(ids, rows, raw, strict=True):
-        found = stored[key]
+    for id, row, found, asking in zip(ids, rows, stored, nearest, strict=True):
         make = partial(_same, past[id]) if past else found.make
-        nearest, score = row.nearest_question, row.final_score
-        question = None if nearest is None else questions[id][nearest[0]]
+        score = row.final_score
+        question = None if asking is None else questions[id][asking[0]]
         fields: dict[str, Any] = {
             "_id": id,
             "_content": found.content,
@@ -85,8 +86,8 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
     return FoundMemories(
         hits=tuple(hits),
         folded=sum(len(others) + more for others, more in repeats.values()),
-        pending=sum([stored[id].processing == "pending" for id in raw]),
-        later_updates=later_updates(view, past.values(), moments),
+        pending=sum([found.processing == "pending" for found in stored]),
+        later_updates=later_updates(view, past.values(), moments) if past else (),
     )
 
 

@@ -194,13 +194,9 @@ class BoundQuery:
     @property
     def available(self) -> list[str]:
         """Metadata signals that the query has something for."""
-        has = {
-            "keyword": bool(self.query.keywords),
-            "temporal": bool(self.query.windows),
-            "entity": bool(self.entities),
-            "recency": self.query.ranking.meta_weights["recency"] != 0,
-        }
-        return [name for name in META_SIGNALS if has[name]]
+        query = self.query
+        has = (query.keywords, query.windows, self.entities, query.ranking.counts_recency)
+        return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
 
     def shares(self) -> dict[str, float]:
         """Shares of the available signals in the metadata; {} where it has no part."""

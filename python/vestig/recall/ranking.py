@@ -23,6 +23,7 @@ __all__ = ["Ranking", "ranking_of", "ranking_of_settings"]
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
+_RECENCY: Final = META_SIGNALS.index("recency")
 # The term of a cross-encoder.
 RERANK: Final = "rerank"
 
@@ -59,6 +60,11 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out."""
         return dict(zip(META_SIGNALS, self.scores["meta_weights"], strict=True))
+
+    @property
+    def counts_recency(self) -> bool:
+        """Whether recency weighs something in the metadata."""
+        return bool(self.scores["meta_weights"][_RECENCY])
 
     @property
     def counts_words(self) -> bool:

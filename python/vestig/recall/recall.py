@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -315,6 +316,12 @@ def _analysis(bound: BoundQuery) -> Analysis:
     )
 
 
+@lru_cache(64)
+def _places(weighed: frozenset[str]) -> tuple[tuple[str, int], ...]:
+    """These signals with their places, in the order of all."""
+    return tuple((name, at) for at, name in enumerate(SIGNALS) if name in weighed)
+
+
 def _formula(bound: BoundQuery, scan: Scan) -> Formula:
     ranking = bound.query.ranking
     scores = ranking.scores
@@ -325,6 +332,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
     else:
         bias = None
         weighed = frozenset(name for name, share in bound.shares().items() if share != 0)
+    maxima = scan.maxima
     return Formula(
         base=ranking.base,
         bias=bias,
@@ -336,9 +344,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
         query_weight=scores["question_weight"],
         summary_prior=scores["summary_prior"],
         normalisers={
-            name: most
-            for name, most in zip(SIGNALS, scan.maxima, strict=True)
-            if most is not None and name in weighed
+            name: most for name, at in _places(weighed) if (most := maxima[at]) is not None
         },
     )
 
@@ -415,5 +421,5 @@ def recall(
     request = checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
         result = OneRecall(session, config, request).run()
-        session.metrics.add("vestig_queries_total", source="recall")
+        session.metrics.queries("recall")
         return result

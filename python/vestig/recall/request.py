@@ -230,6 +230,12 @@ def _confidence(value: object) -> float | None:
 def _readable_again(request: RecallRequest, query: str) -> RecallRequest:
     """The arguments as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
+    if (
+        request.query is query
+        and request.as_of is request.known_at is request.valid_at is request.query_time is None
+        and request.expect is None
+    ):
+        return request
     fields: dict[str, Any] = {}
     if request.query is not query:
         fields = {"query": query, "messages": None}
@@ -284,11 +290,12 @@ def check_request(
         moments=at,
         seed=seed_argument(request.seed),
         expect=() if request.expect is None else request.expect,
-        receipt=flag_argument("receipt", request.receipt),
+        receipt=request.receipt is not False and flag_argument("receipt", request.receipt),
         budget=_budget(request),
         min_confidence=_confidence(request.min_confidence),
-        touch=flag_argument("touch", request.touch),
-        include_vectors=flag_argument("include_vectors", request.include_vectors),
-        trace=flag_argument("trace", request.trace),
+        touch=request.touch is not False and flag_argument("touch", request.touch),
+        include_vectors=request.include_vectors is not False
+        and flag_argument("include_vectors", request.include_vectors),
+        trace=request.trace is not False and flag_argument("trace", request.trace),
         warnings=warnings + at.warnings,
     )

@@ -51,11 +51,10 @@ class Observer:
         failure = None
         if error is not None:
             failure = {"code": error_code(error), "error_type": error_type(error)}
-        self._metrics.finished(
-            operation,
-            [("total", seconds), *(() if trace is None else trace.seconds())],
-            None if failure is None else failure["error_type"],
-        )
+        error_name = None if failure is None else failure["error_type"]
+        stages = [] if trace is None else trace.seconds()
+        stages.append(("total", seconds))
+        self._metrics.finished(operation, stages, error_name)
         if trace is None:
             return
         log_operation(operation, seconds * 1e3, trace, failure)
