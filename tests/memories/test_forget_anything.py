@@ -129,8 +129,8 @@ class World:
             text[-FRAGMENT:],
             variant[-FRAGMENT:],
         ]
-        # the numbers and the vector of the first word, which no other text has
-        pieces += [tokens[0][8 : 8 + FRAGMENT], tokens[1][2 * 64 : 2 * 64 + FRAGMENT]]
+        # the numbers and the code of the first word, which no other text has
+        pieces += [tokens[0][8 : 8 + FRAGMENT], tokens[1][2 * 34 : 2 * 34 + FRAGMENT]]
         assert holding(self.folder / "store", raw, *pieces) == []
         assert self.rest(id) == before
 
