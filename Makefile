@@ -22,9 +22,8 @@ bench:
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
-# python/vestig/data/weights.json: weights of the default profile from labelled folders, of all
-# origins in one fit; needs the extra `learn`:
-# make learn DATA="folder folder" LEARN="--shipped --mixed --cache .cache --gains"
+# python/vestig/data/weights.json: weights of the default profile from labelled folders:
+# make learn DATA="folder folder" LEARN="--shipped --cache .cache --gains"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
 

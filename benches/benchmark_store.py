@@ -13,6 +13,7 @@ from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
+from vestig.filters import checked_filter
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import BoundQuery, analyse, request_of
 from vestig.recall.request import RecallRequest
@@ -85,7 +86,7 @@ class BenchmarkStore:
         """By scope, in the order of the ledger."""
         found: dict[str | None, list[Any]] = {}
         offset = 0
-        while page := self.store.list(offset, PAGE).memories:
+        while page := self.store.list(offset=offset, limit=PAGE).memories:
             offset += len(page)
             for memory in page:
                 found.setdefault(memory.scope, []).append(memory)
@@ -108,7 +109,9 @@ class BenchmarkStore:
     def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Scan:
         """The exact scan of a question; `fields` as of `recall`."""
         session = self.session
-        request = request_of(session, config, RecallRequest(query=text, **fields))
+        beside = {"scope": fields.pop("scope")} if "scope" in fields else {}
+        where = checked_filter(fields.pop("where", None), beside, query=True)
+        request = request_of(session, config, RecallRequest(query=text, where=where, **fields))
         vector, pieces = query_vectors(session, request.query, late=True)
         query = analyse(session, config, request, vector, pieces)
         watched = b"".join(map(id_bytes, watch))

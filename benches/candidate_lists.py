@@ -1,150 +1,216 @@
-"""Lists of candidates for each labelled question, with the signals that recall computes for them.
+"""Lists of candidates for each labelled question, with the terms that recall computes for them.
 
-Each benchmark has a store of its own, in which a question sees the scope of its conversation. A
-mixed store holds all of them without scopes, so that memories of several origins compete."""
+Each benchmark has a store of its own, in which a question sees the scope of its conversation; its
+lists hold every row. A common store holds several of them without scopes, so that memories of
+several origins compete; its lists hold the best of each origin and of the question's own
+conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmark_store import BenchmarkStore, by_id, unit_of
-from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
+from benchmark_store import BenchmarkStore, unit_of
+from learning import FOLDS, Listed, Unit, Values
 from vestig.config import Config
-from vestig.config.signals import ORIGINS, SIGNALS
-from vestig.evaluation.benchmark_run import StoredUnits
+from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
+from vestig.ids import id_text
 
 MIXED = "mixed/"
-# Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.
-CANDIDATES = 120
-CANDIDATES_MIXED = 240
-# The pool of late interaction holds every candidate: outside of it the signal is 0, and the fit
-# would learn which candidates are in the pool.
-LATE_POOL = 1_000
+# What no weight is fitted to: off by default, or constant in documents, or needing the exact cosine
+# of every memory without bringing anything.
+NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
+OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
+COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
+# The best of a common store, and of the question's own conversation there.
+CANDIDATES = 400
+OWN_CANDIDATES = 100
+# Every row has late terms: with a pool the fit would learn which rows are in it.
+ALL = 1_000_000
 # A term that weighs nothing is not computed.
 ALMOST_NOTHING = 1e-9
-# Weights before the first fit: they choose the start nodes of walks and the pool of late
-# interaction.
+# Weights before the first fit: they choose the start nodes of walks.
 BY_HAND = {"cosine": 4.0, "lexical": 4.0}
+# Questions that name the wrong person on purpose count less.
+ADVERSARIAL = "adversarial"
+ADVERSARIAL_WEIGHT = 0.25
 
+# origin → term → weight, `bias` among them
 Weights = Mapping[str, Mapping[str, float]]
 
 
-def settings(form: Form, weights: Weights | None) -> dict[str, Any]:
-    """Keys with which recall computes every term of the form, ranked by these weights."""
+def settings(weights: Weights | None) -> dict[str, Any]:
+    """Keys with which recall computes every offered term, ranked by these weights; None =
+    `BY_HAND`."""
     keys: dict[str, Any] = {
-        f"signals.{term.partition('.')[0]}.enabled": True for _, term in form.columns
+        "walk.enabled": False,
+        "ranking.tracerank_power": 0.0,
+        "signals.late.pool": ALL,
     }
-    keys["signals.late.pool"] = LATE_POOL
-    for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True):
-        given = BY_HAND if weights is None else weights[GROUPS[group]]
-        own = {"cosine", "lexical", "entity_walk"}.union(t for g, t in form.columns if g == group)
-        for term in own:
-            key = f"ranking.weights.{origin}.{term}"
-            keys[key] = given.get(term, 0.0) or ALMOST_NOTHING
-        if weights is not None:
-            keys[f"ranking.weights.{origin}.bias"] = given["bias"]
+    for origin in ORIGINS:
+        given = BY_HAND if weights is None else weights[origin]
+        for term in SIGNALS:
+            least = ALMOST_NOTHING if term in OFFERED else 0.0
+            keys[f"ranking.weights.{origin}.{term}"] = given.get(term, 0.0) or least
+        keys[f"ranking.weights.{origin}.bias"] = given.get("bias", 0.0)
+        for name, (_, neutral) in EVIDENCE.items():
+            keys[f"ranking.weights.{origin}.{name}"] = neutral
     return keys
 
 
-def folds(benchmark: Benchmark, every: int) -> Iterator[tuple[Query, int]]:
-    """Every `every`-th question with its fold: by conversation, or by question where there are
-    fewer conversations than folds."""
+def with_tokens(late: Collection[str]) -> dict[str, float]:
+    """Keys with which texts of these origins, and of no other, are stored with their word
+    pieces."""
+    return {
+        f"ranking.weights.{origin}.{term}": ALMOST_NOTHING if origin in late else 0.0
+        for origin in ORIGINS
+        for term in TOKEN_TERMS
+    }
+
+
+def questions(benchmark: Benchmark, every: int) -> Iterator[tuple[Query, int]]:
+    """Every `every`-th question with its fold: by conversation, or by question where there is but
+    one."""
     conversations = sorted({query.conversation or "" for query in benchmark.queries})
     for number, query in enumerate(benchmark.queries[::every]):
-        many = len(conversations) >= FOLDS
-        place = conversations.index(query.conversation or "") if many else number
+        place = conversations.index(query.conversation or "") if conversations[1:] else number
         yield query, place % FOLDS
+
+
+class BenchmarkLists:
+    """The lists of one benchmark in one store.
+
+    Args:
+        name: of the set.
+        keys: of the configuration beside those of `settings`.
+    """
+
+    def __init__(
+        self,
+        store: BenchmarkStore,
+        benchmark: Benchmark,
+        name: str,
+        keys: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self._store, self._benchmark = name, store, benchmark
+        self._keys = dict(keys or {})
+        self._mixed = len(store.stored) > 1
+        memories = [memory for own in store.memories.values() for memory in own]
+        self._count = len(memories)
+        self._origin = {one.id: ORIGINS.index(str(one.origin_type)) for one in memories}
+        self._units = {one.id: store.units(one.id) for one in memories}
+
+    def lists(self, weights: Weights | None, every: int) -> Iterator[Listed]:
+        """The list of each question, ranked by these weights."""
+        keys = {**settings(weights), **self._keys}
+        if self._mixed:
+            keys["signals.late.pool"] = 128
+            # the best of every origin are level, so that none keeps another one out
+            keys |= {f"ranking.weights.{origin}.evidence.best": -1.0 for origin in ORIGINS}
+        config = self._store.config(keys)
+        for query, fold in questions(self._benchmark, every):
+            yield self._listed(query, fold, config)
+
+    def _rows(self, query: Query, config: Config) -> list[Any]:
+        fields = self._store.case(self._benchmark, query)
+        if not self._mixed:
+            return list(self._store.scan(query.text, config, limit=self._count, **fields).rows)
+        del fields["scope"]
+        own = [memory.id for memory in self._store.memories[query.conversation]]
+        scan = self._store.scan(query.text, config, own, limit=CANDIDATES, **fields)
+        answers = [row for row in scan.watched if self._answers(row, query)]
+        near = sorted(scan.watched, key=lambda row: -row.start_score)[:OWN_CANDIDATES]
+        found = {row.id: row for row in (*scan.rows, *answers, *near)}
+        return list(found.values())
+
+    def _answers(self, row: Any, query: Query) -> bool:
+        return not _relevant(query).isdisjoint(self._units[id_text("mem", row.id)])
+
+    def _listed(self, query: Query, fold: int, config: Config) -> Listed:
+        rows = sorted(self._rows(query, config), key=lambda row: row.id)
+        ids = [id_text("mem", row.id) for row in rows]
+        terms = np.array(
+            [[row.signal(name)[1] or 0.0 for name in OFFERED] for row in rows], np.float32
+        )
+        origins = np.array([self._origin[id] for id in ids])
+        adversarial = query.category == ADVERSARIAL
+        return Listed(
+            set=self.name,
+            fold=fold,
+            terms=terms,
+            origins=origins,
+            most=_most(rows, terms, origins),
+            weight=ADVERSARIAL_WEIGHT if adversarial else 1.0,
+            units=[self._units[id] for id in ids],
+            relevant=_relevant(query),
+        )
+
+
+def _relevant(query: Query) -> frozenset[Unit]:
+    return frozenset(unit_of(query.conversation, unit) for unit in query.relevant)
+
+
+def _most(rows: Sequence[Any], terms: Any, origins: Any) -> Values:
+    """By origin, the largest cosine and lexical score of all that were eligible."""
+    most = np.zeros((len(ORIGINS), 2))
+    for at, row in enumerate(rows):
+        if row.evidence is not None:
+            most[origins[at]] = row.evidence[2:4]
+    for origin in set(origins.tolist()):
+        listed = terms[origins == origin][:, (COSINE, LEXICAL)].max(0)
+        most[origin] = np.maximum(most[origin], listed)
+    return most
+
+
+def common(
+    benchmarks: Sequence[Benchmark],
+) -> Iterator[tuple[list[Benchmark], list[Benchmark]]]:
+    """By common store, the benchmarks that are asked there and those that it holds. Benchmarks with
+    conversations in common say the same twice, of which one alone counts as right: they are not
+    held together."""
+    first: list[Benchmark] = []
+    others: list[Benchmark] = []
+    for one in benchmarks:
+        apart = all(other.units.keys().isdisjoint(one.units) for other in first)
+        (first if apart else others).append(one)
+    yield first, first
+    for one in others:
+        yield (
+            [one],
+            [one, *(other for other in first if other.units.keys().isdisjoint(one.units))],
+        )
 
 
 class CandidateLists:
     """Makes the lists from stores that are filled once.
 
     Args:
-        mixed: also a store of all benchmarks; their conversations have distinct names.
+        late: origins that late interaction is offered to: their word pieces are compared.
     """
 
     def __init__(
-        self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, mixed: bool
+        self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, late: Collection[str]
     ) -> None:
-        self._benchmarks = benchmarks
-        self._alone = {one.name: BenchmarkStore([one], vectors) for one in benchmarks}
-        self._mixed = BenchmarkStore(benchmarks, vectors) if mixed else None
+        self._alone = []
+        for one in benchmarks:
+            store = BenchmarkStore([one], vectors, with_tokens(late))
+            self._alone.append(BenchmarkLists(store, one, one.name))
+        self._mixed = []
+        for asked, held in common(benchmarks):
+            store = BenchmarkStore(held, vectors, with_tokens(late))
+            self._mixed += [BenchmarkLists(store, one, MIXED + one.name) for one in asked]
 
-    def lists(self, form: Form, weights: Weights | None, every: int) -> Iterator[Listed]:
-        """The lists of all questions; `weights`: None = `BY_HAND`."""
-        keys = settings(form, weights)
-        for benchmark in self._benchmarks:
-            for store in (self._alone[benchmark.name], self._mixed):
-                if store is None:
-                    continue
-                config = store.config(keys)
-                one = _BenchmarkLists(store, benchmark, config, form, mixed=store is self._mixed)
-                for query, fold in folds(benchmark, every):
-                    yield one.listed(query, fold)
+    def alone(self, weights: Weights | None, every: int) -> list[Listed]:
+        """Each set in a store of its own."""
+        return [one for lists in self._alone for one in lists.lists(weights, every)]
 
-
-class _BenchmarkLists:
-    """The lists of one benchmark in one store."""
-
-    def __init__(
-        self,
-        store: BenchmarkStore,
-        benchmark: Benchmark,
-        config: Config,
-        form: Form,
-        *,
-        mixed: bool,
-    ) -> None:
-        self._store, self._benchmark, self._config, self._form = store, benchmark, config, form
-        self._mixed = mixed
-        self._origin = {
-            memory.id: str(memory.origin_type) for own in store.memories.values() for memory in own
-        }
-
-    @property
-    def _stored(self) -> StoredUnits:
-        return self._store.stored[self._benchmark.name]
-
-    @staticmethod
-    def _terms(rows: Mapping[str, Any], ids: Sequence[str]) -> Values:
-        return np.array([[rows[id].signal(name)[1] or 0.0 for name in SIGNALS] for id in ids])
-
-    def listed(self, query: Query, fold: int) -> Listed:
-        fields = self._store.case(self._benchmark, query)
-        if self._mixed:
-            del fields["scope"]
-            fields["limit"] = CANDIDATES_MIXED
-        own = [memory.id for memory in self._store.memories[query.conversation]]
-        wanted = frozenset(query.relevant)
-        answers = {id for id in own if not wanted.isdisjoint(self._stored.units_of.get(id, ()))}
-        rows = by_id(self._store.scan(query.text, self._config, own, **fields))
-        own = [id for id in own if id in rows]
-        # a memory of the conversation is a candidate by the same rule in both stores
-        best = _best(self._terms(rows, own))
-        chosen = {id for id, one in zip(own, best, strict=True) if one}
-        ids = sorted(chosen | answers | (rows.keys() - set(own)))
-        terms = self._terms(rows, ids)
-        return Listed(
-            set=MIXED * self._mixed + self._benchmark.name,
-            fold=fold,
-            design=self._form.design(terms, grouped([self._origin[id] for id in ids])),
-            units=[self._store.units(id) for id in ids],
-            relevant=frozenset(unit_of(query.conversation, unit) for unit in wanted),
-        )
-
-
-def _best(terms: Values) -> NDArray[np.bool_]:
-    cosine, lexical = terms[:, PLACE["cosine"]], terms[:, PLACE["lexical"]]
-    chosen = np.zeros(len(terms), bool)
-    for key in (cosine + lexical, cosine, terms[:, PLACE["entity_walk"]]):
-        chosen[np.argsort(-key, kind="stable")[:CANDIDATES]] = True
-    return chosen
+    def mixed(self, weights: Weights, every: int) -> list[Listed]:
+        """Every set in a store with others."""
+        return [one for lists in self._mixed for one in lists.lists(weights, every)]
 
 
 def question_count(benchmarks: Sequence[Benchmark], every: int) -> dict[str, Any]:

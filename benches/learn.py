@@ -1,24 +1,23 @@
-"""Learns the weights of the `default` profile from labelled folders, of all origins in one fit.
+"""Learns the weights of the `default` profile from labelled folders.
 
-    python benches/learn.py FOLDER… [--shipped] [--mixed] [--cache DIR] [--count NAME=TIMES …]
-        [--on GROUP.TERM …] [--off GROUP.TERM …] [--leave-out CATEGORY …] [--every N]
-        [--gains] [--out FILE]
+    python benches/learn.py FOLDER… [--shipped] [--cache DIR] [--factor NAME=TIMES …]
+        [--leave-out CATEGORY …] [--off TERM …] [--late ORIGIN …] [--every N] [--gains]
+        [--out FILE]
 
 FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval`; `--shipped` adds
-the benchmark that comes with the package. Each set is imported as a user would do it, alone and,
-with `--mixed`, together with all others in one store without scopes; the core computes every term.
-One softmax goes over all candidates of a question, whatever their origin: weights and biases of
-`chat_peer`, `chat_agent` and `note` (documents weigh what notes do) come out together.
+the benchmark that comes with the package. Each set is imported as a user would do it, alone and
+together with others in one store without scopes; the core computes every term.
 
-Each question is run twice: ranked by cosine and words with equal weights, then by what was
-fitted to that, since a ranking chooses where walks begin and what late interaction compares. Sets
-count alike, or `--count` times as much (`mixed/NAME` for their questions in the common store).
-Terms are those that weigh something by default, with `--on`, without `--off`.
+First the weights of each origin, from the rows of that origin alone; then, on lists in which
+several origins compete (the common store, and sets that hold several), the biases and the evidence
+that put them on one scale. Each question is run twice: ranked by cosine and words with equal
+weights, then by what was fitted to a part of that, since a ranking chooses where walks begin.
 
-Prints cross-fitted figures (folds by conversation, or by question where there are fewer than five)
-and the weights; `--gains` also what each signal brings: its weights left out, the others fitted
-again. Writes the file of weights that comes with the package, or `--out`, which `ranking.weights`
-takes too. The same folders give the same weights.
+Prints cross-fitted figures (folds by conversation, or by question where there is but one; what
+puts origins on one scale is fitted to weights that have not seen the fold either) and the weights;
+`--gains` also what each signal brings: its terms left out, the others fitted again. Writes the file
+of weights that comes with the package, or `--out`, which `ranking.weights` takes too. The same
+folders give the same weights.
 """
 
 from __future__ import annotations
@@ -32,77 +31,141 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from benchmark_store import check_named_once
-from candidate_lists import MIXED, CandidateLists, Weights, question_count
+import numpy as np
+
+from candidate_lists import MIXED, OFFERED, CandidateLists, Weights, question_count
 from learning import (
     FOLDS,
-    GROUPS,
     METRICS,
-    Batch,
+    UNSATURATED,
     Columns,
-    Form,
     Listed,
+    OriginRows,
+    Scale,
     Values,
     columns,
-    cross_fitted,
-    grouped,
+    fit_biases,
+    fit_evidence,
+    levels,
     means,
+    shares_of,
 )
-from vestig.config.signals import ORIGINS, SIGNALS
-from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
+from vestig.config.signals import EVIDENCE, ORIGINS
+from vestig.config.weights import LEARNED, OriginWeights, WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import differences
-from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
+from vestig.evaluation.cached_embedder import cached_embedder
 
 # Questions of a set of which the first of both rounds takes every so many-th.
-FIRST_ROUND = 3
-# Candidates of a question among which a signal's gain is looked for.
-GAIN_CANDIDATES = 120
+FIRST_ROUND = 6
+# Questions asked of a common store, every so many-th: few numbers are fitted to them.
+COMMON = 3
+# What sets count beside 1: alone, and where several origins compete.
+ALONE = {"hotpot200": 0.5, "shipped": 0.5}
+COMPETING = {"shipped": 1.5}
 
 
-def form_of(on: Sequence[str], off: Sequence[str]) -> Form:
-    """The terms of the default profile, more and less; names are `group.term`."""
-    terms = {
-        group: {t for t in learned()[group] if t != "bias" and f"{group}.{t}" not in off}
-        for group in GROUPS
-    }
-    for name in on:
-        group, _, term = name.partition(".")
-        terms[group].add(term)
-    return Form.of(terms)
+# Word pieces of other origins cost more than they bring.
+LATE = ("chat_peer", "note")
 
 
-def weights_file(weights: Weights) -> WeightsFile:
-    """The file of the package from what was fitted: documents weigh what notes do."""
-    by_origin = {
-        origin: dict(weights[GROUPS[group]])
-        for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True)
-    }
-    return WeightsFile(origins=OriginWeights(**by_origin))
+class Fitted:
+    """What was fitted: weights of the terms by origin, with and without each fold, and the scale.
+
+    Args:
+        alone: lists of single sets.
+        competing: lists in which several origins compete.
+        on: terms that take part.
+    """
+
+    def __init__(
+        self,
+        alone: Sequence[Listed],
+        competing: Sequence[Listed],
+        factors: Mapping[str, float],
+        on: Values | None = None,
+    ) -> None:
+        own = [OriginRows.of(o, alone, {**ALONE, **factors}) for o in range(len(ORIGINS))]
+        chosen = None if on is None else on.astype(bool)
+        self.weights = np.stack([rows.fit(on=chosen) for rows in own])
+        self.folds = [np.stack([rows.fit(fold, chosen) for rows in own]) for fold in range(FOLDS)]
+        self._shares = shares_of(competing, {**COMPETING, **factors})
+        self._competing = competing
+        bias = fit_biases(competing, self.folds, self._shares)
+        self.bias = bias + _shift([levels(one, self.weights) + bias[one.origins] for one in alone])
+        evidence = fit_evidence(competing, lambda one: self._level(one, self.weights), self._shares)
+        plain = Scale(self.bias, evidence)
+        evidence[:, 1] += _shift([plain.score(one, self.weights) for one in competing])
+        self.scale = plain
+        self.fold_scales = [
+            Scale(
+                self.bias,
+                fit_evidence(
+                    competing,
+                    lambda one: self._level(one, self.folds[one.fold]),
+                    self._shares,
+                    fold,
+                ),
+            )
+            for fold in range(FOLDS)
+        ]
+
+    def _level(self, one: Listed, weights: Values) -> Values:
+        return levels(one, weights) + self.bias[one.origins]
+
+    def cross_fitted(self, one: Listed) -> Values:
+        """L of the candidates of a question by weights that have not seen its fold."""
+        return self.fold_scales[one.fold].score(one, self.folds[one.fold])
+
+    def by_origin(self) -> dict[str, dict[str, float]]:
+        """What the file holds."""
+        found = {}
+        for place, origin in enumerate(ORIGINS):
+            terms = dict(zip(OFFERED, self.weights[place].tolist(), strict=True))
+            evidence = dict(zip(EVIDENCE, self.scale.evidence[place].tolist(), strict=True))
+            kept = {name: weight for name, weight in terms.items() if weight != 0}
+            found[origin] = {"bias": round(float(self.bias[place]), 1), **kept, **evidence}
+        return found
 
 
-def signals(form: Form) -> list[tuple[str, list[str]]]:
-    """(group and signal, its terms as `group.term`), in the order of the form."""
+def _shift(scores: Sequence[Values]) -> float:
+    """What brings the best candidate of most questions below where the logistic saturates."""
+    share, level = UNSATURATED
+    best = [float(one.max()) for one in scores]
+    return round(level - float(np.percentile(best, share)) - 0.05, 1)
+
+
+def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Weights:
+    """Weights of a first round, without biases."""
+    found = {}
+    for place, origin in enumerate(ORIGINS):
+        fitted = OriginRows.of(place, alone, {**ALONE, **factors}).fit()
+        found[origin] = dict(zip(OFFERED, fitted.tolist(), strict=True))
+    return found
+
+
+def signals() -> dict[str, list[str]]:
+    """Every offered signal with its terms."""
     found: dict[str, list[str]] = {}
-    for group, term in form.columns:
-        signal = f"{GROUPS[group]}.{term.partition('.')[0]}"
-        found.setdefault(signal, []).append(f"{GROUPS[group]}.{term}")
-    return list(found.items())
+    for term in OFFERED:
+        found.setdefault(term.partition(".")[0], []).append(term)
+    return found
 
 
 def gains(
-    form: Form, lists: Sequence[Listed], counts: Mapping[str, float], folds: Sequence[Values]
-) -> Iterator[Any]:
-    """What each signal brings, in points with 95 % intervals and p, by set that it changes; among
-    the best candidates by all signals."""
-    near = [one.best(folds[one.fold], GAIN_CANDIDATES) for one in lists]
-    batch = Batch(form, near, counts)
-    whole = columns(near, cross_fitted(batch, starts=folds))
-    for name, terms in signals(form):
-        without = columns(near, cross_fitted(batch, form.on(terms), folds))
-        yield {"signal": name, "terms": terms, "gain": dict(_changed(whole, without))}
+    alone: Sequence[Listed], competing: Sequence[Listed], factors: Mapping[str, float], on: Values
+) -> Iterator[dict[str, Any]]:
+    """What each signal brings, in points with 95 % intervals and p, by set that it changes."""
+    lists = [*alone, *competing]
+    whole = columns(lists, Fitted(alone, competing, factors, on).cross_fitted)
+    for name, terms in signals().items():
+        kept = on * ~np.isin(OFFERED, terms)
+        if (kept == on).all():
+            continue
+        without = columns(lists, Fitted(alone, competing, factors, kept).cross_fitted)
+        yield {"signal": name, "gain": dict(_changed(whole, without))}
 
 
 def _changed(whole: Columns, without: Columns) -> Iterator[tuple[str, Any]]:
@@ -118,7 +181,7 @@ def _changed(whole: Columns, without: Columns) -> Iterator[tuple[str, Any]]:
             )
 
 
-def shown(gain: Any) -> str:
+def shown(gain: Mapping[str, Any]) -> str:
     """A line for each set, as Markdown."""
     lines = [
         f"| {gain['signal']} | {name} | "
@@ -129,67 +192,68 @@ def shown(gain: Any) -> str:
     return "\n".join(lines)
 
 
-def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, float]:
+def factors_of(given: Sequence[str], names: set[str]) -> dict[str, float]:
     """`NAME=TIMES` of the sets of questions.
 
     Raises:
         SystemExit: another name, or no number of at least 0.
     """
-    known = names | {MIXED + name for name in names if mixed}
+    known = names | {MIXED + name for name in names}
     found = {}
     for one in given:
         name, _, times = one.partition("=")
         if name not in known or not re.fullmatch(r"\d*\.?\d+", times):
             raise SystemExit(
-                f"--count: expected NAME=TIMES with one of {', '.join(sorted(known))}, got {one!r}"
+                f"--factor: expected NAME=TIMES with one of {', '.join(sorted(known))}, got {one!r}"
             )
         found[name] = float(times)
-    if not any(found.get(name, 1.0) for name in known):
-        raise SystemExit("--count: expected a set that counts, all of them are 0")
     return found
 
 
-def reports(
-    benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, given: argparse.Namespace
-) -> Iterator[dict[str, Any]]:
-    """The report; once more with the gains."""
-    counts = counted(given.count, {one.name for one in benchmarks}, mixed=given.mixed)
-    form = form_of(given.on, given.off)
-    listing = CandidateLists(benchmarks, vectors, mixed=given.mixed)
-    weights: Weights | None = None
-    for every in (FIRST_ROUND * given.every, given.every):
-        lists = list(listing.lists(form, weights, every))
-        batch = Batch(form, lists, counts)
-        fitted = batch.fit()
-        weights = form.weights(fitted)
-        sys.stderr.write(f"{len(lists)} lists read and fitted\n")
-    folds = cross_fitted(batch, starts=[fitted] * FOLDS)
-    report: dict[str, Any] = {
-        "data": question_count(benchmarks, given.every),
-        "counts": counts,
-        "cross_fitted": means(columns(lists, folds)),
-        "weights": weights,
+def report(
+    benchmarks: Sequence[Benchmark], listing: CandidateLists, given: argparse.Namespace
+) -> dict[str, Any]:
+    """Runs the questions and fits."""
+    factors = factors_of(given.factor, {one.name for one in benchmarks})
+    first = first_weights(listing.alone(None, FIRST_ROUND * given.every), factors)
+    sys.stderr.write("first round fitted\n")
+    alone = listing.alone(first, given.every)
+    mixed = listing.mixed(first, COMMON * given.every)
+    sys.stderr.write(f"{len(alone)} lists of single sets and {len(mixed)} of the common store\n")
+    competing = [*mixed, *(one for one in alone if len(set(one.origins.tolist())) > 1)]
+    on = (~np.isin(OFFERED, given.off)).astype(float)
+    fitted = Fitted(alone, competing, factors, on)
+    found: dict[str, Any] = {
+        "questions": question_count(benchmarks, given.every),
+        "factors": factors,
+        "cross_fitted": means(columns([*alone, *mixed], fitted.cross_fitted)),
+        "weights": fitted.by_origin(),
     }
-    yield report
     if given.gains:
-        report["gains"] = []
+        found["gains"] = []
         sys.stderr.write(f"| signal | set | {' | '.join(METRICS)} |\n|---|---|{'---|' * 4}\n")
-        for gain in gains(form, lists, counts, folds):
-            report["gains"].append(gain)
+        for gain in gains(alone, competing, factors, on):
+            found["gains"].append(gain)
             sys.stderr.write(shown(gain) + "\n")
-        yield report
+    return found
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--shipped", action="store_true", help="the benchmark of the package too")
-    parser.add_argument("--mixed", action="store_true", help="also all of them in one store")
     parser.add_argument("--cache", type=Path, help="keeps vectors between runs")
-    parser.add_argument("--count", nargs="+", default=[], metavar="NAME=TIMES")
-    parser.add_argument("--on", nargs="+", default=[], metavar="GROUP.TERM")
-    parser.add_argument("--off", nargs="+", default=[], metavar="GROUP.TERM")
+    parser.add_argument("--factor", nargs="+", default=[], metavar="NAME=TIMES")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
+    parser.add_argument("--off", nargs="+", default=[], metavar="TERM", help="not offered to any")
+    parser.add_argument(
+        "--late",
+        nargs="*",
+        choices=ORIGINS,
+        default=LATE,
+        metavar="ORIGIN",
+        help="origins that late interaction is offered to",
+    )
     parser.add_argument("--every", type=int, default=1, help="only every so many-th question")
     parser.add_argument("--gains", action="store_true")
     parser.add_argument("--out", type=Path, default=LEARNED)
@@ -200,9 +264,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"--every: expected at least 1, got {given.every}")
     if not given.out.parent.is_dir():
         parser.error(f"--out: expected a file in a folder that is there, got {given.out}")
-    known = {f"{group}.{term}" for group in GROUPS for term in SIGNALS}
-    if wrong := sorted({*given.on, *given.off} - known):
-        parser.error(f"expected one of {', '.join(GROUPS)} with a term, got {wrong[0]!r}")
+    if wrong := sorted({*given.off} - set(OFFERED)):
+        parser.error(f"--off: expected one of {', '.join(OFFERED)}, got {wrong[0]!r}")
     return given
 
 
@@ -217,12 +280,13 @@ def main() -> None:
         with resources.as_file(resources.files("vestig").joinpath("data/benchmark")) as folder:
             benchmarks.append(read_benchmark(folder))
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
-    if given.mixed:
-        check_named_once(benchmarks)
-    for report in reports(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given):
-        text = json.dumps(report, indent=1) + "\n"
-        given.out.write_text(weights_file(report["weights"]).text(), encoding="utf-8")
-    sys.stdout.write(text)
+    listing = CandidateLists(
+        benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given.late
+    )
+    found = report(benchmarks, listing, given)
+    file = WeightsFile(origins=OriginWeights(**found["weights"]))
+    given.out.write_text(file.text(), encoding="utf-8")
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""Weights of all origins from lists of candidates, in one listwise fit on one scale."""
+"""Weights from lists of candidates: those of each origin from its own rows, then what puts the
+origins on one scale, from lists in which several compete."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.config.signals import ORIGINS
 from vestig.evaluation.metrics import score
 
 Values = NDArray[np.float64]
@@ -21,182 +22,288 @@ Columns = dict[str, dict[str, list[float]]]
 FOLDS = 5
 DIGITS = 3
 METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
-PENALTY = 0.003
-PENALTY_BIAS = 1e-5
-# The slope at which the fit ends: weights agree in more than `DIGITS` however it begins.
-TOLERANCE = 1e-7
-# Where the biases stand together, which changes no order, keeps 1/(1 + e^−L) unsaturated.
-BIAS_SHIFT = -13.0
-GROUPS = ("chat_peer", "chat_agent", "note")  # documents weigh what notes do
-PLACE = {name: place for place, name in enumerate(SIGNALS)}
+# Of the squares of standardised weights, by origin in the order of `ORIGINS`, and of evidence.
+PENALTIES = {"chat_peer": 0.02, "chat_agent": 0.06, "document": 0.03, "note": 0.03}
+PENALTY_EVIDENCE = 0.0003
+LEAST_SCALE = 0.001
+# Levels whose mean is a part of the evidence.
+BEST = 5
+# The share of questions whose best memory has at most this L, so that 1/(1 + e^−L) does not
+# saturate.
+UNSATURATED = (99, -3.0)
+STEPS = 100
+# The largest step of a standardised weight at which a fit ends: steps shrink quadratically, so that
+# the next one would be far below the digits that are kept.
+TOLERANCE = 1e-5
 
 
-def grouped(origins: Sequence[str]) -> NDArray[np.int64]:
-    """Places in `GROUPS` of origin types."""
-    return np.minimum([ORIGINS.index(name) for name in origins], len(GROUPS) - 1)
-
-
-@dataclass(frozen=True)
-class Form:
-    """Column after column of the fit: the terms of a group, then a constant for each group.
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """The candidates of one question.
 
     Attributes:
-        columns: (group, name of a term), in the order of `GROUPS` and of `SIGNALS`.
+        terms: candidates × offered terms, normalised.
+        origins: of each candidate, its place in `ORIGINS`.
+        most: by origin, the largest normalised cosine and lexical score of all that were eligible.
+        weight: of the question inside its set.
+        units: what each candidate holds.
     """
-
-    columns: tuple[tuple[int, str], ...]
-
-    @classmethod
-    def of(cls, terms: Mapping[str, Collection[str]]) -> Form:
-        """Of the terms of each group."""
-        columns = ((g, t) for g, name in enumerate(GROUPS) for t in SIGNALS if t in terms[name])
-        return cls(tuple(columns))
-
-    @property
-    def width(self) -> int:
-        return len(self.columns) + len(GROUPS)
-
-    def design(self, normalised: Values, groups: NDArray[np.int64]) -> Values:
-        """Candidates × columns, from candidates × `SIGNALS`: 0 outside of the own group."""
-        made = np.zeros((len(groups), self.width))
-        for at, (own, term) in enumerate(self.columns):
-            rows = groups == own
-            made[rows, at] = normalised[rows, PLACE[term]]
-        made[np.arange(len(groups)), len(self.columns) + groups] = 1
-        return made
-
-    def on(self, off: Collection[str] = ()) -> NDArray[np.bool_]:
-        """Columns without those of these terms, given as `term` or `group.term`."""
-        gone = [t in off or f"{GROUPS[g]}.{t}" in off for g, t in self.columns]
-        return ~np.array([*gone, *[False] * len(GROUPS)])
-
-    def weights(self, fitted: Values) -> dict[str, dict[str, float]]:
-        """By group: bias, then what its terms weigh, in so many significant digits."""
-        found = {
-            name: {"bias": round(float(fitted[len(self.columns) + at]) + BIAS_SHIFT, 1)}
-            for at, name in enumerate(GROUPS)
-        }
-        for (group, term), weight in zip(self.columns, fitted, strict=False):
-            found[GROUPS[group]][term] = float(f"{weight:.{DIGITS}g}")
-        return found
-
-
-@dataclass(frozen=True)
-class Listed:
-    """The candidates of a question: a row each of `design`, the units it holds, relevant or not."""
 
     set: str
     fold: int
-    design: Values
+    terms: NDArray[np.float32]
+    origins: NDArray[np.int64]
+    most: Values
+    weight: float
     units: Sequence[tuple[Unit, ...]]
     relevant: frozenset[Unit]
 
     @property
-    def relevant_rows(self) -> Values:
-        """1 for those that hold a relevant unit."""
-        return np.array([float(not self.relevant.isdisjoint(one)) for one in self.units])
-
-    def best(self, weights: Values, many: int) -> Listed:
-        """So many candidates, the best by these weights, and those that are relevant."""
-        rows = np.argsort(-(self.design @ weights), kind="stable")
-        rows = np.union1d(rows[:many], np.flatnonzero(self.relevant_rows))
-        units = [self.units[row] for row in rows]
-        return replace(self, design=self.design[rows], units=units)
+    def relevant_rows(self) -> NDArray[np.bool_]:
+        """Those that hold a relevant unit."""
+        return np.array([not self.relevant.isdisjoint(one) for one in self.units], bool)
 
 
-class Batch:
-    """Lists with a relevant candidate, as one block.
+class Block:
+    """Questions as one block: a list of rows each, of which at least one is relevant.
 
     Args:
-        counts: how often a set counts beside the others, 1 unless given; its questions share it.
+        parts: columns and relevance of the rows of each question.
+        shares: what each question counts.
     """
 
     def __init__(
-        self, form: Form, lists: Sequence[Listed], counts: Mapping[str, float] | None = None
+        self, parts: Sequence[tuple[Values, NDArray[np.bool_]]], shares: Sequence[float]
     ) -> None:
-        wanted = [one.relevant_rows for one in lists]
-        self.form = form
-        self.lists = [one for one, rows in zip(lists, wanted, strict=True) if rows.any()]
-        wanted = [rows for rows in wanted if rows.any()]
-        sizes = [len(rows) for rows in wanted]
-        self.x = np.concatenate([one.design for one in self.lists])
-        self.target = np.concatenate([rows / rows.sum() for rows in wanted])
+        sizes = [len(rows) for rows, _ in parts]
+        self.x = np.concatenate([rows for rows, _ in parts]).astype(np.float64)
+        self.target = np.concatenate([own / own.sum() for _, own in parts])
         self.starts = np.cumsum([0, *sizes[:-1]])
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
-        questions = Counter(one.set for one in self.lists)
-        times = {name: (counts or {}).get(name, 1.0) / many for name, many in questions.items()}
-        self.count = np.array([times[one.set] for one in self.lists])
-        self.folds = np.array([one.fold for one in self.lists])
-        # a column is divided by its standard deviation over the candidates of its own group
-        self.spread = np.ones(form.width)
-        for at, (group, _) in enumerate(form.columns):
-            own = self.x[self.x[:, len(form.columns) + group] == 1, at]
-            self.spread[at] = own.std() if own.size else 0.0
-        self.penalty = np.full(form.width, PENALTY)
-        self.penalty[len(form.columns) :] = PENALTY_BIAS
+        self.shares = np.asarray(shares, float)
 
     def fit(
         self,
+        penalty: float | Values,
+        only: NDArray[np.bool_] | None = None,
         on: NDArray[np.bool_] | None = None,
-        without_fold: int | None = None,
-        start: Values | None = None,
     ) -> Values:
-        """Plain weights of the form's columns, 0 where they are not `on` or never vary.
+        """The weights with the least −Σ share · mean over the relevant of ln softmax(x · w)
+        + penalty · |w|² over standardised columns; 0 for columns that do not vary.
 
-        Minimises −Σ_q count · 1/|R_q| Σ_r ln softmax(r) + Σ penalty · w² over standardised w.
+        Args:
+            only: questions that take part; their shares are divided by their sum.
+            on: columns that take part.
+
+        Raises:
+            RuntimeError: the steps did not end.
         """
-        from scipy.optimize import minimize
-
-        used = np.flatnonzero((self.spread > 1e-12) & (True if on is None else on))
-        count = np.where(self.folds == without_fold, 0.0, self.count)
-        count /= count.sum()
-        x = self.x[:, used] / self.spread[used]
-        penalty = self.penalty[used]
-
-        def shares(w: Values) -> tuple[Values, Values]:
-            level = x @ w
-            level -= np.maximum.reduceat(level, self.starts)[self.owner]
-            power = np.exp(level)
-            total = np.add.reduceat(power, self.starts)[self.owner]
-            return power / total, level - np.log(total)
-
-        def loss(w: Values) -> tuple[float, Values]:
-            share, log = shares(w)
-            rows = count[self.owner]
-            slope = (rows * (share - self.target)) @ x
-            value = -float((rows * self.target) @ log)
-            return value + float(penalty @ (w * w)), slope + 2 * penalty * w
-
-        def curvature(w: Values) -> Values:
-            weighted = x * shares(w)[0][:, None]
-            mean = np.add.reduceat(weighted, self.starts)
-            weighted *= count[self.owner][:, None]
-            return weighted.T @ x - (mean * count[:, None]).T @ mean + np.diag(2 * penalty)
-
-        begin = np.zeros(len(used)) if start is None else (start * self.spread)[used]
-        found = minimize(
-            loss, begin, jac=True, hess=curvature, method="trust-exact", options={"gtol": TOLERANCE}
-        )
-        if not found.success:
-            raise RuntimeError(f"the fit did not end: {found.message}")
-        weights = np.zeros(self.form.width)
-        weights[used] = found.x / self.spread[used]
+        shares = self.shares if only is None else np.where(only, self.shares, 0.0)
+        shares = shares / shares.sum()
+        spread = self.x.std(0)
+        used = np.flatnonzero((spread > 1e-9) & (True if on is None else on))
+        x = self.x[:, used] / spread[used]
+        ridge = np.broadcast_to(penalty, spread.shape)[used]
+        found = newton(_Softmax(x, self.target, self.starts, self.owner, shares), ridge)
+        weights = np.zeros(len(spread))
+        weights[used] = found / spread[used]
         return weights
 
 
-def cross_fitted(
-    batch: Batch, on: NDArray[np.bool_] | None = None, starts: Sequence[Values] | None = None
-) -> list[Values]:
-    """By fold: weights that have not seen it; `starts` by fold too."""
-    return [batch.fit(on, fold, None if starts is None else starts[fold]) for fold in range(FOLDS)]
+class _Softmax:
+    """The loss of a block without its penalty, with slope and curvature."""
+
+    def __init__(
+        self,
+        x: Values,
+        target: Values,
+        starts: NDArray[np.int64],
+        owner: NDArray[np.int64],
+        shares: Values,
+    ) -> None:
+        self.x, self.target, self.starts, self.owner = x, target, starts, owner
+        self.shares = shares
+        self.rows = shares[owner]
+
+    @property
+    def width(self) -> int:
+        return int(self.x.shape[1])
+
+    def _softmax(self, w: Values) -> tuple[Values, Values]:
+        level = self.x @ w
+        level -= np.maximum.reduceat(level, self.starts)[self.owner]
+        power = np.exp(level)
+        total = np.add.reduceat(power, self.starts)[self.owner]
+        return power / total, level - np.log(total)
+
+    def loss(self, w: Values) -> float:
+        return -float((self.rows * self.target) @ self._softmax(w)[1])
+
+    def derivatives(self, w: Values) -> tuple[Values, Values]:
+        share, _ = self._softmax(w)
+        slope = (self.rows * (share - self.target)) @ self.x
+        weighted = self.x * share[:, None]
+        mean = np.add.reduceat(weighted, self.starts)
+        weighted *= self.rows[:, None]
+        return slope, weighted.T @ self.x - (mean * self.shares[:, None]).T @ mean
 
 
-def columns(lists: Sequence[Listed], weights: Sequence[Values]) -> Columns:
-    """What each question gets, by set and metric; `weights` by fold."""
+def newton(of: _Softmax, ridge: Values) -> Values:
+    """The minimum of a convex loss with a penalty, by damped Newton steps from 0.
+
+    Raises:
+        RuntimeError: the steps did not end.
+    """
+    w = np.zeros(of.width)
+
+    def whole(at: Values) -> float:
+        return of.loss(at) + float(ridge @ (at * at))
+
+    value = whole(w)
+    for _ in range(STEPS):
+        slope, curvature = of.derivatives(w)
+        step = np.linalg.solve(curvature + 2 * np.diag(ridge), slope + 2 * ridge * w)
+        if np.abs(step).max(initial=0.0) < TOLERANCE:
+            return w - step
+        length = 1.0
+        while (after := whole(w - length * step)) > value and length > 1e-6:
+            length /= 2
+        w, value = w - length * step, after
+    raise RuntimeError(f"the fit did not end in {STEPS} steps")
+
+
+def shares_of(lists: Sequence[Listed], factors: Mapping[str, float]) -> list[float]:
+    """What each question counts: a set counts its factor (1 where none is given), shared by its
+    questions by their weights."""
+    whole: Counter[str] = Counter()
+    for one in lists:
+        whole[one.set] += one.weight  # type: ignore[assignment]
+    return [factors.get(one.set, 1.0) * one.weight / whole[one.set] for one in lists]
+
+
+# --- weights of an origin --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OriginRows:
+    """The lists of one origin: its rows of every question that one of them answers."""
+
+    origin: int
+    lists: Sequence[Listed]
+    block: Block
+
+    @classmethod
+    def of(cls, origin: int, lists: Sequence[Listed], factors: Mapping[str, float]) -> OriginRows:
+        """From lists of any origins."""
+        kept, parts = [], []
+        for one in lists:
+            own = one.origins == origin
+            relevant = one.relevant_rows[own] if own.any() else own
+            if relevant.any() and not relevant.all():
+                kept.append(one)
+                parts.append((one.terms[own], relevant))
+        if not kept:
+            raise SystemExit(f"expected questions about memories of origin {ORIGINS[origin]}")
+        return cls(origin, kept, Block(parts, shares_of(kept, factors)))
+
+    def fit(self, without_fold: int | None = None, on: NDArray[np.bool_] | None = None) -> Values:
+        """Weights of the terms, of so many digits."""
+        only = None
+        if without_fold is not None:
+            only = np.array([one.fold != without_fold for one in self.lists])
+            if not only.any():
+                only = None
+        return rounded(self.block.fit(PENALTIES[ORIGINS[self.origin]], only, on))
+
+
+def rounded(values: Values) -> Values:
+    """To so many significant digits."""
+    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
+
+
+# --- one scale -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What puts levels on one scale.
+
+    Attributes:
+        bias: by origin.
+        evidence: by origin scale, constant, cosine, lexical, best, mean.
+    """
+
+    bias: Values
+    evidence: Values
+
+    def score(self, one: Listed, weights: Values) -> Values:
+        """L of every candidate, by weights of origins × terms."""
+        level = levels(one, weights) + self.bias[one.origins]
+        if len(set(one.origins)) < 2:
+            return level
+        columns = evidence_columns(one, level)
+        return np.asarray((columns * self.evidence.ravel()).sum(1))
+
+
+def levels(one: Listed, weights: Values) -> Values:
+    """The sum of the terms of every candidate, by the weights of its origin."""
+    return np.asarray((one.terms * weights[one.origins]).sum(1), float)
+
+
+def evidence_columns(one: Listed, level: Values) -> Values:
+    """Candidates × (origin, level and the parts of its evidence); 0 outside of the own origin."""
+    made = np.zeros((len(level), len(ORIGINS), 6))
+    for origin in sorted(set(one.origins.tolist())):
+        own = one.origins == origin
+        best = np.sort(level[own])[::-1][:BEST]
+        made[own, origin, 0] = level[own]
+        made[own, origin, 1:] = (1.0, *one.most[origin], best[0], best.mean())
+    return made.reshape(len(level), -1)
+
+
+def fit_biases(
+    lists: Sequence[Listed], weights: Sequence[Values], shares: Sequence[float]
+) -> Values:
+    """A constant by origin beside levels that stay as they are; `weights` by fold."""
+    parts = []
+    for one in lists:
+        level = levels(one, weights[one.fold])
+        parts.append(
+            (np.column_stack([level, np.eye(len(ORIGINS))[one.origins]]), one.relevant_rows)
+        )
+    fitted = Block(parts, shares).fit(PENALTY_EVIDENCE)
+    scale = fitted[0] if fitted[0] > 0 else 1.0
+    bias = fitted[1:] / scale
+    return np.round(bias - bias.mean(), 1)
+
+
+def fit_evidence(
+    lists: Sequence[Listed],
+    level: Callable[[Listed], Values],
+    shares: Sequence[float],
+    without_fold: int | None = None,
+) -> Values:
+    """The evidence of every origin. A scale is above 0, so that no order inside an origin changes:
+    where the fit has another one, levels of that origin tell next to nothing of the others."""
+    block = Block([(evidence_columns(one, level(one)), one.relevant_rows) for one in lists], shares)
+    only = None if without_fold is None else np.array([one.fold != without_fold for one in lists])
+    found = block.fit(PENALTY_EVIDENCE, only)
+    scales = np.arange(len(found)) % 6 == 0
+    if (found[scales] <= 0).any():
+        found = block.fit(PENALTY_EVIDENCE, only, ~(scales & (found <= 0)))
+        found[scales] = np.maximum(found[scales], LEAST_SCALE)
+    return rounded(found).reshape(len(ORIGINS), 6)
+
+
+# --- what a fit brings -----------------------------------------------------------------------
+
+
+def columns(lists: Sequence[Listed], score_of: Callable[[Listed], Values]) -> Columns:
+    """What each question gets, by set and metric."""
     found: Columns = {}
     for one in lists:
-        order = np.argsort(-(one.design @ weights[one.fold]), kind="stable")
-        units = list(dict.fromkeys(unit for row in order for unit in one.units[row]))
+        order = np.argsort(-score_of(one), kind="stable")
+        units = list(dict.fromkeys(unit for row in order[:100] for unit in one.units[row]))
         scores = score(units, one.relevant)
         for name in METRICS:
             found.setdefault(one.set, {}).setdefault(name, []).append(scores[name])

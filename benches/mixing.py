@@ -16,7 +16,6 @@ from typing import Any
 
 from benchmark_store import BenchmarkStore, check_named_once, unit_of
 from learning import Unit
-from vestig.config.weights import learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import differences, estimates
@@ -28,11 +27,6 @@ CUT = 10
 ROWS = 4 * CUT
 # Questions of a set that take part, evenly spread.
 QUESTIONS_MAX = 300
-
-
-def alike(origin: str | None) -> list[str]:
-    """Origins that share the weights of this one."""
-    return [name for name, weights in learned().items() if weights == learned().get(origin or "")]
 
 
 def found(ranked: Sequence[frozenset[Unit]], relevant: frozenset[Unit]) -> float:
@@ -65,11 +59,12 @@ def recalls(asked: BenchmarkStore, benchmark: Benchmark, query: Query) -> tuple[
     """R@10 in the whole store, and in what is of the question's own origin."""
     fields = asked.case(benchmark, query)
     del fields["scope"]
-    own = alike(asked.stored[benchmark.name].origin)
+    own = [asked.stored[benchmark.name].origin]
     relevant = frozenset(unit_of(query.conversation, unit) for unit in query.relevant)
 
     def recall(**only: Any) -> float:
-        scan = asked.scan(query.text, asked.config({}), limit=ROWS, **fields, **only)
+        named = {**fields, "where": {**fields["where"], **only}}
+        scan = asked.scan(query.text, asked.config({}), limit=ROWS, **named)
         return found(
             [frozenset(asked.units(id_text("mem", row.id))) for row in scan.rows], relevant
         )

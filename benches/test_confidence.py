@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from learn_confidence import MENUS, Data, Example, figures, settings_of, tables
-from mixing import CUT, alike, found
+from mixing import CUT, found
 from vestig.config.weights import OriginWeights, WeightsFile
 from vestig.recall.confidence import (
     BASIC_FEATURES,
@@ -55,7 +55,7 @@ def test_written_tables_tell_what_was_fitted() -> None:
     own = [one for one in found if one.origin == "chat_peer"]
     data = Data(own, MENUS["chat_peer"][0])
     every = np.ones(len(own), bool)
-    fitted = data.told(every, data.fit(every))
+    fitted = data.confidence(every, data.fit(every))
     values = [probability(Features(origin=one.origin, values=one.numbers), made) for one in own]
     assert values == pytest.approx(list(fitted), abs=2e-3)
 
@@ -75,11 +75,6 @@ def test_distinct_units_count_up_to_the_cut() -> None:
     assert CUT == 10
     assert found(ranked, frozenset({("c", "u9"), ("c", "u10")})) == 0.5
     assert found(ranked[::-1], frozenset({("c", "u19")})) == 1.0
-
-
-def test_documents_and_notes_are_one_origin_here() -> None:
-    assert alike("note") == alike("document") == ["document", "note"]
-    assert alike("chat_peer") == ["chat_peer"]
 
 
 def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:

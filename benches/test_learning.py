@@ -1,154 +1,213 @@
-"""One fit for all origins, on questions made by dice."""
+"""Weights of each origin, then one scale for all, on questions made by dice."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from candidate_lists import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
-from learn import counted, form_of, gains, signals, weights_file
+from candidate_lists import (
+    ALL,
+    ALMOST_NOTHING,
+    BY_HAND,
+    MIXED,
+    OFFERED,
+    CandidateLists,
+    common,
+    settings,
+)
+from learn import Fitted, factors_of, first_weights, gains, signals
 from learning import (
     FOLDS,
-    GROUPS,
-    PLACE,
-    Batch,
-    Form,
+    PENALTIES,
     Listed,
+    OriginRows,
     columns,
-    cross_fitted,
-    grouped,
+    evidence_columns,
     means,
+    shares_of,
 )
-from vestig.config.signals import SIGNALS
-from vestig.config.weights import LEARNED, learned
+from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS
+from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
+from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
+from vestig.evaluation.cached_embedder import cached_embedder
+from vestig.testing import TokenHashingEmbedder
 
-pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
-
-FORM = Form.of({"chat_peer": ["date", "cosine"], "chat_agent": ["cosine", "role"], "note": []})
-PEER, AGENT = 0, 1
+COSINE, LEXICAL, DATE = (OFFERED.index(name) for name in ("cosine", "lexical", "date"))
+ON = np.ones(len(OFFERED))
 
 
-def questions(count: int = 60, set: str = "dice") -> list[Listed]:
-    """Ten candidates of each of two origins; the one with the most cosine is relevant, and those
-    of the second origin have more of it without being better. The date tells nothing."""
+def question(dice: np.random.Generator, number: int, name: str, origins: list[int]) -> Listed:
+    """Ten candidates of each of these origins, of which the first answers: the one with the most of
+    `cosine` in chats of people and notes, of `lexical` elsewhere. The date tells nothing, and
+    values of the other origins are greater without being better."""
+    rows = np.repeat(origins, 10)
+    terms = np.zeros((len(rows), len(OFFERED)), np.float32)
+    tells = COSINE if origins[0] in (0, 3) else LEXICAL
+    for at in (COSINE, LEXICAL, DATE):
+        terms[:, at] = dice.random(len(rows)) * np.where(rows == origins[0], 0.7, 1.0)
+    best = int(np.argmax(np.where(rows == origins[0], terms[:, tells], -1)))
+    most = np.zeros((len(ORIGINS), 2))
+    for origin in origins:
+        most[origin] = terms[rows == origin][:, (COSINE, LEXICAL)].max(0)
+    units = [(f"{name}/{number}/{row}",) for row in range(len(rows))]
+    return Listed(
+        set=name,
+        fold=number % FOLDS,
+        terms=terms,
+        origins=rows,
+        most=most,
+        weight=1.0,
+        units=units,
+        relevant=frozenset(units[best]),
+    )
+
+
+def world(count: int = 40) -> tuple[list[Listed], list[Listed]]:
+    """Lists of single origins, and lists of two each."""
     dice = np.random.default_rng(3)
-    found = []
-    for number in range(count):
-        value = dice.random(20)
-        terms = np.zeros((20, len(SIGNALS)))
-        groups = np.arange(20) % 2
-        terms[:, PLACE["cosine"]] = value * 0.5 + 0.5 * groups
-        terms[:, PLACE["date"]] = dice.random(20)
-        units = [(f"{number}/{row}",) for row in range(20)]
-        relevant = frozenset(units[int(value.argmax())])
-        design = FORM.design(terms, groups)
-        found.append(Listed(set, number % FOLDS, design, units, relevant))
-    return found
+    alone = [
+        question(dice, n, f"set {origin}", [origin]) for origin in range(4) for n in range(count)
+    ]
+    competing = [
+        question(dice, n, f"both {origin}", [origin, (origin + 1) % 4])
+        for origin in range(4)
+        for n in range(count)
+    ]
+    return alone, competing
 
 
-def test_one_fit_brings_origins_to_one_scale() -> None:
-    asked = questions()
-    batch = Batch(FORM, asked)
-    assert means(columns(asked, cross_fitted(batch)))["dice"]["recall@5"] == 100.0
-    made = FORM.weights(batch.fit())
-    assert made["chat_peer"]["bias"] > made["chat_agent"]["bias"]
-    assert made["chat_peer"]["cosine"] > 10 * abs(made["chat_peer"]["date"])
-    assert made["chat_agent"]["role"] == 0, "what never varies weighs nothing"
-    assert set(made["note"]) == {"bias"}
+def test_each_origin_learns_what_tells_there_and_the_scale_puts_them_together() -> None:
+    alone, competing = world()
+    fitted = Fitted(alone, competing, {}, ON)
+    by_origin = fitted.by_origin()
+    assert by_origin["chat_peer"]["cosine"] > 5 * abs(by_origin["chat_peer"]["lexical"])
+    assert by_origin["document"]["lexical"] > 5 * abs(by_origin["document"]["cosine"])
+    assert set(by_origin["note"]) <= {"bias", "cosine", "lexical", "date", *EVIDENCE}
+    assert all(own["evidence.scale"] > 0 for own in by_origin.values())
+    assert means(columns(alone, fitted.cross_fitted))["set 1"]["recall@5"] == 100.0
+    plain = means(columns(competing, lambda one: (one.terms * fitted.weights[one.origins]).sum(1)))
+    scaled = means(columns(competing, fitted.cross_fitted))
+    assert all(scaled[name]["mrr"] > plain[name]["mrr"] for name in plain)
+    best = [fitted.scale.score(one, fitted.weights).max() for one in (*alone, *competing)]
+    assert np.percentile(best, 98) <= -3
 
 
-def test_the_same_questions_give_the_same_weights_however_the_fit_begins() -> None:
-    batch = Batch(FORM, questions(), {"dice": 2.0})
-    first = batch.fit()
-    assert FORM.weights(first) == FORM.weights(batch.fit(start=first * 3))
-    assert FORM.weights(first) == FORM.weights(Batch(FORM, questions(), {"dice": 2.0}).fit())
+def test_the_same_questions_give_the_same_file(tmp_path: Path) -> None:
+    texts = [
+        WeightsFile(origins=OriginWeights(**Fitted(*world(15), {}, ON).by_origin())).text()
+        for _ in range(2)
+    ]
+    assert texts[0] == texts[1]
+    (tmp_path / "weights.json").write_text(texts[0])
+    again = WeightsFile.read(tmp_path / "weights.json")
+    assert again.text() == texts[0]
+    assert again.origins.note["cosine"] == float(f"{again.origins.note['cosine']:.3g}")
 
 
 def test_the_fit_is_the_least_loss() -> None:
-    """The slope of the loss as it is written down, by differences, is 0 there."""
-    asked = questions(15)
-    batch = Batch(FORM, asked)
-    weights = batch.fit()
+    """The loss as it is written down rises on both sides of every weight."""
+    alone, _ = world(15)
+    asked = [one for one in alone if one.set == "set 3"]
+    rows = OriginRows.of(3, asked, {})
+    weights = rows.block.fit(PENALTIES["note"])
+    spread = rows.block.x.std(0)
 
     def loss(plain: np.ndarray) -> float:
-        total = float(batch.penalty @ (plain * batch.spread) ** 2)
+        total = PENALTIES["note"] * float(((plain * spread) ** 2).sum())
         for one in asked:
-            level = one.design @ plain
+            level = one.terms.astype(float) @ plain
             log = level - level.max() - np.log(np.exp(level - level.max()).sum())
-            total -= log[one.relevant_rows == 1].mean() / len(asked)
+            total -= log[one.relevant_rows].mean() / len(asked)
         return total
 
-    for at in np.flatnonzero(batch.spread > 0):
-        step = np.zeros(FORM.width)
-        step[at] = 1e-3 / batch.spread[at]
+    for at in np.flatnonzero(spread > 0):
+        step = np.zeros(len(weights))
+        step[at] = 1e-3 / spread[at]
         assert loss(weights + step) > loss(weights)
         assert loss(weights - step) > loss(weights)
 
 
-def test_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
-    asked = questions()
-    batch = Batch(FORM, asked)
-    others = Batch(FORM, [one for one in asked if one.fold != 2])
-    others.spread = batch.spread
-    np.testing.assert_allclose(batch.fit(without_fold=2), others.fit(), rtol=1e-4, atol=1e-4)
-    both = Batch(FORM, asked + questions(5, "few"), {"few": 3.0})
-    share = [both.count[[one.set == name for one in both.lists]].sum() for name in ("dice", "few")]
-    np.testing.assert_allclose(share, [1.0, 3.0])
+def test_a_fold_is_not_seen() -> None:
+    alone, competing = world()
+    rows = OriginRows.of(0, alone, {})
+    others = [one for one in alone if one.fold != 2]
+    block = OriginRows.of(0, others, {}).block
+    only = np.array([one.fold != 2 for one in rows.lists])
+    np.testing.assert_allclose(rows.block.fit(0.02, only), block.fit(0.02), rtol=0.05)
+    fitted = Fitted(alone, competing, {}, ON)
+    assert not np.array_equal(fitted.folds[2], fitted.weights)
+    assert not np.array_equal(fitted.fold_scales[2].evidence, fitted.scale.evidence)
+
+
+def test_sets_share_by_factors_and_questions_by_weights() -> None:
+    alone, _ = world(10)
+    few = [one for one in alone if one.set == "set 0"][:4]
+    both = [*few, *(one for one in alone if one.set == "set 1")]
+    shares = np.array(shares_of(both, {"set 0": 3.0}))
+    np.testing.assert_allclose([shares[:4].sum(), shares[4:].sum()], [3.0, 1.0])
+
+
+def test_evidence_is_of_the_own_origin() -> None:
+    one = question(np.random.default_rng(0), 0, "a", [3, 0])
+    level = np.arange(20.0)
+    found = evidence_columns(one, level).reshape(20, 4, 6)
+    assert not found[:, 1:3].any()
+    np.testing.assert_allclose(found[3, 3], (3.0, 1.0, *one.most[3], 9.0, 7.0))
+    np.testing.assert_allclose(found[12, 0], (12.0, 1.0, *one.most[0], 19.0, 17.0))
+    assert not found[3, 0].any()
 
 
 def test_what_a_signal_brings_is_told_by_set_with_interval() -> None:
-    asked = questions()
-    folds = cross_fitted(Batch(FORM, asked))
-    found = {gain["signal"]: gain["gain"] for gain in gains(FORM, asked, {}, folds)}
-    assert list(found) == [
-        "chat_peer.cosine",
-        "chat_peer.date",
-        "chat_agent.cosine",
-        "chat_agent.role",
-    ]
-    delta, low, high, p = found["chat_peer.cosine"]["dice"]["mrr"]
+    alone, competing = world(30)
+    found = {one["signal"]: one["gain"] for one in gains(alone, competing, {}, ON)}
+    assert list(found) == list(signals())
+    delta, low, high, p = found["cosine"]["set 0"]["mrr"]
     assert 0 < low <= delta <= high
     assert p < 0.01
-    assert found["chat_agent.role"] == {}
+    assert found["role"] == {}, "what never varies brings nothing"
 
 
-def test_terms_are_asked_of_the_core_by_origin() -> None:
-    offered = ["chat_agent.when", "note.topic_lexical", "note.bigram"]
-    form = form_of(offered, ["chat_peer.when", "chat_peer.date"])
-    terms = {(GROUPS[group], term) for group, term in form.columns}
-    assert ("chat_agent", "when") in terms
-    assert not {("chat_peer", "when"), ("chat_peer", "date")} & terms
-    by_hand = settings(form, None)
+def test_terms_are_asked_of_the_core_for_every_origin() -> None:
+    assert {"questions", "rerank", "recency", "neighbours.cosine.+1"}.isdisjoint(OFFERED)
+    by_hand = settings(None)
     assert by_hand["ranking.weights.document.cosine"] == BY_HAND["cosine"]
-    assert by_hand["ranking.weights.chat_agent.when"] == ALMOST_NOTHING
-    for name in ("topic_lexical", "bigram"):
-        assert by_hand[f"ranking.weights.note.{name}"] == ALMOST_NOTHING
-        assert by_hand[f"signals.{name}.enabled"] is True
-    assert by_hand["signals.late.pool"] == LATE_POOL
-    given = settings(form, {group: learned()[group] for group in GROUPS})
+    assert by_hand["ranking.weights.note.topic_lexical"] == ALMOST_NOTHING
+    assert by_hand["ranking.weights.note.recency"] == 0
+    assert by_hand["signals.late.pool"] == ALL
+    given = settings(learned())
     assert given["ranking.weights.chat_peer.bias"] == learned()["chat_peer"]["bias"]
-    assert given["ranking.weights.note.title"] == learned()["note"]["title"]
-    file = weights_file({group: learned()[group] for group in GROUPS})
-    assert file.text() == LEARNED.read_text(encoding="utf-8")
-    late = dict(signals(form))["chat_peer.late"]
-    assert late == ["chat_peer.late.w1_idf", "chat_peer.late.w2_idf"]
-    assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]
+    assert {f"ranking.weights.note.{name}" for name in (*SIGNALS, *EVIDENCE)} <= given.keys()
 
 
-def test_the_best_candidates_of_a_list_hold_the_relevant_one() -> None:
-    one = questions(1)[0]
-    weights = np.zeros(FORM.width)
-    weights[FORM.columns.index((PEER, "date"))] = 1.0
-    best = one.best(-weights, 3)
-    assert best.relevant_rows.sum() == 1
-    assert 3 <= len(best.units) <= 4
-    assert len(best.design) == len(best.units)
+def test_the_file_of_the_package_is_as_the_command_writes_it() -> None:
+    assert WeightsFile.read(LEARNED).text() == LEARNED.read_text(encoding="utf-8")
 
 
-def test_counts_name_sets_that_are_asked() -> None:
-    assert counted(["a=2", "mixed/a=.25"], {"a"}, mixed=True) == {"a": 2.0, "mixed/a": 0.25}
-    for wrong in ("b=1", "a", "a=-1", "a=many", "mixed/a=1"):
+def test_lists_of_a_store_hold_every_row_of_the_conversation() -> None:
+    benchmark = read_benchmark(SHIPPED)
+    listing = CandidateLists([benchmark], cached_embedder(TokenHashingEmbedder(64)), ["note"])
+    lists = listing.alone(None, 90)
+    assert len(lists) == 3
+    for one in lists:
+        rows = len(benchmark.units[next(iter(one.relevant)).partition("\t")[0]])
+        assert len(one.units) == rows
+        assert one.terms.shape == (rows, len(OFFERED))
+        assert one.relevant_rows.any()
+        assert set(one.origins.tolist()) == {0, 1, 3}
+    assert {one.set for one in listing.mixed(learned(), 90)} == {f"{MIXED}shipped"}
+    with pytest.raises(SystemExit, match="memories of origin"):
+        first_weights(lists, {})
+
+
+def test_sets_of_the_same_conversations_do_not_compete() -> None:
+    one = read_benchmark(SHIPPED)
+    assert [(len(asked), len(held)) for asked, held in common([one, one])] == [(1, 1), (1, 1)]
+
+
+def test_factors_name_sets_that_are_asked() -> None:
+    assert factors_of(["a=2", "mixed/a=.25"], {"a"}) == {"a": 2.0, "mixed/a": 0.25}
+    for wrong in ("b=1", "a", "a=-1", "a=many"):
         with pytest.raises(SystemExit, match="NAME=TIMES"):
-            counted([wrong], {"a"}, mixed=False)
-    with pytest.raises(SystemExit, match="all of them are 0"):
-        counted(["a=0"], {"a"}, mixed=False)
+            factors_of([wrong], {"a"})
