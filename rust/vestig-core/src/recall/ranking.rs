@@ -1,11 +1,12 @@
 //! How scores are made, which configuration decides, and what of the ranked memories a call wants.
 
 use super::signal::{BySignal, Signal};
-use crate::kernels::quantised::STAGED_ROWS;
 use crate::kernels::tracerank::TraceParams;
 use crate::kernels::walk::WalkParams;
 use crate::segment::Id;
 
+/// Rows from which bounds of the cosines come first: fewer are read whole in less time.
+const STAGED_ROWS: usize = 512;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
 

@@ -310,17 +310,26 @@ impl Segment {
         std::str::from_utf8(&self.column::<u8>(bytes)[range]).unwrap_or_default()
     }
 
-    fn find_text(&self, offsets: Section, bytes: Section, wanted: &str) -> Option<u32> {
-        let (mut low, mut high) = (0, self.column::<u64>(offsets).len() - 1);
+    /// Number of the first text that is not below this one, and whether it is this one. Texts are
+    /// compared as bytes, in which UTF-8 has the same order.
+    fn text_place(&self, offsets: Section, bytes: Section, wanted: &str) -> (usize, bool) {
+        let (offsets, bytes) = (self.column::<u64>(offsets), self.column::<u8>(bytes));
+        let (mut low, mut high) = (0, offsets.len() - 1);
         while low < high {
             let middle = low.midpoint(high);
-            match self.text(offsets, bytes, middle).cmp(wanted) {
+            let text = &bytes[offsets[middle] as usize..offsets[middle + 1] as usize];
+            match text.cmp(wanted.as_bytes()) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle as u32),
+                std::cmp::Ordering::Equal => return (middle, true),
             }
         }
-        None
+        (low, false)
+    }
+
+    fn find_text(&self, offsets: Section, bytes: Section, wanted: &str) -> Option<u32> {
+        let (place, same) = self.text_place(offsets, bytes, wanted);
+        same.then_some(place as u32)
     }
 
     /// Interned text of a number; None for null.
@@ -345,17 +354,8 @@ impl Segment {
     /// Number of the first interned text that is not below this one; their count when all are.
     #[must_use]
     pub fn string_lower_bound(&self, wanted: &str) -> u32 {
-        let (mut low, mut high) = (0, self.column::<u64>(Section::StringOffsets).len() - 1);
-        while low < high {
-            let middle = low.midpoint(high);
-            let text = self.text(Section::StringOffsets, Section::StringBytes, middle);
-            if text < wanted {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low as u32
+        self.text_place(Section::StringOffsets, Section::StringBytes, wanted)
+            .0 as u32
     }
 
     /// Number of terms.
