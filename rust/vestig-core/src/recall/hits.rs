@@ -53,6 +53,8 @@ impl Ranker<'_, '_> {
         let (segment, row) = (columns.segment, candidate.row);
         let attributes = segment.attributes(row);
         let row_signals = self.table.row_signals(self.scorer, candidate.part, row);
+        let words = self.words[candidate.part]
+            .get_or_init(|| WordNumbers::of(segment, &scan.terms, &self.query.keywords));
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
         Hit {
             id: candidate.id,
@@ -73,8 +75,8 @@ impl Ranker<'_, '_> {
             question: row_signals.question,
             metadata: entry.scores.metadata,
             alpha: uses_alpha.then_some(self.scorer.alpha),
-            matched_terms: matched_terms(segment, row, &scan.terms),
-            matched_keywords: matched_keywords(segment, row, &self.query.keywords),
+            matched_terms: matched_terms(segment, row, &words.terms),
+            matched_keywords: matched_keywords(segment, row, &words.keywords),
             matched_entities: self.matched_entities(candidate),
             filled: entry.filled,
             direct: entry.direct,
@@ -97,24 +99,37 @@ impl Ranker<'_, '_> {
     }
 }
 
-fn matched_terms(segment: &Segment, row: usize, terms: &[String]) -> Vec<usize> {
-    let holds = |term: &String| {
-        segment.term_number(term).is_some_and(|number| {
-            let rows = segment.postings(number as usize).0;
-            rows.binary_search(&(row as u32)).is_ok()
-        })
-    };
-    (0..terms.len()).filter(|i| holds(&terms[*i])).collect()
+/// Numbers of the query's words in one segment; None = no row has it.
+pub(super) struct WordNumbers {
+    terms: Vec<Option<u32>>,
+    keywords: Vec<Option<u32>>,
 }
 
-fn matched_keywords(segment: &Segment, row: usize, keywords: &[String]) -> Vec<usize> {
+impl WordNumbers {
+    fn of(segment: &Segment, terms: &[String], keywords: &[String]) -> Self {
+        let term = |term: &String| segment.term_number(term);
+        let keyword = |keyword: &String| segment.string_number(keyword);
+        Self {
+            terms: terms.iter().map(term).collect(),
+            keywords: keywords.iter().map(keyword).collect(),
+        }
+    }
+}
+
+/// Places of those that a test finds.
+fn places(numbers: &[Option<u32>], holds: impl Fn(u32) -> bool) -> Vec<usize> {
+    let held = |at: &usize| numbers[*at].is_some_and(&holds);
+    (0..numbers.len()).filter(held).collect()
+}
+
+fn matched_terms(segment: &Segment, row: usize, terms: &[Option<u32>]) -> Vec<usize> {
+    places(terms, |number| {
+        let rows = segment.postings(number as usize).0;
+        rows.binary_search(&(row as u32)).is_ok()
+    })
+}
+
+fn matched_keywords(segment: &Segment, row: usize, keywords: &[Option<u32>]) -> Vec<usize> {
     let own = segment.keywords(row);
-    let holds = |keyword: &String| {
-        segment
-            .string_number(keyword)
-            .is_some_and(|n| own.contains(&n))
-    };
-    (0..keywords.len())
-        .filter(|i| holds(&keywords[*i]))
-        .collect()
+    places(keywords, |number| own.contains(&number))
 }

@@ -1,10 +1,12 @@
 //! From candidates and walked memories to the results, by final score.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use super::analysed_query::Query;
 use super::candidates::{Candidate, by_start, ranks};
 use super::eligible_graph::EligibleGraph;
+use super::hits::WordNumbers;
 use super::ranking::{Pool, Ranking, Selection};
 use super::result::Scan;
 use super::score_table::ScoreTable;
@@ -45,6 +47,8 @@ pub(super) struct Ranker<'a, 'b> {
     pub(super) graph: EligibleGraph<'a>,
     pub(super) query: &'b Query,
     selection: &'b Selection,
+    /// By part, looked up for its first result.
+    pub(super) words: Vec<OnceCell<WordNumbers>>,
     pub(super) walk: Vec<Walked>,
     pub(super) starts: Vec<Candidate>,
 }
@@ -63,6 +67,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             graph,
             query,
             selection,
+            words: table.parts.iter().map(|_| OnceCell::new()).collect(),
             walk: Vec::new(),
             starts: Vec::new(),
         }

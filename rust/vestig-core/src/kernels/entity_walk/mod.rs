@@ -6,9 +6,9 @@
 
 use super::math;
 
-mod number_hasher;
+mod numbers;
 
-use number_hasher::{Numbers, numbers, turn};
+use numbers::{Numbers, TOUCHED, turn};
 
 /// Share of a residual that stays where it is pushed.
 pub const RESTART: f64 = 0.3;
@@ -30,6 +30,8 @@ const CONTRAST: f64 = 1e4;
 pub trait Mentions {
     /// Number of eligible memories.
     fn memories_total(&self) -> usize;
+    /// Above every number of a node; a memory and an entity have different ones.
+    fn nodes_end(&self) -> usize;
     /// Adds the distinct entities of a memory, any order.
     fn entities(&mut self, memory: u32, out: &mut Vec<u32>);
     /// Number of distinct memories of an entity, or anything above `most` if it is larger.
@@ -52,10 +54,10 @@ struct Memory {
     node: u32,
     residual: f64,
     rank: f64,
-    /// Its entities in the arena, known after the first push.
+    /// Residual above which it is pushed: of one edge until its entities are known.
+    least: f64,
+    /// Its entities in their arena, known after the first push.
     entities: Option<(u32, u32)>,
-    /// Sum of their weights.
-    total: f64,
     queued: bool,
 }
 
@@ -66,7 +68,9 @@ struct Entity {
     /// 0 = too common, not part of the graph.
     weight: f64,
     degree: usize,
-    /// Its memories in the arena, known after the first push.
+    /// Residual above which it is pushed.
+    least: f64,
+    /// Its memories in their arena, known after the first push.
     memories: Option<(u32, u32)>,
     queued: bool,
 }
@@ -75,11 +79,14 @@ struct Walk<'a, M: Mentions> {
     graph: &'a mut M,
     total: f64,
     common: usize,
+    threshold: f64,
     memories: Vec<Memory>,
-    memory_numbers: Numbers,
     entities: Vec<Entity>,
-    entity_numbers: Numbers,
-    arena: Vec<u32>,
+    /// Of memories and entities, each for themselves.
+    numbers: Numbers,
+    /// Numbers of entities, each with its part of what a memory pushes.
+    entity_arena: Vec<(u32, f64)>,
+    memory_arena: Vec<u32>,
     scratch: Vec<u32>,
     /// To be sorted: see `turn`.
     turns: Vec<u64>,
@@ -127,25 +134,26 @@ pub fn entity_walk<M: Mentions>(
 ) -> Ranks {
     let memories_total = graph.memories_total();
     let total = memories_total as f64;
-    let ordered = graph.ordered();
+    let (ordered, nodes_end) = (graph.ordered(), graph.nodes_end());
     let mut walk = Walk {
         graph,
         total,
         ordered,
+        threshold,
         common: mentions_max(memories_total),
-        memories: Vec::new(),
-        memory_numbers: numbers(),
-        entities: Vec::new(),
-        entity_numbers: numbers(),
-        arena: Vec::new(),
+        memories: Vec::with_capacity(TOUCHED),
+        entities: Vec::with_capacity(TOUCHED),
+        numbers: Numbers::new(nodes_end),
+        entity_arena: Vec::with_capacity(TOUCHED),
+        memory_arena: Vec::with_capacity(TOUCHED),
         scratch: Vec::new(),
         turns: Vec::new(),
         memory_queue: Vec::new(),
         entity_queue: Vec::new(),
         pushes: 0,
     };
-    walk.restart(starts, entities, threshold);
-    walk.run(threshold, pushes_max);
+    walk.restart(starts, entities);
+    walk.run(pushes_max);
     let ranked = walk.memories.iter().filter(|memory| memory.rank > 0.0);
     let memories: Vec<(u32, f64)> = ranked.map(|memory| (memory.node, memory.rank)).collect();
     Ranks {
@@ -167,7 +175,7 @@ fn sort<M: Mentions>(graph: &M, ordered: bool, turns: &mut [u64]) {
 impl<M: Mentions> Walk<'_, M> {
     /// Half to the query's entities by weight, half to the starts by L₁ above the weakest; all to
     /// one side when the other is empty.
-    fn restart(&mut self, starts: &[(u32, f64)], entities: &[u32], threshold: f64) {
+    fn restart(&mut self, starts: &[(u32, f64)], entities: &[u32]) {
         let mut given: Vec<u32> = Vec::new();
         for entity in entities {
             let number = self.entity(*entity);
@@ -192,7 +200,7 @@ impl<M: Mentions> Walk<'_, M> {
         };
         for number in given {
             let weight = self.entities[number as usize].weight;
-            self.give_entity(number, share * (weight / of_entities), threshold);
+            self.give_entity(number, share * (weight / of_entities));
         }
         for (node, level) in starts {
             let number = self.memory(*node);
@@ -202,14 +210,14 @@ impl<M: Mentions> Walk<'_, M> {
         }
     }
 
-    fn run(&mut self, threshold: f64, pushes_max: usize) {
+    fn run(&mut self, pushes_max: usize) {
         let (mut memories, mut entities) = (Vec::new(), Vec::new());
         while !self.memory_queue.is_empty() || !self.entity_queue.is_empty() {
             std::mem::swap(&mut memories, &mut self.memory_queue);
             sort(self.graph, self.ordered, &mut memories);
             for at in 0..memories.len() {
                 self.ask_ahead(&memories, at);
-                if !self.push_memory(memories[at] as u32, threshold, pushes_max) {
+                if !self.push_memory(memories[at] as u32, pushes_max) {
                     return;
                 }
             }
@@ -218,7 +226,7 @@ impl<M: Mentions> Walk<'_, M> {
             sort(self.graph, self.ordered, &mut entities);
             for at in 0..entities.len() {
                 self.ask_ahead(&entities, at);
-                if !self.push_entity(entities[at] as u32, threshold, pushes_max) {
+                if !self.push_entity(entities[at] as u32, pushes_max) {
                     return;
                 }
             }
@@ -236,11 +244,11 @@ impl<M: Mentions> Walk<'_, M> {
     }
 
     /// False when no push is left.
-    fn push_memory(&mut self, number: u32, threshold: f64, pushes_max: usize) -> bool {
+    fn push_memory(&mut self, number: u32, pushes_max: usize) -> bool {
         self.memories[number as usize].queued = false;
         let (first, count) = self.entities_of(number);
         let memory = &mut self.memories[number as usize];
-        if memory.residual <= threshold * f64::from(count) {
+        if memory.residual <= memory.least {
             return true;
         }
         if self.pushes == pushes_max {
@@ -249,19 +257,18 @@ impl<M: Mentions> Walk<'_, M> {
         self.pushes += 1;
         let residual = std::mem::replace(&mut memory.residual, 0.0);
         memory.rank += RESTART * residual;
-        let (rest, total) = ((1.0 - RESTART) * residual, memory.total);
+        let rest = (1.0 - RESTART) * residual;
         for at in first..first + count {
-            let entity = self.arena[at as usize];
-            let weight = self.entities[entity as usize].weight;
-            self.give_entity(entity, rest * (weight / total), threshold);
+            let (entity, part) = self.entity_arena[at as usize];
+            self.give_entity(entity, rest * part);
         }
         true
     }
 
-    fn push_entity(&mut self, number: u32, threshold: f64, pushes_max: usize) -> bool {
+    fn push_entity(&mut self, number: u32, pushes_max: usize) -> bool {
         let entity = &mut self.entities[number as usize];
         entity.queued = false;
-        if entity.residual <= threshold * entity.degree as f64 {
+        if entity.residual <= entity.least {
             return true;
         }
         if self.pushes == pushes_max {
@@ -272,21 +279,21 @@ impl<M: Mentions> Walk<'_, M> {
         let share = (1.0 - RESTART) * residual / entity.degree as f64;
         let (first, count) = self.memories_of(number);
         for at in first..first + count {
-            let memory = self.arena[at as usize];
+            let memory = self.memory_arena[at as usize];
             let held = &mut self.memories[memory as usize];
             held.residual += share;
-            let known = held.entities.map_or(1, |(_, count)| count);
-            if held.residual > threshold * f64::from(known) {
-                self.enqueue_memory(memory);
+            if !held.queued && held.residual > held.least {
+                held.queued = true;
+                self.memory_queue.push(turn(held.node, memory));
             }
         }
         true
     }
 
-    fn give_entity(&mut self, number: u32, share: f64, threshold: f64) {
+    fn give_entity(&mut self, number: u32, share: f64) {
         let entity = &mut self.entities[number as usize];
         entity.residual += share;
-        if !entity.queued && entity.residual > threshold * entity.degree as f64 {
+        if !entity.queued && entity.residual > entity.least {
             entity.queued = true;
             self.entity_queue.push(turn(entity.node, number));
         }
@@ -302,14 +309,14 @@ impl<M: Mentions> Walk<'_, M> {
 
     fn memory(&mut self, node: u32) -> u32 {
         let next = self.memories.len() as u32;
-        let number = *self.memory_numbers.entry(node).or_insert(next);
+        let number = self.numbers.of(node, next);
         if number == next {
             self.memories.push(Memory {
                 node,
                 residual: 0.0,
                 rank: 0.0,
+                least: self.threshold,
                 entities: None,
-                total: 0.0,
                 queued: false,
             });
         }
@@ -318,7 +325,7 @@ impl<M: Mentions> Walk<'_, M> {
 
     fn entity(&mut self, node: u32) -> u32 {
         let next = self.entities.len() as u32;
-        let number = *self.entity_numbers.entry(node).or_insert(next);
+        let number = self.numbers.of(node, next);
         if number == next {
             let degree = self.graph.degree(node, self.common);
             let known = degree > 0 && degree <= self.common;
@@ -331,6 +338,7 @@ impl<M: Mentions> Walk<'_, M> {
                     0.0
                 },
                 degree,
+                least: self.threshold * degree as f64,
                 memories: None,
                 queued: false,
             });
@@ -352,14 +360,17 @@ impl<M: Mentions> Walk<'_, M> {
         }
         nodes.retain(|entity| self.entities[*entity as usize].weight > 0.0);
         self.sort_entities(&mut nodes);
-        let range = (self.arena.len() as u32, nodes.len() as u32);
-        let memory = &mut self.memories[number as usize];
-        memory.total = nodes
+        let range = (self.entity_arena.len() as u32, nodes.len() as u32);
+        let entities = &self.entities;
+        let weight = |number: u32| entities[number as usize].weight;
+        let total: f64 = nodes.iter().map(|number| weight(*number)).sum();
+        let parts = nodes
             .iter()
-            .map(|n| self.entities[*n as usize].weight)
-            .sum();
+            .map(|number| (*number, weight(*number) / total));
+        self.entity_arena.extend(parts);
+        let memory = &mut self.memories[number as usize];
+        memory.least = self.threshold * f64::from(range.1);
         memory.entities = Some(range);
-        self.arena.extend_from_slice(&nodes);
         self.scratch = nodes;
         range
     }
@@ -384,13 +395,13 @@ impl<M: Mentions> Walk<'_, M> {
         nodes.clear();
         self.graph
             .memories(self.entities[number as usize].node, &mut nodes);
-        self.memory_numbers.reserve(nodes.len());
+        self.numbers.reserve(nodes.len());
         for node in &mut nodes {
             *node = self.memory(*node);
         }
-        let range = (self.arena.len() as u32, nodes.len() as u32);
+        let range = (self.memory_arena.len() as u32, nodes.len() as u32);
         self.entities[number as usize].memories = Some(range);
-        self.arena.extend_from_slice(&nodes);
+        self.memory_arena.extend_from_slice(&nodes);
         self.scratch = nodes;
         range
     }

@@ -30,6 +30,11 @@ impl Mentions for Fixture {
         self.memories
     }
 
+    fn nodes_end(&self) -> usize {
+        let entities = self.pairs.iter().map(|(_, entity)| *entity as usize + 1);
+        entities.fold(self.memories, usize::max)
+    }
+
     fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
         let own = self.pairs.iter().filter(|(m, _)| *m == memory);
         out.extend(own.map(|(_, e)| *e));

@@ -78,6 +78,10 @@ impl Mentions for EligibleGraph<'_> {
         self.eligible_total
     }
 
+    fn nodes_end(&self) -> usize {
+        self.nodes()
+    }
+
     fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
         self.each_target(self.node(memory), MENTIONS, |_, end| {
             let number = self.number(end);
