@@ -49,6 +49,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "vestig._core": (
         "store/",
         "language/words.py",
+        "language/names/",
         "embedders/builtin.py",
         "embedders/piece_codes.py",
     ),

@@ -182,7 +182,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.floors, "store/checks/a.py", "from vestig.surfaces.cli import main"),
     (house.floors, "attic/a.py", "x = 1"),
     (house.exclusive_imports, "session/a.py", "import apsw.ext"),
-    (house.exclusive_imports, "language/names/rules.py", "from vestig import _core"),
+    (house.exclusive_imports, "language/time/cues.py", "from vestig import _core"),
     (house.exclusive_imports, "recall/a.py", "from vestig._core import dot"),
     (house.exclusive_imports, "store/a.py", "def f():\n    import sqlite3"),
     (house.exclusive_imports, "embedders/openai.py", "import onnxruntime as o"),

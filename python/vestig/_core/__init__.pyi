@@ -5,9 +5,9 @@ integers, microseconds since the epoch (UTC). Ids are 16 raw bytes. Codes are po
 enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger or the environment.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from os import PathLike
-from typing import Final, Self, final
+from typing import Final, Protocol, Self, final
 
 from typing_extensions import Buffer
 
@@ -19,7 +19,10 @@ __all__ = [
     "ROW_FIELDS",
     "SIGNALS",
     "VERSION",
+    "AnalysedText",
     "Filter",
+    "NameRules",
+    "NameTable",
     "PackedWeights",
     "Projection",
     "ProjectionDamaged",
@@ -32,16 +35,23 @@ __all__ = [
     "Walk",
     "WeightsUnusable",
     "WordPieces",
+    "cased_name",
+    "entity_named",
     "find_marks",
+    "is_specific",
     "ln",
     "mark",
     "neighbouring_terms",
+    "normal_name",
     "placed_terms",
     "pow",
+    "quotations",
     "signal_table",
     "similar_within",
+    "starts_sentence",
     "terms",
     "testing",
+    "title_name",
     "tokens",
     "unit",
 ]
@@ -210,6 +220,132 @@ def neighbouring_terms(
     """
 
 # --- marks: what to look for without keeping it ---
+
+_NameRow = tuple[str, int, int, str, float, bool]
+_NameHit = tuple[int, int, str, str]
+
+class _Entity(Protocol):
+    """An entity; the oldest has the least `order`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def order(self) -> tuple[int, str]: ...
+
+@final
+class NameRules:
+    """The rules for names. stop_words: words in lower case that are no part of a name."""
+
+    def __new__(cls, stop_words: Set[str]) -> Self: ...
+    def find(self, text: str) -> list[_NameRow]:
+        """(name, start, end, type, confidence, opens) in order of position, without overlaps.
+        Offsets are code points; confidence 0 to 1; opens: several capitalised words begin a
+        sentence."""
+
+    def analyse(
+        self,
+        texts: Sequence[tuple[str, str | None]],
+        *,
+        rules: bool = True,
+        types: Mapping[str, str] | None = None,
+    ) -> list[AnalysedText]:
+        """Texts with their titles, taken apart. rules: false = no names by rule, and no title;
+        types: type of a rule -> type of the store, None = unchanged."""
+
+@final
+class AnalysedText:
+    """A text taken apart."""
+
+    @property
+    def title(self) -> str | None:
+        """The title as a name; None where there is none or it is no name."""
+
+    @property
+    def openers(self) -> list[str]:
+        """Lower-cased words that begin a sentence with a capital, each once."""
+
+    @property
+    def words(self) -> list[tuple[str, str, str, str]]:
+        """Each word in lower case: as it stands, without punctuation in front, behind, on both
+        sides; those of the title come last. ("", "", "", "") between runs of words."""
+
+    @property
+    def names(self) -> list[_NameRow]:
+        """Names that the rules find, with overlaps; as `NameRules.find` gives them, in no order."""
+
+    def __len__(self) -> int:
+        """The number of words."""
+
+    def resolve(
+        self,
+        hits: Sequence[_NameHit],
+        known: Mapping[str, _Entity],
+        common: Container[str],
+        *,
+        query: bool = False,
+        rules_only: bool = False,
+    ) -> list[tuple[str, str, float, int, int, str, str | None]]:
+        """(name, type, confidence, start, end, as written, entity), in order of position, without
+        overlaps; that of the title last, at -1. hits: (first word, number of words, entity, stored
+        name), any overlap; known: their entities by id; common: words that occur in lower case;
+        query: capitals matter less; rules_only: known names only resolve names of the rules."""
+
+    def single_words(self, hits: Sequence[_NameHit], known: Mapping[str, _Entity]) -> list[str]:
+        """Normal forms of known names of one word that are written in other capitals than the
+        store's, each once."""
+
+    def named_by_whole(self, hits: Sequence[_NameHit], known: Mapping[str, _Entity]) -> list[str]:
+        """Ids of the entities that the whole text names, in any capitals."""
+
+@final
+class NameTable:
+    """A small index of names by their words.
+
+    Example:
+        >>> table = NameTable()
+        >>> table.add("ent_1", "Ada Lovelace")
+        >>> [text] = NameRules(set()).analyse([("We met Ada Lovelace's sister.", None)])
+        >>> table.find(text)
+        [(2, 2, 'ent_1', 'Ada Lovelace')]
+    """
+
+    def add(self, id: str, *stored: str) -> None:
+        """Adds names of an entity; those of more than 8 words are not found."""
+
+    def find(self, text: AnalysedText) -> list[_NameHit]:
+        """Every run of words that is one of the names, any overlap: (first word, number of words,
+        entity, stored name)."""
+
+    def __bool__(self) -> bool: ...
+
+def entity_named(entities: Sequence[_Entity], name: str, type: str) -> str | None:
+    """Id of the entity that a name of this type means, among those that have it: one of its type,
+    rather by its canonical name than by an alias; an untyped name takes the type of the only typed
+    one."""
+
+def cased_name(name: str) -> str:
+    """A name without outer punctuation, inner white space as one space, in its capitals; "" for
+    mere white space."""
+
+def normal_name(name: str) -> str:
+    """The same in lower case, composed (NFC)."""
+
+def is_specific(name: str) -> bool:
+    """Whether a name has at least two characters and a letter, or is a number with dots such as a
+    version."""
+
+def title_name(title: str) -> str | None:
+    """A title as a name, without a final parenthesis; None where that is no name."""
+
+def quotations(text: str) -> list[tuple[int, int]]:
+    """Spans, in code points, of quoted terms of at most five words, without their marks."""
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word at this place, in code points, is the first of a sentence."""
 
 def mark(key: int, run: bytes) -> int:
     """The mark of a run of bytes under a secret 64-bit key."""
@@ -602,13 +738,12 @@ class Projection:
         self,
         seq: int,
         namespace: str,
-        words: Sequence[tuple[str, str, str, str]],
+        texts: Sequence[AnalysedText],
         known_at_us: int,
-    ) -> list[tuple[int, int, bytes, str]]:
-        """Names of unexpired entities in the words of a text, overlaps included: (first word,
-        number of words, entity, name as stored), ascending. A word comes in lower case as it
-        stands, without punctuation in front, behind, and on both sides; a name is there when its
-        normal form equals 1 to 8 words joined by one space, stripped at the outer ends.
+    ) -> list[list[tuple[int, int, bytes, str]]]:
+        """Names of unexpired entities in the words of each text, overlaps included: (first word,
+        number of words, entity, name as stored), ascending. A name is there when its normal form
+        equals 1 to 8 words joined by one space, stripped at the outer ends.
         Raises SnapshotMoved unless applied_seq == seq."""
 
     def entities_with_name(

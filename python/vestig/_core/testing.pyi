@@ -14,6 +14,7 @@ __all__ = [
     "levels",
     "logistic",
     "most_similar",
+    "name_classes",
     "temporal_match",
     "tracerank",
     "walk_uniform",
@@ -70,3 +71,8 @@ def walk_uniform(seed: int, start: str, edge: str) -> float:
     """Random number u of the walk in [0, 1): of an edge, or of a step over two edges joined by `|`.
 
     Ids are texts: `mem_8-4-4-4-12`, `edge_8-4-4-4-12`."""
+
+def name_classes() -> list[int]:
+    """Of every code point the classes that the rules for names tell apart, as bits: letter,
+    letter or number, word character, white space, upper case, lower case, title case, decimal,
+    digit, capital of a run of words. Surrogates: 0."""

@@ -16,7 +16,7 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention, GivenEntity, embedded_name, new_entity, sure_enough
-from vestig.language.names.analysed_text import AnalysedText, analyse
+from vestig.language.names.analysed_text import AnalysedText, analyse, analyse_all
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import (
     KnownEntity,
@@ -108,6 +108,7 @@ class NameResolution:
             return
         self._seq, self._ranks = view.seq, {place: rank for rank, place in enumerate(places)}
         self._names, self._keys, self._expected, self._common_by_place = {}, {}, {}, {}
+        self._analyse([self._items[place] for place in places])
         parts = [part for place in places for part in self._readings(self._items[place])]
         if not parts:
             return
@@ -137,17 +138,23 @@ class NameResolution:
     def _may_have_names(self, item: Item) -> bool:
         return self._settings.entities.enabled or bool(item.entities)
 
+    def _analyse(self, items: Sequence[Item]) -> None:
+        """Takes the texts with their titles apart that were not yet."""
+        fresh = [item for item in items if item.analysed is None and self._may_have_names(item)]
+        if not self._settings.entities.enabled:
+            for item in fresh:
+                item.analysed = analyse("", rules=False)
+            return
+        texts = [(item.text, item.request.title) for item in fresh]
+        made = analyse_all(texts, types=types_of_rules(self._settings.entities))
+        for item, analysed in zip(fresh, made, strict=True):
+            item.analysed = analysed
+
     def _readings(self, item: Item) -> list[AnalysedText]:
         """The text with its title, then each of the caller's names."""
         if not self._may_have_names(item):
             return []
-        if item.analysed is None:
-            types = types_of_rules(self._settings.entities)
-            item.analysed = (
-                analyse(item.text, item.request.title, types=types)
-                if self._settings.entities.enabled
-                else analyse("", rules=False)
-            )
+        assert item.analysed is not None, "`_analyse` takes every text apart"
         return [item.analysed, *(analyse(given.name, rules=False) for given in item.entities)]
 
     def names_to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
@@ -246,8 +253,8 @@ class NameResolution:
             return [], 0
         given, table, known = self._given(names)
         if given or self._table or self._own_common:
-            hits = names.hits + self._table.find(names.analysed.words)
-            hits += table.find(names.analysed.words)
+            hits = names.hits + self._table.find(names.analysed)
+            hits += table.find(names.analysed)
             every = self._all_known | known if known else self._all_known
             found = resolve_names(names.analysed, hits, every, common=self._all_common)
         else:
@@ -266,7 +273,7 @@ class NameResolution:
         """The caller's names; those new to the store are known for this text."""
         found, table, known = list[Mention](), NameTable(), dict[str, KnownEntity]()
         for at, (given, reading, hits) in enumerate(names.given):
-            near = hits + self._table.find(reading.words) + table.find(reading.words)
+            near = hits + self._table.find(reading) + table.find(reading)
             entities = named_by_whole_text(reading, near, ChainMap(known, self._all_known))
             entity = entity_named(entities, given.name, given.type)
             if entity is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vestig.commit.fact_guard_words import APOSTROPHES, NEGATIONS, expanded
-from vestig.language.names.rules import quoted, starts_sentence
+from vestig.language.names.rules import quotations, starts_sentence
 from vestig.language.quantities.numbers import tokenise
 from vestig.lazy_pattern import lazy_pattern
 
@@ -48,7 +48,7 @@ def is_too_short(text: str, chars_min: int) -> bool:
 def _is_specific(text: str) -> bool:
     return (
         any(map(str.isdigit, text))
-        or any(True for _ in quoted(text))
+        or bool(quotations(text))
         or any(
             match[0][0].isupper() and not starts_sentence(text, match.start())
             for match in _LETTERS.finditer(text)

@@ -16,7 +16,7 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
 from vestig.commit.rows import mention_edge
 from vestig.errors import NotFoundError, StoreLockedError
-from vestig.language.names.analysed_text import analyse
+from vestig.language.names.analysed_text import analyse_all
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import KnownEntity, Mention, best_mentions, resolve_names
 from vestig.language.names.name_table import NameTable
@@ -225,13 +225,13 @@ class _Backfill:
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
         texts = view.normal_texts(self.space, [one.id for one in memories])
-        readings = [analyse(texts[one.id], one.title, types=self.types) for one in memories]
+        readings = analyse_all([(texts[one.id], one.title) for one in memories], types=self.types)
         words = known_words(self.session, view, self.space, readings)
         gates, names = self.settings.entities, list[list[Mention]]()
         for reading, hits in zip(readings, words.hits, strict=True):
             found = resolve_names(
                 reading,
-                hits + new_names.table.find(reading.words),
+                hits + new_names.table.find(reading),
                 ChainMap(new_names.known, words.known),
                 common=words.common,
                 rules_only=rules_only,

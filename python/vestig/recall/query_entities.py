@@ -160,7 +160,7 @@ def _matches(
     of its names could mean."""
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
-    hits, known = known_names(session, view, space, analysed.words, known_at_us, kept=True)
+    [hits], known = known_names(session, view, space, [analysed], known_at_us, kept=True)
     doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
     matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
     found = dict(matches.scores)
@@ -186,8 +186,8 @@ def _matches_of_names(
     threshold = config.settings.recall.entity_similarity_threshold
     found, known, unknown = dict[str, float](), dict[str, KnownEntity](), list[Mention]()
     for name in names:
-        words = analyse(name.name, rules=False).words
-        hits, entities = known_names(session, view, space, words, known_at_us)
+        words = analyse(name.name, rules=False)
+        [hits], entities = known_names(session, view, space, [words], known_at_us)
         whole = {id for first, count, id, _ in hits if first == 0 and count == len(words)}
         having = [one for id, one in entities.items() if id in whole]
         typed = [one for one in having if UNTYPED in (one.type, name.type) or one.type == name.type]

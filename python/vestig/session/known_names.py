@@ -10,7 +10,7 @@ import msgspec
 
 from vestig.config.graph_sections import EntitySettings
 from vestig.ids import id_text
-from vestig.language.names.analysed_text import GAP, AnalysedText, WordForms
+from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.names.gazetteer import KnownEntity, NameHit
 from vestig.language.names.ontology import Ontology, read_ontology
 from vestig.ports import LedgerView, NamedEntity
@@ -80,27 +80,27 @@ def known_names(
     session: Session,
     view: LedgerView,
     namespace: str,
-    words: Sequence[WordForms],
+    texts: Sequence[AnalysedText],
     known_at_us: int = LATEST_US,
     *,
     kept: bool = False,
-) -> tuple[list[NameHit], dict[str, KnownEntity]]:
-    """Runs of these words that are names of entities unexpired at K, by first word; and those
-    entities. For a callback of `ProjectionKeeper.run`, or under `held`.
+) -> tuple[list[list[NameHit]], dict[str, KnownEntity]]:
+    """Runs of the words of each text that are names of entities unexpired at K, by first word; and
+    those entities. For a callback of `ProjectionKeeper.run`, or under `held`.
 
     Args:
         kept: rows of entities that were read at this seq before are not read again; never for a
             view of what a transaction is writing.
     """
-    if not words:
-        return [], {}
     core = session.keeper.core
-    found = core.find_names(view.seq, namespace, words, known_at_us)
-    if not found:
-        return [], {}
-    ids = {raw: id_text("ent", raw) for raw in {raw for _, _, raw, _ in found}}
-    hits = [(first, count, ids[raw], stored) for first, count, raw, stored in found]
-    hits.sort()
+    found = core.find_names(view.seq, namespace, texts, known_at_us)
+    ids = {raw: id_text("ent", raw) for raw in {hit[2] for own in found for hit in own}}
+    if not ids:
+        return [[] for _ in texts], {}
+    hits = [
+        sorted([(first, count, ids[raw], stored) for first, count, raw, stored in own])
+        for own in found
+    ]
     known: dict[str, KnownEntity] = {}
     merged: dict[str, str] = {}
     named = list(ids.values())
@@ -113,13 +113,13 @@ def known_names(
             known[id] = KnownEntity(id=id, type=type, name=name, order=(seq, name))
             if into is not None:
                 merged[id] = into
-    return _before_merges(hits, merged), known
+    if merged:
+        hits = [_before_merges(own, merged) for own in hits]
+    return hits, known
 
 
 def _before_merges(hits: list[NameHit], merged: Mapping[str, str]) -> list[NameHit]:
     """A name that an entity had before it was merged is not yet that of the other."""
-    if not merged:
-        return hits
     later = {(first, count, merged[id]) for first, count, id, _ in hits if id in merged}
     return [hit for hit in hits if hit[:3] not in later]
 
@@ -150,20 +150,7 @@ def known_words(
 ) -> KnownWords:
     """What the store knows of all readings together. For a callback of `ProjectionKeeper.run`, or
     under `held`."""
-    words, begins = list[WordForms](), list[int]()
-    for reading in readings:
-        begins.append(len(words))
-        words += reading.words
-        words.append(GAP)
-    found, known = known_names(session, view, namespace, words)
-    hits: list[list[NameHit]] = [[] for _ in readings]
-    begins.append(len(words))
-    part = 0
-    for first, count, id, stored in found:
-        # hits come in the order of words
-        while first >= begins[part + 1]:
-            part += 1
-        hits[part].append((first - begins[part], count, id, stored))
+    hits, known = known_names(session, view, namespace, readings)
     openers = (word for reading in readings for word in reading.openers)
     common = common_words(session, view, namespace, openers)
     return KnownWords(hits=hits, known=known, common=common)

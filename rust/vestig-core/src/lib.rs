@@ -11,7 +11,7 @@
 //! | [`snapshot`] | Which segments and tail make the state at a transaction? How is it published? | segment, kernels, words |
 //! | [`segment`] | What lies in one file, byte by byte, and how is it read and built? | kernels |
 //! | [`kernels`] | Which number follows from these slices? | error |
-//! | [`words`] | Which tokens and index terms has a text? | — |
+//! | [`words`] | Which tokens, index terms and names has a text? | — |
 //!
 //! **Invariants.** `unsafe` stands in `segment/map.rs` and `kernels/dispatch.rs` (with its
 //! `x86.rs`) only. Files are written in `snapshot/writer.rs` only. No result depends on the

@@ -6,6 +6,7 @@ mod errors;
 mod filter;
 mod ids;
 mod marks;
+mod names;
 mod neighbours;
 mod numbers;
 mod projection;
@@ -24,6 +25,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     embedder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
+    names::register(module)?;
     marks::register(module)?;
     ranking::register(module)?;
     projection::register(module)?;

@@ -3,7 +3,6 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::query::entity_names::Word;
 use vestig_core::query::similar::{Neighbours, Probe, Similar};
 use vestig_core::segment::Id;
 
@@ -77,14 +76,4 @@ pub(crate) fn probes_of(
             })
         })
         .collect()
-}
-
-/// A word of a text as `Word` has it.
-pub(crate) fn word_of((raw, left, right, bare): (String, String, String, String)) -> Word {
-    Word {
-        raw,
-        left,
-        right,
-        bare,
-    }
 }

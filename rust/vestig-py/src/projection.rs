@@ -1,6 +1,7 @@
 //! Binding of the projection: convert, release the interpreter, wrap.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,9 +28,10 @@ use vestig_core::words;
 use crate::errors::run;
 use crate::filter::Filter;
 use crate::ids::{id_of, ids_of};
+use crate::names::AnalysedText;
 use crate::neighbours::{
     Neighbour, NodeValue, SimilarValues, neighbour, neighbours, node_values, probes_of,
-    similar_values, word_of,
+    similar_values,
 };
 use crate::numbers::floats;
 use crate::query::Query;
@@ -37,6 +39,8 @@ use crate::ranking::{Ranking, pool_of};
 use crate::rows::{ROW_FIELDS, columns, new_rows};
 use crate::scan::{Row, Scan, scan_of};
 
+/// (first word, number of words, entity, name as stored).
+type NameHit<'py> = (usize, usize, Bound<'py, PyBytes>, String);
 /// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
 type LevelValues<'py> = (
     Bound<'py, PyBytes>,
@@ -265,22 +269,23 @@ impl Projection {
         PyBytes::new(py, ids.as_flattened())
     }
 
-    #[allow(clippy::type_complexity)]
     fn find_names<'py>(
         &self,
         py: Python<'py>,
         seq: u64,
         namespace: &str,
-        words: Vec<(String, String, String, String)>,
+        texts: Vec<PyRef<'py, AnalysedText>>,
         known_at_us: i64,
-    ) -> PyResult<Vec<(usize, usize, Bound<'py, PyBytes>, String)>> {
-        let words: Vec<entity_names::Word> = words.into_iter().map(word_of).collect();
+    ) -> PyResult<Vec<Vec<NameHit<'py>>>> {
+        let texts: Vec<_> = texts.iter().map(|text| Arc::clone(&text.inner)).collect();
+        let words: Vec<_> = texts.iter().map(|text| text.words.as_slice()).collect();
         let found = self.on_snapshot(py, seq, |snapshot| {
             entity_names::find_names(snapshot, namespace, &words, known_at_us)
         })?;
         let wrap =
             |f: entity_names::NameMatch| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
-        Ok(found.into_iter().map(wrap).collect())
+        let of_text = |hits: Vec<_>| hits.into_iter().map(wrap).collect();
+        Ok(found.into_iter().map(of_text).collect())
     }
 
     #[pyo3(signature = (seq, namespace, norm, known_at_us=None))]

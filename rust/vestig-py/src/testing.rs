@@ -10,6 +10,7 @@ use vestig_core::kernels::piece_codes::{OwnedPieces, QueryPieces};
 use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
+use vestig_core::words::names::class_of;
 
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
@@ -23,6 +24,12 @@ fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f
     }
     let text = format!("expected two vectors of one length, got {of_x} and {of_y} values");
     Err(PyValueError::new_err(text))
+}
+
+#[pyfunction]
+fn name_classes() -> Vec<u16> {
+    let class = |code| char::from_u32(code).map_or(0, class_of);
+    (0..=u32::from(char::MAX)).map(class).collect()
 }
 
 #[pyfunction]
@@ -155,6 +162,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let name = "vestig._core.testing";
     let module = PyModule::new(parent.py(), name)?;
     module.add_function(wrap_pyfunction!(dot, &module)?)?;
+    module.add_function(wrap_pyfunction!(name_classes, &module)?)?;
     module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
     module.add_function(wrap_pyfunction!(most_similar, &module)?)?;
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;

@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from vestig.language.names.analysed_text import AnalysedText, first_word, may_be_opener
-from vestig.language.names.forms import cased_name, norm_name
-from vestig.language.names.ontology import UNTYPED
-from vestig.language.names.rules import Name, is_specific, without_first, without_overlaps
+from vestig._core import AnalysedText
+from vestig._core import entity_named as _entity_named
+from vestig.language.names.forms import norm_name
 
 __all__ = [
     "KnownEntity",
@@ -56,54 +55,8 @@ class Mention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     entity: str | None = None
 
 
-# --- known names among the words of a text ---------------------------------------------------
-
-
-class _Match(msgspec.Struct, frozen=True, gc=False):
-    """A span of the text that is a known name; `as_stored`: in equal capitals; `opens`: the capital
-    may be that of a sentence."""
-
-    start: int
-    end: int
-    count: int
-    norm: str
-    known: KnownEntity
-    as_stored: bool
-    opens: bool
-
-
-def _matches(
-    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
-) -> list[_Match]:
-    found = []
-    for first, count, id, stored in hits:
-        entity = known.get(id)
-        if entity is None:
-            continue
-        start, end = analysed.starts[first], analysed.ends[first + count - 1]
-        if start < 0:
-            if first != analysed.title_start or first + count != len(analysed.words):
-                continue
-            assert analysed.title is not None, "words behind `title_start` are a title's"
-            written = analysed.title.name
-        else:
-            written = analysed.text[start:end]
-        if not written.strip():
-            continue
-        norm = norm_name(stored)
-        same = written == stored
-        if not same:
-            # words on both sides of a dash or quotation mark are no name, but for a title's own
-            if start >= 0 and norm_name(written) != norm:
-                continue
-            same = cased_name(written) == cased_name(stored)
-        opens = same and count == 1 and start >= 0 and may_be_opener(analysed.text, start, end)
-        found.append(_Match(start, end, count, norm, entity, same, opens))
-    return found
-
-
 def single_word_names(
-    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
+    analysed: AnalysedText, hits: Sequence[NameHit], known: Mapping[str, KnownEntity]
 ) -> tuple[str, ...]:
     """Known names of one word that a query writes in other capitals than the store. They count only
     where no text of the namespace has the word in lower case.
@@ -114,24 +67,15 @@ def single_word_names(
         ...              {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada")})
         ('ada',)
     """
-    words = {
-        match.norm: None
-        for match in _matches(analysed, hits, known)
-        if match.count == 1 and not match.as_stored
-    }
-    return tuple(words)
+    return tuple(analysed.single_words(hits, known))
 
 
 def named_by_whole_text(
-    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
+    analysed: AnalysedText, hits: Sequence[NameHit], known: Mapping[str, KnownEntity]
 ) -> list[KnownEntity]:
     """Entities that the whole text names, in any capitals."""
-    if not analysed.text.strip():
-        return []
-    norm = norm_name(analysed.text)
-    found = {match.known.id: match.known for match in _matches(analysed, hits, known)
-             if match.norm == norm}  # fmt: skip
-    return list(found.values())
+    found = dict.fromkeys(analysed.named_by_whole(hits, known))
+    return [known[id] for id in found]
 
 
 def entity_named(entities: Iterable[KnownEntity], name: str, type: str) -> KnownEntity | None:
@@ -145,19 +89,9 @@ def entity_named(entities: Iterable[KnownEntity], name: str, type: str) -> Known
         >>> entity_named([ada], "Ada", "UNTYPED") == ada, entity_named([ada], "Ada", "ORG")
         (True, None)
     """
-    all = {entity.id: entity for entity in entities}.values()
-    same = [entity for entity in all if entity.type == type]
-    if type == UNTYPED:
-        typed = [entity for entity in all if entity.type != UNTYPED]
-        same = typed if len(typed) == 1 else same
-    return _first_of(same, norm_name(name)) if same else None
-
-
-def _first_of(entities: Collection[KnownEntity], norm: str) -> KnownEntity:
-    """The one whose canonical name it is, else the oldest."""
-    if len(entities) == 1:
-        return next(iter(entities))
-    return min(entities, key=lambda entity: (norm_name(entity.name) != norm, entity.order))
+    by_id = {entity.id: entity for entity in entities}
+    found = _entity_named(list(by_id.values()), name, type) if by_id else None
+    return None if found is None else by_id[found]
 
 
 def resolve_names(
@@ -186,99 +120,21 @@ def resolve_names(
         >>> found.name, found.type, found.confidence, found.entity
         ('Ada Lovelace', 'PERSON', 1.0, 'ent_1')
     """
-    matches = _matches(analysed, hits, known or {})
-    by_norm: dict[str, list[_Match]] = {}
-    for match in matches:
-        by_norm.setdefault(match.norm, []).append(match)
-    rules = _without_openers(analysed, common)
-    typed = {(name.start, name.end): name.type for name in rules}
-    spans: dict[tuple[int, int], list[_Match]] = {}
-    for match in () if rules_only else matches:
-        if _is_meant(match, common, query):
-            spans.setdefault((match.start, match.end), []).append(match)
-    found = list(rules)
-    chosen_at: dict[tuple[int, int], KnownEntity] = {}
-    for span, group in spans.items():
-        if span[0] < 0:
-            continue
-        entity = chosen_at[span] = _one(group, typed.get(span, UNTYPED))
-        written = analysed.text[span[0] : span[1]]
-        found.append(
-            Name(name=written, start=span[0], end=span[1], type=entity.type, confidence=1.0)
+    rows = analysed.resolve(
+        hits, {} if known is None else known, common, query=query, rules_only=rules_only
+    )
+    return [
+        Mention(
+            name=name,
+            type=type,
+            confidence=confidence,
+            start=start,
+            end=end,
+            evidence=evidence,
+            entity=entity,
         )
-    names = [
-        name for name in without_overlaps(found) if name.confidence == 1.0 or is_specific(name.name)
+        for name, type, confidence, start, end, evidence, entity in rows
     ]
-    mentioned = [_mentioned(name, chosen_at, by_norm) for name in names]
-    if analysed.title is not None:
-        mentioned.append(_titled(analysed.title, spans.get((-1, -1), []), by_norm))
-    return mentioned
-
-
-def _is_meant(match: _Match, common: Collection[str], query: bool) -> bool:
-    if match.as_stored:
-        return query or not (match.opens and match.norm in common)
-    return query and (match.count > 1 or match.norm not in common)
-
-
-def _without_openers(analysed: AnalysedText, common: Collection[str]) -> list[Name]:
-    """A capital that only begins a sentence is no part of a name."""
-    kept = list[Name]()
-    for name in analysed.rule_names:
-        if name.opens and first_word(name) in common:
-            kept += without_first(analysed.text, name)
-        else:
-            kept.append(name)
-    return kept
-
-
-def _one(group: Sequence[_Match], type: str) -> KnownEntity:
-    """The entity that a name means: the one of the type that the rules give, else the only typed
-    one, else the untyped one, else the oldest."""
-    if len(group) == 1:
-        return group[0].known
-    entities = {match.known.id: match.known for match in group}.values()
-    same = [entity for entity in entities if entity.type == type != UNTYPED]
-    typed = [entity for entity in entities if entity.type != UNTYPED]
-    if not same and len(typed) != 1:
-        typed = [entity for entity in entities if entity.type == UNTYPED] or typed
-    return _first_of(same or typed, group[0].norm)
-
-
-def _mentioned(
-    name: Name,
-    chosen_at: Mapping[tuple[int, int], KnownEntity],
-    by_norm: Mapping[str, list[_Match]],
-) -> Mention:
-    entity = chosen_at.get((name.start, name.end)) if name.confidence == 1.0 else None
-    if entity is None:
-        entity = _by_name(name, by_norm)
-    return Mention(
-        name=cased_name(name.name) if entity is None else entity.name,
-        type=name.type if entity is None else entity.type,
-        confidence=name.confidence,
-        start=name.start,
-        end=name.end,
-        evidence=name.name,
-        entity=None if entity is None else entity.id,
-    )
-
-
-def _titled(title: Name, group: Sequence[_Match], by_norm: Mapping[str, list[_Match]]) -> Mention:
-    entity = _one(group, UNTYPED) if group else None
-    found = _mentioned(title, {}, by_norm)
-    if entity is None:
-        return found
-    return msgspec.structs.replace(
-        found, name=entity.name, type=entity.type, entity=entity.id, confidence=1.0
-    )
-
-
-def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> KnownEntity | None:
-    """A name of the rules that an entity of its type has in other capitals; an untyped one takes
-    the type of the only typed entity that has it."""
-    group = by_norm.get(norm_name(name.name), ())
-    return entity_named((match.known for match in group), name.name, name.type)
 
 
 def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:

@@ -2,60 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from vestig._core import NameTable
 
-from vestig.language.names.analysed_text import WordForms
-from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import NameHit
-
-__all__ = ["RUN_WORDS_MAX", "NameTable"]
-
-# Longer names are found by their key alone.
-RUN_WORDS_MAX: Final = 8
-
-
-class NameTable:
-    """Finds names among words, with the results of `_core.Projection.find_names`.
-
-    Example:
-        >>> from vestig.language.names.analysed_text import analyse
-        >>> table = NameTable()
-        >>> table.add("ent_1", "Ada Lovelace")
-        >>> table.find(analyse("We met Ada Lovelace's sister.").words)
-        [(2, 2, 'ent_1', 'Ada Lovelace')]
-    """
-
-    def __init__(self) -> None:
-        # normal form → (entity id, stored name)
-        self._names: dict[str, list[tuple[str, str]]] = {}
-        # first word → how many words names that begin with it have
-        self._lengths: dict[str, set[int]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._names)
-
-    def add(self, id: str, *stored: str) -> None:
-        """Adds names of an entity."""
-        for name in stored:
-            norm = norm_name(name)
-            words = norm.split(" ")
-            if len(words) <= RUN_WORDS_MAX:
-                self._names.setdefault(norm, []).append((id, name))
-                self._lengths.setdefault(words[0], set()).add(len(words))
-
-    def find(self, words: Sequence[WordForms]) -> list[NameHit]:
-        """Every run of words that is one of the names, any overlap."""
-        if not self._names:
-            return []
-        hits: list[NameHit] = []
-        for first, (_, opening, _, alone) in enumerate(words):
-            if opening in self._lengths:
-                for count in self._lengths[opening]:
-                    if count > 1 and first + count <= len(words):
-                        inner = (form[0] for form in words[first + 1 : first + count - 1])
-                        run = " ".join((opening, *inner, words[first + count - 1][2]))
-                        hits += [(first, count, *name) for name in self._names.get(run, ())]
-            if alone in self._names:
-                hits += [(first, 1, *name) for name in self._names[alone]]
-        return hits
+__all__ = ["NameTable"]

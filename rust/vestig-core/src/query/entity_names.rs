@@ -7,23 +7,10 @@ use crate::segment::format::Section;
 use crate::segment::row::LOWER_CASE;
 use crate::segment::{Id, Segment};
 use crate::snapshot::{Part, Snapshot};
-use crate::words;
+use crate::words::{self, names::Word};
 
 /// Most words of a name.
 const WORDS_MAX: usize = 8;
-
-/// A word of a text in lower case, with and without punctuation at its ends.
-#[derive(Debug, Clone, Default)]
-pub struct Word {
-    /// With punctuation on both sides.
-    pub raw: String,
-    /// Without punctuation in front.
-    pub left: String,
-    /// Without punctuation behind.
-    pub right: String,
-    /// Without both.
-    pub bare: String,
-}
 
 /// A run of words that is the name of an entity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,21 +25,22 @@ pub struct NameMatch {
     pub name: String,
 }
 
-/// All names of unexpired entities of a namespace in these words, overlaps included: a name is
-/// there when its normal form equals a run of 1 to 8 words joined by one space, stripped at the
-/// outer ends. Ascending.
+/// All names of unexpired entities of a namespace in the words of each text, overlaps included: a
+/// name is there when its normal form equals a run of 1 to 8 words joined by one space, stripped
+/// at the outer ends. Ascending.
 #[must_use]
 pub fn find_names(
     snapshot: &Snapshot,
     namespace: &str,
-    words: &[Word],
+    texts: &[&[Word]],
     known_at: i64,
-) -> Vec<NameMatch> {
+) -> Vec<Vec<NameMatch>> {
+    let words = || texts.iter().flat_map(|words| words.iter());
     let (bare, left) = (
-        Distinct::of(words.iter().map(|word| word.bare.as_str())),
-        Distinct::of(words.iter().map(|word| word.left.as_str())),
+        Distinct::of(words().map(|word| &*word.bare)),
+        Distinct::of(words().map(|word| &*word.left)),
     );
-    let mut found = Vec::new();
+    let mut found = vec![Vec::new(); texts.len()];
     let mut run = String::new();
     for part in &snapshot.parts {
         let segment = part.segment.as_ref();
@@ -74,17 +62,22 @@ pub fn find_names(
             !run.is_empty() && has_continuation(segment, &mut run)
         };
         let begins: Vec<bool> = left.texts.iter().map(&mut begins).collect();
-        for first in 0..words.len() {
-            if let Some(norm) = names[bare.places[first]] {
-                lookup.add_named(norm, first, 1, &mut found);
-            }
-            if begins[left.places[first]] {
-                lookup.match_longer(words, first, &mut run, &mut found);
+        let mut places = bare.places.iter().zip(&left.places);
+        for (words, found) in texts.iter().zip(&mut found) {
+            for (first, (bare, left)) in (0..words.len()).zip(&mut places) {
+                if let Some(norm) = names[*bare] {
+                    lookup.add_named(norm, first, 1, found);
+                }
+                if begins[*left] {
+                    lookup.match_longer(words, first, &mut run, found);
+                }
             }
         }
     }
-    found.sort_unstable();
-    found.dedup();
+    for hits in &mut found {
+        hits.sort_unstable();
+        hits.dedup();
+    }
     found
 }
 

@@ -13,6 +13,7 @@
 
 mod folded;
 mod function_words;
+pub mod names;
 mod neighbours;
 mod stem;
 mod tokens;

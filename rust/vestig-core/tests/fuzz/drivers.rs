@@ -10,7 +10,7 @@ use vestig_core::embed::onnx::Initialisers;
 use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, QueryPieces};
 use vestig_core::kernels::rolling_hash;
 use vestig_core::kernels::tracerank::TraceParams;
-use vestig_core::query::entity_names::{Word, find_names, lowercase};
+use vestig_core::query::entity_names::{find_names, lowercase};
 use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
@@ -27,6 +27,7 @@ use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 use vestig_core::snapshot::{Part, Snapshot};
 use vestig_core::words;
+use vestig_core::words::names::{NameRules, Text};
 
 /// Whose files these are.
 pub fn identity() -> Identity {
@@ -160,6 +161,14 @@ pub fn text(bytes: &[u8]) {
         assert!(token.start <= token.end && token.end <= length);
     }
     let _ = words::terms(&text, Some(&text));
+    let rules = NameRules::new(HashSet::from(["the".to_owned()]));
+    for name in rules.find(&Text::new(&text)) {
+        assert!(name.start < name.end && name.end <= length);
+    }
+    let analysed = rules.analyse(&text, Some(&text), true);
+    for (start, end) in analysed.spans.iter().flatten() {
+        assert!(start <= end && *end <= length);
+    }
 }
 
 /// The initialisers of any bytes: those that are read have the length of their shape.
@@ -297,13 +306,8 @@ fn run_every_query(snapshot: &Snapshot) {
         graph.neighbours(node, &mut near);
         assert!(near.iter().all(|n| graph.id(n.node) == n.id));
     }
-    let word = |text: &str| Word {
-        raw: text.into(),
-        left: text.into(),
-        right: text.into(),
-        bare: text.into(),
-    };
-    let _ = find_names(snapshot, "default", &[word("ada"), word("lovelace")], 3);
+    let text = NameRules::new(HashSet::new()).analyse("Ada Lovelace", None, true);
+    let _ = find_names(snapshot, "default", &[&text.words], 3);
     let _ = lowercase(snapshot, "default", &["rivers".into()]);
 }
 

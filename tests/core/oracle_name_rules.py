@@ -1,0 +1,309 @@
+"""Rules that find names in a text by capitals, quotation marks, titles and patterns, without a
+store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from oracle_name_forms import LEGAL_FORMS, TITLES
+from oracle_name_patterns import UPPER, Name, addresses, identifiers, name_at
+
+from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.text_cache import TextCache
+from vestig.language.word_list import word_list
+from vestig.lazy_pattern import lazy_pattern
+
+__all__ = [
+    "Name",
+    "candidates",
+    "find_names",
+    "is_specific",
+    "quoted",
+    "starts_sentence",
+    "title_name",
+    "without_first",
+    "without_overlaps",
+]
+
+
+_TICKET: Final = lazy_pattern(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
+_CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
+# What stands between two words of a run. A dot belongs to an initial or a title before a capital;
+# any other ends the sentence. The class of capitals is long: the fewer of it, the sooner compiled.
+_BETWEEN = (
+    rf"(?:\.(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)|(?<=\bProf\.))\s"
+    r"|\s+(?:(?:of|the|de|van|von)\s+){0,2})"
+)
+_RUN: Final = lazy_pattern(
+    # the letter first, then what may not stand before it: so the search skips to capitals
+    rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}(?:{_BETWEEN}[{UPPER}]{_CAPITAL_REST})*"
+)
+_WORD: Final = lazy_pattern(r"\S+")
+_QUOTED: Final = lazy_pattern(
+    r"\"([^\"]{1,80})\"|“([^”]{1,80})”|«([^»]{1,80})»|`([^`]{1,80})`"
+    r"|(?<!\w)'([^']{1,80})'(?!\w)|(?<!\w)‘([^’]{1,80})’(?!\w)"  # noqa: RUF001
+)
+_QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
+_POSSESSIVE: Final = lazy_pattern(r"['’]s?$")
+_SENTENCE_END: Final = frozenset(".!?…:")
+_OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
+_INNER: Final = frozenset(("of", "the", "de", "van", "von"))
+_BODIES: Final = frozenset(("university", "institute", "ministry"))
+_PLACES: Final = frozenset(
+    word_list(
+        "airport avenue bay beach boulevard bridge castle city coast county creek district"
+        " falls forest garden gardens harbor harbour hill hills island islands lake lane"
+        " mountain mountains park peninsula plaza province river road square station street"
+        " valley village"
+    )
+)
+_PLACE_CUES: Final = frozenset(("in", "at", "from", "to"))
+_RUN_WORDS_MAX: Final = 6
+_QUOTED_WORDS_MAX: Final = 5
+_SINGLE_LETTERS_MIN: Final = 3
+
+
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word at this place is the first of a sentence.
+
+    Example:
+        >>> starts_sentence("Well. (Ada came)", 7), starts_sentence("so Ada came", 3)
+        (True, False)
+    """
+    while start and text[start - 1] in _OPENERS:
+        start -= 1
+    return start == 0 or text[start - 1] in _SENTENCE_END
+
+
+def quoted(text: str) -> Iterator[Name]:
+    """Quotations of at most five words, without their marks.
+
+    Example:
+        >>> [name.name for name in quoted('it is called "Blue Harbor"')]
+        ['Blue Harbor']
+    """
+    for match in _QUOTED.finditer(text):
+        inner = match[match.lastindex or 0]
+        if 1 <= len(inner.split()) <= _QUOTED_WORDS_MAX and any(map(str.isalnum, inner)):
+            start = match.start(match.lastindex or 0)
+            yield name_at(text, start, start + len(inner), "UNTYPED", 0.75)
+
+
+def _runs(text: str) -> Iterator[Name]:
+    """Adjacent capitalised words, one such word, and acronyms."""
+    if text.islower():
+        return
+    for match in _RUN.finditer(text):
+        run, start = match[0], match.start()
+        # most capitals only begin a sentence
+        if run.isalpha() and run.lower() in NAME_STOPWORDS:
+            continue
+        # and numbers are at the end of identifiers
+        if run[-1].isdigit() and _TICKET.fullmatch(run) is not None:
+            continue
+        parts = _AT_START if starts_sentence(text, start) else _INSIDE
+        for part in parts[run]:
+            yield _placed(text, start, part)
+
+
+# (start, end, type, confidence, opens, whether a cue before it makes it a place)
+_Part = tuple[int, int, str, float, bool, bool]
+
+
+def _placed(text: str, at: int, part: _Part) -> Name:
+    """The name that a part of a run is in its text."""
+    start, end, type, confidence, opens, local = part
+    start, end = at + start, at + end
+    if local and _word_before(text, start) in _PLACE_CUES:
+        type, confidence = "PLACE", 0.90
+    return Name(
+        name=text[start:end], start=start, end=end, type=type, confidence=confidence, opens=opens
+    )
+
+
+def _parts(run: str, initial: bool) -> tuple[_Part, ...]:
+    """The names in a run; `initial`: it begins a sentence."""
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(run)]
+    while words and _is_stop(words[0][2]):
+        words.pop(0)
+        initial = False
+    while words and words[0][2] in _INNER:
+        words.pop(0)
+    found = list[_Part]()
+    while words:
+        part, words = _cut(words)
+        if part:
+            found += _part(run, part, initial)
+        initial = False
+    return tuple(found)
+
+
+_AT_START: Final = TextCache(lambda run: _parts(run, True))
+_INSIDE: Final = TextCache(lambda run: _parts(run, False))
+
+
+def _bare(word: str) -> str:
+    if "'" in word or "’" in word:
+        word = _POSSESSIVE.sub("", word)
+    return word.rstrip(".").lower()
+
+
+def _is_stop(word: str) -> bool:
+    """Whether a capitalised word is no part of a name; an initial ("A. Turing") is one."""
+    bare = _bare(word)
+    if bare in NAME_STOPWORDS:
+        return not (len(bare) == 1 and word[-1] == ".")
+    # "Let's" is a contraction, "Ada's" is not
+    return word.lower() in NAME_STOPWORDS
+
+
+_Spans = list[tuple[int, int, str]]
+
+
+def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
+    """The first name of a run: at most six capitalised words, ended by a possessive or a stop
+    word; and what is left. An identifier is a name of its own."""
+    taken: _Spans = []
+    count = 0
+    for index, word in enumerate(words):
+        inner = word[2] in _INNER
+        # a lone "A" inside a run is a letter ("Plan A"), not the article
+        stop = word[2] != "A" and not inner and _is_stop(word[2])
+        if not inner and (count == _RUN_WORDS_MAX or stop):
+            skip = index + stop
+            return _without_tail(taken), words[skip:]
+        if _TICKET.match(word[2]) is not None:
+            return _without_tail(taken), words[index + 1 :]
+        taken.append(word)
+        count += not inner
+        if _POSSESSIVE.search(word[2]):
+            return taken, words[index + 1 :]
+    return _without_tail(taken), []
+
+
+def _without_tail(words: _Spans) -> _Spans:
+    while words and words[-1][2] in _INNER:
+        words.pop()
+    while words and words[0][2] in _INNER:
+        words.pop(0)
+    return words
+
+
+def _part(run: str, words: _Spans, initial: bool) -> list[_Part]:
+    """These words of a run as a name, if they are one."""
+    start, end = words[0][0], words[-1][1]
+    end -= len(run[start:end]) - len(_POSSESSIVE.sub("", run[start:end]))
+    if run[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
+        end -= 1
+    first, last = _bare(words[0][2]), _bare(words[-1][2])
+    if len(words) > 1:
+        type, confidence, local = "UNTYPED", 0.80, False
+        if first in TITLES:
+            type, confidence, initial = "PERSON", 0.90, False
+        elif last in LEGAL_FORMS or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
+            type, confidence = "ORG", 0.90
+        else:
+            local = last in _PLACES
+        return [(start, end, type, confidence, initial and words[0][2][1:].islower(), local)]
+    word = run[start:end]
+    letters = sum(map(str.isalpha, word))
+    acronym = (
+        len(word) >= 2
+        and word.isalnum()
+        and sum(map(str.isupper, word)) >= 2
+        and (word.upper() == word or word[:-1].isupper())
+    )
+    if acronym or (not initial and letters >= _SINGLE_LETTERS_MIN):
+        return [(start, end, "UNTYPED", 0.75, False, False)]
+    return []
+
+
+def _word_before(text: str, start: int) -> str:
+    before = text[max(0, start - 12) : start].split()
+    return before[-1].lower() if before else ""
+
+
+def without_first(text: str, name: Name) -> list[Name]:
+    """What is left of a run when its first word is an ordinary one; the name itself when
+    nothing specific is left.
+
+    Example:
+        >>> name = candidates("Deploy Grand Harbor today")[0]
+        >>> [left.name for left in without_first("Deploy Grand Harbor today", name)]
+        ['Grand Harbor']
+    """
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(name.name)][1:]
+    while words and (words[0][2] in _INNER or _is_stop(words[0][2])):
+        words.pop(0)
+    # "Acme Ltd" is no "Ltd", whatever else is called acme
+    if not words or all(_bare(word[2]) in LEGAL_FORMS | _BODIES | _PLACES for word in words):
+        return [name]
+    return [_placed(text, name.start, part) for part in _part(name.name, words, False)]
+
+
+def without_overlaps(found: list[Name]) -> list[Name]:
+    """Names without overlaps, in order of position: the longer span wins, then the higher
+    confidence, then the earlier position."""
+    if len(found) < 2:
+        return found
+    found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
+    kept: list[Name] = []
+    taken = bytearray(max(name.end for name in found))
+    for name in found:
+        if taken.find(1, name.start, name.end) < 0:
+            taken[name.start : name.end] = b"\1" * (name.end - name.start)
+            kept.append(name)
+    kept.sort(key=lambda name: name.start)
+    return kept
+
+
+def candidates(text: str) -> list[Name]:
+    """Names that the patterns find, with overlaps and in no order."""
+    found = list(addresses(text))
+    found += identifiers(text)
+    found += _runs(text)
+    if not _QUOTES.isdisjoint(text):
+        found += quoted(text)
+    return found
+
+
+def title_name(title: str | None) -> Name | None:
+    """The title of a note or document as a name, without a final parenthesis.
+
+    Example:
+        >>> title_name("Harbor plan (draft)").name
+        'Harbor plan'
+    """
+    if title is None:
+        return None
+    stripped = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+    if not is_specific(stripped):
+        return None
+    return Name(name=stripped, start=-1, end=-1, type="UNTYPED", confidence=0.95)
+
+
+def find_names(text: str, *, title: str | None = None) -> list[Name]:
+    """Names in order of position, without overlaps.
+
+    Args:
+        text: any text.
+        title: the note's or document's title; it is a name too, without a final
+            parenthesis.
+
+    Example:
+        >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
+        ['ABC-123', 'Ada Lovelace', 'NATO']
+    """
+    names = [name for name in without_overlaps(candidates(text)) if is_specific(name.name)]
+    given = title_name(title)
+    return names if given is None else [*names, given]
+
+
+def is_specific(name: str) -> bool:
+    """Whether a name has at least two characters and a letter, or is a number with dots such as a
+    version."""
+    return (len(name) >= 2 and any(map(str.isalpha, name))) or (
+        any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
+    )
