@@ -133,6 +133,8 @@ class Batch:
         self._name_resolution = NameResolution(session, items, names)
         self.settings = session.config.settings
         self.items = items
+        # whether nothing is to be written
+        self.dry = all(item.request.dry_run for item in items)
         self.now_us = session.now_us()
         # place → memories with the same text at the same position, and the oldest unexpired one
         # at any, at `_seq`
@@ -158,11 +160,6 @@ class Batch:
         self._name_resolution.start()
         # superseded id → ids that superseded it
         self._successors: dict[str, set[str]] = {}
-
-    @property
-    def dry(self) -> bool:
-        """Whether nothing is to be written."""
-        return all(item.request.dry_run for item in self.items)
 
     # --- deduplicate by hash ---------------------------------------------------------------
 

@@ -87,22 +87,20 @@ class Item(msgspec.Struct, kw_only=True):
     # write
     outcome: CommitOutcome | None = None
     error: Exception | None = None
+    # what never changes and is asked for often; `owner`: memories of different owners are no
+    # duplicates; `position`: session and sequence of a turn, which is stored once there, None = a
+    # note; under each `text_key` a note is stored once
+    owner: tuple[str, str | None, str | None] = ("", None, None)
+    position: TurnPosition | None = None
+    text_key: TextKey = ("", None, None, "")
 
-    @property
-    def owner(self) -> tuple[str, str | None, str | None]:
-        """Namespace, scope and author: memories of different owners are no duplicates."""
-        return self.request.namespace, self.request.scope, self.request.author
-
-    @property
-    def text_key(self) -> TextKey:
-        """Under each of these a note is stored once."""
-        return *self.owner, self.content_hash
-
-    @property
-    def position(self) -> TurnPosition | None:
-        """Session and sequence of a turn, which is stored once at its position; None = a note."""
-        session_id = self.request.session_id
-        return None if session_id is None else (session_id, self.request.sequence)
+    def __post_init__(self) -> None:
+        """The keys under which the item is compared."""
+        request = self.request
+        self.owner = (request.namespace, request.scope, request.author)
+        self.text_key = (*self.owner, self.content_hash)
+        if request.session_id is not None:
+            self.position = (request.session_id, request.sequence)
 
     @property
     def job_kinds(self) -> tuple[str, ...]:

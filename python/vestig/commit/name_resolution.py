@@ -202,13 +202,12 @@ class NameResolution:
         as_expected = place in self._expected and self._inserted == self._ranks[place]
         names, left_out = self._expected[place] if as_expected else self._mentioned(place)
         keys = [norm_key(name.name, name.type) for name in names]
-        self._find_by_key(
-            view,
-            [key for key, name in zip(keys, names, strict=True) if self._entity(name, key) is None],
-        )
+        ids = [self._entity(name, key) for key, name in zip(keys, names, strict=True)]
+        if None in ids:
+            self._find_by_key(view, [key for key, id in zip(keys, ids, strict=True) if id is None])
         found: dict[str, EntityMention] = {}
-        for key, name in zip(keys, names, strict=True):
-            id, new = self._entity(name, key) or self._keys.get(key), None
+        for key, own, name in zip(keys, ids, names, strict=True):
+            id, new = own or self._keys.get(key), None
             if id is None:
                 new = self._new(item, name)
                 id = new.id
@@ -251,11 +250,14 @@ class NameResolution:
         names = self._names.get(place)
         if names is None:
             return [], 0
-        given, table, known = self._given(names)
-        if given or self._table or self._own_common:
+        given = list[Mention]()
+        if names.given or self._table or self._own_common:
             hits = names.hits + self._table.find(names.analysed)
-            hits += table.find(names.analysed)
-            every = self._all_known | known if known else self._all_known
+            every = self._all_known
+            if names.given:
+                given, table, known = self._given(names)
+                hits += table.find(names.analysed)
+                every = every | known
             found = resolve_names(names.analysed, hits, every, common=self._all_common)
         else:
             if names.alone is None:

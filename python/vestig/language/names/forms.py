@@ -56,6 +56,7 @@ def _visible(name: str, found: str) -> str:
 
 
 _CASED: Final = TextCache(lambda name: _visible(name, _core.cased_name(name)))
+_TYPES: Final = TextCache(lambda type: type.strip().upper())
 _NORM: Final = TextCache(lambda name: _visible(name, _core.normal_name(name)))
 
 
@@ -69,7 +70,7 @@ def norm_key(name: str, type: str) -> str:
         >>> norm_key("  Dr. Lovelace  ", "person"), norm_key("C#", "SKILL")
         ('PERSON:dr. lovelace', 'SKILL:c#')
     """
-    return f"{type.strip().upper()}:{norm_name(name)}"
+    return f"{_TYPES[type]}:{_NORM[name]}"
 
 
 def aliases_of(name: str, type: str) -> tuple[str, ...]:

@@ -80,6 +80,8 @@ struct Found {
     confidence: f64,
 }
 
+/// Code points of the text; None = the title.
+type Span = Option<(usize, usize)>;
 type ByNorm<'a> = HashMap<String, Vec<&'a Entity>>;
 
 const UNTYPED: &str = "UNTYPED";
@@ -102,7 +104,7 @@ impl AnalysedText {
                 .push(found.entity);
         }
         let mut found = self.without_openers(rules, context);
-        let mut spans: Vec<(Option<(usize, usize)>, Vec<&Match<'_>>)> = Vec::new();
+        let mut spans: Vec<(Span, Vec<&Match<'_>>)> = Vec::new();
         let meant = matches.iter().filter(|one| one.is_meant(context));
         for one in meant.filter(|_| !context.rules_only) {
             match spans.iter_mut().find(|(span, _)| *span == one.span) {
