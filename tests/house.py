@@ -50,6 +50,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "store/",
         "language/words.py",
         "language/names/",
+        "language/text_flags.py",
         "embedders/builtin.py",
         "embedders/piece_codes.py",
     ),

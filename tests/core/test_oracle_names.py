@@ -15,6 +15,7 @@ import oracle_name_forms as forms_oracle
 import oracle_name_rules as rules_oracle
 import oracle_name_words as words_oracle
 import oracle_names
+import oracle_text_flags
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -142,7 +143,8 @@ def rows(names: Any) -> list[Any]:
 
 
 def check(text: str, title: str | None = None) -> None:
-    """One text is taken apart and resolved as the definition says."""
+    """One text is taken apart and resolved as the definition says, and has its flags."""
+    assert _core.text_flags(text) == oracle_text_flags.text_flags(text)
     assert rows(find_names(text)) == rows(rules_oracle.find_names(text))
     named = title_name(title)
     wanted_title = rules_oracle.title_name(title)

@@ -51,6 +51,7 @@ __all__ = [
     "starts_sentence",
     "terms",
     "testing",
+    "text_flags",
     "title_name",
     "tokens",
     "unit",
@@ -220,6 +221,11 @@ def neighbouring_terms(
     """
 
 # --- marks: what to look for without keeping it ---
+
+def text_flags(text: str) -> int:
+    """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it contains
+    `?`; bit 12: a number, in digits or in words; bit 13: the first person; bits 14-15: names, at
+    most 3, which are capitalised words inside of sentences and quoted terms."""
 
 _NameRow = tuple[str, int, int, str, float, bool]
 _NameHit = tuple[int, int, str, str]

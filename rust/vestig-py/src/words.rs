@@ -16,6 +16,11 @@ fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
 }
 
 #[pyfunction]
+fn text_flags(text: &str) -> u16 {
+    words::text_flags(text)
+}
+
+#[pyfunction]
 #[pyo3(signature = (text, author = None))]
 fn terms(py: Python<'_>, text: &str, author: Option<&str>) -> Vec<String> {
     py.detach(|| words::terms(text, author))
@@ -54,5 +59,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tokens, module)?)?;
     module.add_function(wrap_pyfunction!(neighbouring_terms, module)?)?;
     module.add_function(wrap_pyfunction!(placed_terms, module)?)?;
+    module.add_function(wrap_pyfunction!(text_flags, module)?)?;
     module.add_function(wrap_pyfunction!(terms, module)?)
 }

@@ -11,6 +11,7 @@
 //!
 //! Every text is accepted; nothing is cut inside of a character.
 
+mod flags;
 mod folded;
 mod function_words;
 pub mod names;
@@ -20,6 +21,7 @@ mod tokens;
 
 use std::fmt::Write as _;
 
+pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
 pub use neighbours::NeighbouringTerms;

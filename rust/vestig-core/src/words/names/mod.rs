@@ -12,7 +12,7 @@ mod quotations;
 mod resolve;
 mod runs;
 mod table;
-mod text;
+pub(super) mod text;
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -5,25 +5,25 @@ use std::ops::Range;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// A letter (category L).
-pub(super) const ALPHA: u16 = 1;
+pub(in crate::words) const ALPHA: u16 = 1;
 /// A letter or a number (categories L and N).
-pub(super) const ALNUM: u16 = 1 << 1;
+pub(in crate::words) const ALNUM: u16 = 1 << 1;
 /// A letter, a number or `_`.
-pub(super) const WORD: u16 = 1 << 2;
+pub(in crate::words) const WORD: u16 = 1 << 2;
 /// White space, and the four separators of control characters.
-pub(super) const SPACE: u16 = 1 << 3;
+pub(in crate::words) const SPACE: u16 = 1 << 3;
 /// Upper case (the property, not the category).
-pub(super) const UPPER: u16 = 1 << 4;
+pub(in crate::words) const UPPER: u16 = 1 << 4;
 /// Lower case (the property, not the category).
-pub(super) const LOWER: u16 = 1 << 5;
+pub(in crate::words) const LOWER: u16 = 1 << 5;
 /// Title case (category Lt).
-pub(super) const TITLE: u16 = 1 << 6;
+pub(in crate::words) const TITLE: u16 = 1 << 6;
 /// A decimal digit (category Nd).
-pub(super) const DECIMAL: u16 = 1 << 7;
+pub(in crate::words) const DECIMAL: u16 = 1 << 7;
 /// A decimal digit, or another character with the value of a digit.
-pub(super) const DIGIT: u16 = 1 << 8;
+pub(in crate::words) const DIGIT: u16 = 1 << 8;
 /// A capital with which a run of words begins: those of Latin, Greek, Cyrillic.
-pub(super) const CAPITAL: u16 = 1 << 9;
+pub(in crate::words) const CAPITAL: u16 = 1 << 9;
 
 /// The end of the blocks whose upper-case letters begin a run of words.
 const CAPITALS_END: u32 = 0x530;
@@ -160,31 +160,31 @@ impl Text {
             .collect()
     }
 
-    pub(super) fn char(&self, at: usize) -> Option<char> {
+    pub(in crate::words) fn char(&self, at: usize) -> Option<char> {
         self.chars.get(at).copied()
     }
 
-    pub(super) fn holds(&self, at: usize, c: char) -> bool {
+    pub(in crate::words) fn holds(&self, at: usize, c: char) -> bool {
         self.char(at) == Some(c)
     }
 
-    pub(super) fn class(&self, at: usize) -> u16 {
+    pub(in crate::words) fn class(&self, at: usize) -> u16 {
         self.classes.get(at).copied().unwrap_or(0)
     }
 
-    pub(super) fn is(&self, at: usize, class: u16) -> bool {
+    pub(in crate::words) fn is(&self, at: usize, class: u16) -> bool {
         self.class(at) & class != 0
     }
 
     /// Whether the code point before a place passes; false at the beginning.
-    pub(super) fn before(&self, at: usize, passes: impl Fn(u16, char) -> bool) -> bool {
+    pub(in crate::words) fn before(&self, at: usize, passes: impl Fn(u16, char) -> bool) -> bool {
         at.checked_sub(1)
             .and_then(|at| self.char(at))
             .is_some_and(|c| passes(self.class(at - 1), c))
     }
 
     /// Where the run of code points that pass ends.
-    pub(super) fn run(&self, from: usize, passes: impl Fn(u16, char) -> bool) -> usize {
+    pub(in crate::words) fn run(&self, from: usize, passes: impl Fn(u16, char) -> bool) -> usize {
         let mut at = from;
         while let Some(c) = self.char(at) {
             if !passes(self.class(at), c) {
@@ -196,38 +196,38 @@ impl Text {
     }
 
     /// As [`Text::run`], of a class.
-    pub(super) fn run_of(&self, from: usize, class: u16) -> usize {
+    pub(in crate::words) fn run_of(&self, from: usize, class: u16) -> usize {
         let rest = self.classes.get(from..).unwrap_or_default();
         from + rest.iter().take_while(|own| **own & class != 0).count()
     }
 
     /// Whether a word begins or ends here.
-    pub(super) fn boundary(&self, at: usize) -> bool {
+    pub(in crate::words) fn boundary(&self, at: usize) -> bool {
         self.before(at, |class, _| class & WORD != 0) != self.is(at, WORD)
     }
 
-    pub(super) fn matches(&self, at: usize, literal: &str) -> bool {
+    pub(in crate::words) fn matches(&self, at: usize, literal: &str) -> bool {
         literal
             .chars()
             .enumerate()
             .all(|(offset, c)| self.holds(at + offset, c))
     }
 
-    pub(super) fn equals(&self, span: Range<usize>, literal: &str) -> bool {
+    pub(in crate::words) fn equals(&self, span: Range<usize>, literal: &str) -> bool {
         span.len() == literal.chars().count() && self.matches(span.start, literal)
     }
 
-    pub(super) fn any(&self, span: Range<usize>, class: u16) -> bool {
+    pub(in crate::words) fn any(&self, span: Range<usize>, class: u16) -> bool {
         self.classes_in(span).iter().any(|own| own & class != 0)
     }
 
     /// Whether there is one and all are of the class.
-    pub(super) fn all(&self, span: Range<usize>, class: u16) -> bool {
+    pub(in crate::words) fn all(&self, span: Range<usize>, class: u16) -> bool {
         let own = self.classes_in(span);
         !own.is_empty() && own.iter().all(|own| own & class != 0)
     }
 
-    pub(super) fn count(&self, span: Range<usize>, class: u16) -> usize {
+    pub(in crate::words) fn count(&self, span: Range<usize>, class: u16) -> usize {
         self.classes_in(span)
             .iter()
             .filter(|own| *own & class != 0)
@@ -235,17 +235,17 @@ impl Text {
     }
 
     /// Some lower-case character, and none in upper or title case.
-    pub(super) fn is_lower(&self, span: Range<usize>) -> bool {
+    pub(in crate::words) fn is_lower(&self, span: Range<usize>) -> bool {
         self.any(span.clone(), LOWER) && !self.any(span, UPPER | TITLE)
     }
 
     /// Some upper-case character, and none in lower or title case.
-    pub(super) fn is_upper(&self, span: Range<usize>) -> bool {
+    pub(in crate::words) fn is_upper(&self, span: Range<usize>) -> bool {
         self.any(span.clone(), UPPER) && !self.any(span, LOWER | TITLE)
     }
 
     /// Spans of the stretches without white space.
-    pub(super) fn words(&self, span: Range<usize>) -> Vec<Range<usize>> {
+    pub(in crate::words) fn words(&self, span: Range<usize>) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut at = span.start;
         while at < span.end {
@@ -265,17 +265,17 @@ impl Text {
 }
 
 /// Whether `[a-z]` means a character where capitals do not count.
-pub(super) fn is_latin(c: char) -> bool {
+pub(in crate::words) fn is_latin(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(c, '\u{130}' | '\u{131}' | '\u{17F}' | '\u{212A}')
 }
 
 /// Without white space at the ends.
-pub(super) fn stripped(text: &str) -> &str {
+pub(in crate::words) fn stripped(text: &str) -> &str {
     text.trim_matches(|c| class_of(c) & SPACE != 0)
 }
 
 /// The stretches of a text without white space.
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+pub(in crate::words) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| class_of(c) & SPACE != 0)
         .filter(|part| !part.is_empty())
 }
