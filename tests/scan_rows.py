@@ -88,6 +88,7 @@ def explainer(**fields: Any) -> Explainer:
         "evidence": [()] * 4,
         "meta_shares": {},
         "has_vector": True,
+        "topic_of_query": None,
         "query_time": from_us(NOW_US),
         **fields,
     }

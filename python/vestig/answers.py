@@ -391,10 +391,12 @@ class WhyNot(_Value, frozen=True, kw_only=True):
 
 
 class QueryPieces(_Value, frozen=True, kw_only=True):
-    """The numbers of the query's word pieces and their hidden states, each part in base64."""
+    """The numbers of the query's word pieces, their hidden states and their places in the query,
+    each part in base64."""
 
     ids: str
     states: str
+    places: str = ""
 
 
 class RerankedScores(_Value, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ of late interaction are in `oracle_late`.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from oracle_texts import (
     every_year,
     named_authors,
     names,
+    placed_content,
 )
 
 from vestig._core import terms, tokens
@@ -43,6 +45,7 @@ Values = np.ndarray
 FIRST_TERMS = (
     "cosine",
     "lexical",
+    "topic",
     "topic_lexical",
     "bigram",
     "context.words",
@@ -92,13 +95,15 @@ class Memory:
 @dataclass(frozen=True, kw_only=True)
 class Query:
     """A question. `windows`: (start, end, words that name it); `times`: where its temporal
-    expressions stand; `entities`: matched ones."""
+    expressions stand; `entities`: matched ones; `pieces`: hidden state and place of each word
+    piece."""
 
     text: str
     vector: Values | None = None
     windows: Sequence[tuple[int | None, int | None, str]] = ()
     times: Sequence[tuple[int, int]] = ()
     entities: Sequence[str] = ()
+    pieces: Sequence[tuple[Values, int, int]] = ()
 
 
 def indexed_text(memory: Memory) -> str:
@@ -352,10 +357,29 @@ class Eligible:
         dates_met = bool(self._dates(query).any())
         content = content_terms(query.text, query.times, dates_met)
         pairs = set(pairwise(content))
+        topic = self.topic(query)
+        none = np.zeros(self.size)
         return {
+            "topic": none if topic is None or self.vectors is None else self.vectors @ topic,
             "topic_lexical": self.words.scores(dict.fromkeys(content)),
             "bigram": self._each(lambda row: len(pairs & neighbours(self.memories[row]))),
         }
+
+    def topic(self, query: Query) -> Values | None:
+        """unit(Σ weight · state) over the word pieces, each as rare as the rarest content term of
+        its word; the vector of the query where nothing weighs."""
+        dates_met = bool(self._dates(query).any())
+        placed = placed_content(query.text, query.times, dates_met)
+        total, length = 0.0, 0.0
+        for state, start, end in query.pieces:
+            if re.search(r"[^\W_]", query.text[start:end]):
+                near = [self.words.idf(t) for t, low, high in placed if low < end and start < high]
+                total = total + max(near, default=0.0) * np.asarray(state, float)
+        if np.any(total):
+            for value in total:
+                length += value * value
+            return total / math.sqrt(length)
+        return query.vector
 
     def _dates(self, query: Query) -> Values:
         own = self.memories

@@ -61,8 +61,15 @@ def content_words(text: str) -> Iterator[tuple[str, str, int, int]]:
 def content_terms(text: str, times: Sequence[tuple[int, int]], dates_met: bool) -> list[str]:
     """Terms that say what a query is about: no function words, none that frame the question; none
     inside temporal expressions, where a memory meets a date."""
+    return [term for term, _, _ in placed_content(text, times, dates_met)]
+
+
+def placed_content(
+    text: str, times: Sequence[tuple[int, int]], dates_met: bool
+) -> list[tuple[str, int, int]]:
+    """As `content_terms`, with the places of their words."""
     return [
-        term
+        (term, start, end)
         for term, word, start, end in content_words(text)
         if word not in FRAMING
         and not (dates_met and any(low <= start and end <= high for low, high in times))

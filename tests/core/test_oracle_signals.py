@@ -92,6 +92,23 @@ def test_content_terms_alone_with_the_lengths_of_all_words() -> None:
     assert raw["lexical"][0] > raw["topic_lexical"][0]
 
 
+def test_the_topic_weighs_words_by_idf() -> None:
+    # idf of "red" and "fox" by 4 memories: ln(1 + 3.5 / 1.5), ln(1 + 2.5 / 2.5)
+    texts = ("red", "fox", "fox", "owl")
+    vectors = [np.array(pair) for pair in ((1.0, 0), (0, 1), (0.6, 0.8), (0, 0))]
+    own = Eligible([Memory(content=t, vector=v) for t, v in zip(texts, vectors, strict=True)])
+    first, second = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    pieces = [(second, 0, 0), (second, 0, 4), (first, 5, 8), (second, 9, 12), (first, 12, 13)]
+    query = Query(text="what red fox?", vector=second, pieces=pieces)
+    red, fox = LN(1 + 3.5 / 1.5), LN(1 + 2.5 / 2.5)
+    wanted = np.array([red, fox]) / math.hypot(red, fox)
+    assert own.topic(query) == pytest.approx(wanted)
+    assert own.raw(query)["topic"] == pytest.approx([vector @ wanted for vector in vectors])
+    framed = Query(text="what is it", vector=second, pieces=[(first, 0, 4), (first, 5, 7)])
+    assert own.topic(framed) is second
+    assert own.raw(framed)["topic"].tolist() == [0, 1, 0.8, 0]
+
+
 def test_words_of_a_time_that_no_memory_meets_are_content() -> None:
     text = "rain on 3 June"
     times = [(text.index("3"), len(text))]

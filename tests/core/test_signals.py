@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -24,6 +25,8 @@ from vestig.language.expected_answer import answer_types
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
+from vestig.ports import TokenStates
+from vestig.recall.topic import TopicPieces, topic_pieces
 
 DIMENSIONS = 12
 ORIGINS = ("chat_peer", "chat_agent", "document", "note")
@@ -173,14 +176,46 @@ def projected(dice: random.Random, world: World, path: Path | None) -> _core.Pro
     return projection
 
 
+def pieces_of(dice: random.Random, text: str) -> list[tuple[Any, int, int]]:
+    """Word pieces with random states: halves of long words, punctuation, special ones at both
+    ends."""
+    places = [(0, 0)]
+    for word in re.finditer(r"\w+|[^\w\s]", text):
+        start, end = word.span()
+        cut = start + 4
+        places += [(start, cut), (cut, end)] if end > cut else [(start, end)]
+    places.append((0, 0))
+    return [
+        (np.array([dice.uniform(-1, 1) for _ in range(DIMENSIONS)], np.float32), *place)
+        for place in places
+    ]
+
+
+def topic_of(
+    text: str, times: Sequence[tuple[int, int]], pieces: Sequence[tuple[Any, int, int]]
+) -> TopicPieces | None:
+    """`topic` of a query."""
+    numbers = [number for _, *place in pieces for number in place]
+    ids, places = bytes(4 * len(pieces)), np.array(numbers, "<u4").tobytes()
+    states = TokenStates(ids, b"".join(state.tobytes() for state, _, _ in pieces), places)
+    return topic_pieces(text, content_terms(text, times), states)
+
+
 def times_of(text: str, windows: Any) -> list[tuple[int, int]]:
     """Where the words of the windows stand."""
     places = [(text.find(words), words) for *_, words in windows]
     return [(at, at + len(words)) for at, words in places if at >= 0]
 
 
-def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], vector: bytes) -> Any:
+def raw_values(
+    world: World,
+    text: str,
+    windows: Any,
+    asked: Sequence[Given],
+    vectors: tuple[bytes, Sequence[tuple[Any, int, int]]],
+) -> Any:
     """Raw values of L₁, those of cosines from float32 as the core has them."""
+    vector, pieces = vectors
     unit = oracle.unit(np.frombuffer(vector, np.float32))
     query = Query(
         text=text,
@@ -188,6 +223,7 @@ def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], ve
         windows=windows,
         times=times_of(text, windows),
         entities=[f"OTHER:{one.names[0][0]}" for one in asked],
+        pieces=pieces,
     )
     eligible = Eligible(world.memories)
     raw = eligible.raw(query)
@@ -196,6 +232,8 @@ def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], ve
         for m in world.memories
     ]
     raw["cosine"] = np.array([cosine(unit, one) for one in own])
+    topic = np.asarray(eligible.topic(query), np.float32)
+    raw["topic"] = np.array([cosine(topic, one) for one in own])
     raw["context.vector"] = np.array(
         [cosine(unit, near(eligible, own, n)) for n in range(len(own))]
     )
@@ -236,11 +274,13 @@ def summed(
 
 
 def weighing(dice: random.Random) -> list[dict[str, float]]:
-    """The cosine always counts: without it L₁ would have ties, which only ids decide."""
+    """Cosine and length always count: without them L₁ would have ties, which only ids decide."""
     share = dice.choice([0.15, 0.5, 1.0])
     names = ("bias", *TERMS)
     return [
-        {name: dice.uniform(-1, 3) for name in names if dice.random() < share} | {"cosine": 2.0}
+        {"form.length": 0.3}
+        | {name: dice.uniform(-1, 3) for name in names if dice.random() < share}
+        | {"cosine": 2.0}
         for _ in range(4)
     ]
 
@@ -254,14 +294,17 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
     for text, windows in QUESTIONS:
         vector = unit_vector(dice, DIMENSIONS)
         asked = dice.sample(world.entities, k=dice.choice([0, 1, 2]))
-        eligible, query, raw = raw_values(world, text, windows, asked, vector)
-        content = content_of(text, times_of(text, windows))
+        times = times_of(text, windows)
+        pieces = pieces_of(dice, text) if dice.random() < 0.7 else []
+        eligible, query, raw = raw_values(world, text, windows, asked, (vector, pieces))
+        content = content_of(text, times)
         scan = recall(
             projection,
             projection.applied_seq,
             _core.Query(
                 content=content,
                 neighbours=neighbours_of(world, projection, content),
+                topic=topic_of(text, times, pieces) if pieces else None,
                 query_time_us=NOW,
                 vector=vector,
                 text=text,
@@ -286,6 +329,9 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         mentions = oracle_graph.Mentions([memory.entities for memory in world.memories])
         raw |= oracle_graph.after(eligible, mentions, np.array(level), query)
         check(world, scan, raw, weights)
+        weighed = any(weights[ORIGINS.index(one.origin)].get("topic") for one in world.memories)
+        own = np.array_equal(eligible.topic(query), query.vector)
+        assert scan.topic_of_query == (own if weighed else None)
         held = [eligible.words.idf(term) for term in scan.terms]
         assert scan.idfs == pytest.approx(held, abs=1e-12)
 

@@ -95,7 +95,7 @@ def test_topic_lexical_changes_the_order(opener: Opener) -> None:
 
 @pytest.mark.parametrize("query", ["what is it?", "how many, and which kind?", ""])
 def test_without_content_there_is_no_such_term(store: vestig.Vestig, query: str) -> None:
-    for name in CONTENT_TERMS:
+    for name in ("topic_lexical", "bigram"):
         assert raw(store, query or "the", name) == {}
 
 

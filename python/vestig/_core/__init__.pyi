@@ -90,6 +90,9 @@ class WordPieces:
     def ids(self, text: str) -> list[int]:
         """Ids of the first 256 pieces, with those that mark both ends."""
 
+    def places(self, text: str) -> bytes:
+        """Where these pieces stand, as `vestig.ports.TokenStates` has it."""
+
     def truncated(self, text: str) -> bool:
         """Whether pieces stand behind the first 256."""
 
@@ -436,6 +439,7 @@ class Query:
         rerank_scores: Sequence[tuple[bytes, float]] | None = None,
         content: Sequence[tuple[str, bool]] = ...,
         neighbours: Sequence[tuple[bytes, Sequence[tuple[int, int]]]] | None = None,
+        topic: tuple[bytes, Sequence[Sequence[int]]] | None = None,
     ) -> Self:
         """A query.
 
@@ -461,6 +465,8 @@ class Query:
             neighbours: ids (16 bytes each) of memories that hold neighbouring content terms, and
                 which ones: distinct pairs of places in the distinct content terms; other
                 memories hold none. None = no such term.
+            topic: hidden states of word pieces, float32, and by piece the content terms of its
+                word, as places in `content`; None = the topic is `vector`.
 
         Raises:
             ValueError: a vector that is not finite, a window that ends before it starts.
@@ -645,6 +651,8 @@ class Scan:
     """Largest raw value over the eligible, in the order of `SIGNALS`."""
     idfs: tuple[float, ...]
     """idf of each of `terms` over the eligible."""
+    topic_of_query: bool | None
+    """Whether the query's own vector stood for its topic; None = nothing was compared with it."""
 
 @final
 class Projection:

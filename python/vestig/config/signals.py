@@ -34,6 +34,7 @@ TERMS: Final[Mapping[str, str]] = {
     "entity": "the entities that the query names",
     "recency": "recency",
     "lexical": "words (BM25)",
+    "topic": "meaning of the words that say what the query is about",
     "topic_lexical": "words that say what the query is about (BM25)",
     "bigram": "neighbouring words of the query that are neighbours in it",
     "context.words": "words of the memory and its neighbours as one text",
@@ -85,7 +86,7 @@ EVIDENCE: Final[Mapping[str, tuple[str, float]]] = {
 # Terms beside the bias.
 SIGNALS: Final = tuple(TERMS)[1:]
 # Terms that look at the content terms of the query alone.
-CONTENT_TERMS: Final = ("topic_lexical", "bigram")
+CONTENT_TERMS: Final = ("topic", "topic_lexical", "bigram")
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 
@@ -130,6 +131,9 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     entity: Annotated[SignalSwitch, part("the entities that the query names")] = SignalSwitch()
     recency: Annotated[SignalSwitch, part("recency")] = SignalSwitch()
     lexical: Annotated[SignalSwitch, part("words (BM25)")] = SignalSwitch()
+    topic: Annotated[
+        SignalSwitch, part("meaning of the words that say what the query is about")
+    ] = SignalSwitch()
     topic_lexical: Annotated[
         SignalSwitch, part("words that say what the query is about (BM25)")
     ] = SignalSwitch()

@@ -117,7 +117,7 @@ class BuiltinEmbedder:
         Example:
             >>> (vector, states), = BuiltinEmbedder().embed_tokens(["The office is in Oslo."])
             >>> len(vector), [len(part) for part in states]
-            (1536, [32, 12288])
+            (1536, [32, 12288, 64])
         """
         from vestig.ports import TokenStates
 
@@ -128,7 +128,11 @@ class BuiltinEmbedder:
             return weights.embed_tokens(pieces, texts, normalize=self._normalize, threads=threads)
 
         made = self._run(run) if texts else []
-        return [(vector, TokenStates(*parts)) for vector, *parts in made]
+        places = [self._word_pieces().places(text) for text in texts]
+        return [
+            (vector, TokenStates(ids, states, own[: 2 * len(ids)]))
+            for (vector, ids, states), own in zip(made, places, strict=True)
+        ]
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """As `embed_tokens`, with the codes of the word pieces in the place of their states.

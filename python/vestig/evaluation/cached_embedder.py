@@ -33,6 +33,8 @@ _BATCH: Final = 256
 # How many pieces a record has; then the number of each, then what is held of each.
 _COUNT_BYTES: Final = 4
 _NUMBER_BYTES: Final = 4
+_STATE_BYTES: Final = STATE_DIMENSIONS * _FLOAT_BYTES
+_PLACE_BYTES: Final = 8
 
 
 def _key(text: str) -> bytes:
@@ -192,14 +194,21 @@ class CachedTokenEmbedder(CachedEmbedder):
         self._tokens, self._codes = inner.embed_tokens, inner.embed_codes
         suffix = f".codes-{codes_identity().hex()[:16]}"
         codes = None if self._file is None else self._file.with_suffix(suffix)
-        states = None if self._file is None else self._file.with_suffix(".states")
+        states = None if self._file is None else self._file.with_suffix(".placed-states")
         self._held = _PieceFile(codes, CODE_BYTES)
-        self._states = _PieceFile(states, STATE_DIMENSIONS * _FLOAT_BYTES)
+        self._states = _PieceFile(states, _STATE_BYTES + _PLACE_BYTES)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         """Vector and states of each text; only texts never seen before reach the model."""
-        made = self._of_pieces(texts, self._states, self._tokens)
-        return [(vector, TokenStates(*parts)) for vector, parts in made]
+        made = self._of_pieces(texts, self._states, self._placed_states)
+        return [(vector, _token_states(*parts)) for vector, parts in made]
+
+    def _placed_states(self, texts: list[str]) -> list[tuple[bytes, tuple[bytes, bytes]]]:
+        """States with places behind them; without places the pieces stand nowhere."""
+        return [
+            (vector, (own.ids, own.states + (own.places or bytes(2 * len(own.ids)))))
+            for vector, own in self._tokens(texts)
+        ]
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """Vector and codes of each text; only texts never seen before reach the model."""
@@ -229,6 +238,11 @@ class CachedTokenEmbedder(CachedEmbedder):
             if self.on_made is not None:
                 self.on_made(len(part))
         return [(self._known[key], held.known[key]) for key in keys]
+
+
+def _token_states(ids: bytes, held: bytes) -> TokenStates:
+    cut = _STATE_BYTES * (len(ids) // _NUMBER_BYTES)
+    return TokenStates(ids, held[:cut], held[cut:])
 
 
 def cached_embedder(

@@ -76,10 +76,12 @@ class Pieces(NamedTuple):
 
 class TokenStates(NamedTuple):
     """Hidden states of n word pieces, n from 1 to `PIECES_MAX`: ids as in `Pieces`, states of 384
-    float32 numbers a piece, little-endian."""
+    float32 numbers a piece, little-endian; and where each stands in the text, two u32 code points
+    [start, end), [0, 0) for special pieces. Without places a query has no topic of its own."""
 
     ids: bytes
     states: bytes
+    places: bytes = b""
 
 
 @runtime_checkable
@@ -179,6 +181,7 @@ def are_states(states: TokenStates) -> bool:
         rest == 0
         and 1 <= count <= PIECES_MAX
         and len(states.states) == count * STATE_DIMENSIONS * 4
+        and len(states.places) in (0, count * 8)
         and is_finite(states.states)
     )
 

@@ -203,6 +203,7 @@ def _candidates(
         unembedded=found.unembedded,
         maxima=found.maxima,
         idfs=found.idfs,
+        topic_of_query=found.topic_of_query,
         approximate=True,
     )
 

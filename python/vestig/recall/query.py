@@ -19,7 +19,7 @@ from vestig.language import words
 from vestig.language.content_words import ContentTerm, content_terms
 from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
-from vestig.ports import LedgerView, ScanRanking, ScanRequest, TokenStates
+from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.neighbouring_terms import NeighboursOfMemories, neighbours_of_memories
@@ -29,6 +29,7 @@ from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import Scan, ScanFunction
+from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -294,9 +295,17 @@ class BoundQuery:
             dates=_dates(query.windows),
             question_kinds=answer_types(text),
             pieces=None if query.states is None else query_codes(query.states),
+            topic=self._topic(content) if ranking.counts_topic else None,
             questions=self._questions(filter) if ranking.counts_questions else None,
             **given,
         )
+
+    def _topic(self, content: Sequence[ContentTerm]) -> TopicPieces | None:
+        """What the topic is made of; None = the vector of the query is its topic."""
+        states, vector = self.query.states, self.query.vector
+        if states is None or vector is None or len(vector) != 4 * STATE_DIMENSIONS:
+            return None
+        return topic_pieces(self.request.query, content, states)
 
     def _reranked(self, request: ScanRequest, ranking: ScanRanking, count: int) -> ScanRequest:
         started = time.perf_counter()
@@ -352,6 +361,7 @@ class BoundQuery:
             evidence=query.ranking.scores["evidence"],
             meta_shares=self.shares(),
             has_vector=query.vector is not None,
+            topic_of_query=scan.topic_of_query,
             query_time=from_us(moments.query_time_us),
             parts=query.ranking.reason_parts,
         )

@@ -87,6 +87,16 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         return self.base == "linear" and any(map(self.counts, CONTENT_TERMS))
 
     @property
+    def counts_topic(self) -> bool:
+        """Whether memories are compared with the topic of the query."""
+        return self.base == "linear" and self.counts("topic")
+
+    @property
+    def counts_states(self) -> bool:
+        """Whether hidden states of the query's word pieces are looked at."""
+        return self.counts_tokens or self.counts_topic
+
+    @property
     def counts_bigrams(self) -> bool:
         """Whether neighbouring content terms of the query are looked for."""
         return self.base == "linear" and self.counts("bigram")

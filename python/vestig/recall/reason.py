@@ -34,6 +34,7 @@ START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}
 _MENTIONS: Final = 0
 BIAS: Final = "bias"
+TOPIC: Final = "topic"
 _ONE: Final = (1.0, 1.0)
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
@@ -120,6 +121,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             and mean; read where the scan says that they counted.
         meta_shares: shares of the metadata's terms, read everywhere else.
         has_vector: whether the query was embedded.
+        topic_of_query: whether its own vector stood for its topic; None = nothing was compared with
+            that.
     """
 
     terms: Sequence[str]
@@ -130,6 +133,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Sequence[Sequence[float]]
     meta_shares: Mapping[str, float]
     has_vector: bool
+    topic_of_query: bool | None
     query_time: datetime
     parts: ReasonParts = ReasonParts()
 
@@ -151,7 +155,11 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             raw, normalised = value
             trace = SignalTrace(
-                raw=raw, normalised=normalised, weight=weight, matched=matched.get(name, UNSET)
+                raw=raw,
+                normalised=normalised,
+                weight=weight,
+                matched=matched.get(name, UNSET),
+                of="query" if name == TOPIC and self.topic_of_query else UNSET,
             )
             found.append((contribution(trace), name, trace))
         found.sort(key=lambda one: -abs(one[0]))

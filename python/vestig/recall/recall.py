@@ -257,7 +257,7 @@ def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Tok
     if None not in given:
         return [(vector, None) for vector in given]
     # a change that `why_not` tries may weigh what the call itself does not
-    late = ranking.counts_tokens or bool(first.request.expect)
+    late = ranking.counts_states or bool(first.request.expect)
     try:
         check_identity(session)
         return [*all_query_vectors(session, [call.request.query for call in calls], late=late)]

@@ -118,6 +118,8 @@ class Scan(Protocol):
     def maxima(self) -> Sequence[float | None]: ...
     @property
     def idfs(self) -> Sequence[float]: ...
+    @property
+    def topic_of_query(self) -> bool | None: ...
 
 
 class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +137,7 @@ class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
     unembedded: int
     maxima: Sequence[float | None]
     idfs: Sequence[float]
+    topic_of_query: bool | None
     approximate: bool = False
 
     @classmethod

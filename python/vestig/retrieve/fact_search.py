@@ -128,7 +128,7 @@ class FactSearch:
         try:
             check_identity(self.session)
             made: Sequence[tuple[bytes | None, TokenStates | None]] = all_query_vectors(
-                self.session, [*texts, *names], late=self.ranking.counts_tokens
+                self.session, [*texts, *names], late=self.ranking.counts_states
             )
             lost = None
         except ProviderError as error:

@@ -29,6 +29,13 @@ impl WordPieces {
         py.detach(|| self.0.ids(text))
     }
 
+    fn places<'py>(&self, py: Python<'py>, text: &str) -> Bound<'py, PyBytes> {
+        let places = py.detach(|| self.0.places(text));
+        let bytes = places.iter().flat_map(|(start, end)| [start, end]);
+        let bytes: Vec<u8> = bytes.flat_map(|place| place.to_le_bytes()).collect();
+        PyBytes::new(py, &bytes)
+    }
+
     fn truncated(&self, py: Python<'_>, text: &str) -> bool {
         py.detach(|| self.0.truncated(text))
     }

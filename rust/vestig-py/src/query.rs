@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use vestig_core::kernels::piece_codes::QueryPieces;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    ContentTerm, HeldPairs, Postings, Query as CoreQuery, QueryParts, QuestionWords,
+    ContentTerm, HeldPairs, Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces,
 };
 use vestig_core::segment::Id;
 use vestig_core::words;
@@ -27,6 +27,8 @@ type QueryPieceBytes<'py> = (
 type Scored<'py> = (Bound<'py, PyBytes>, f64);
 /// Id of a memory, and the neighbouring content terms that it holds.
 type Neighbours<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
+/// Hidden states of word pieces, and by piece places in the content terms.
+type TopicStates<'py> = (Bound<'py, PyBytes>, Vec<Vec<u32>>);
 /// Ids of documents, number of words of each, and by term where it stands and how often.
 type QuestionLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
 
@@ -49,6 +51,27 @@ fn query_pieces((ids, codes, steps): QueryPieceBytes<'_>) -> PyResult<QueryPiece
     QueryPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), steps.as_bytes()).map_err(to_python)
 }
 
+fn topic_pieces((states, terms): TopicStates<'_>, content: usize) -> PyResult<TopicPieces> {
+    let states = floats("topic", states.as_any())?;
+    if terms.is_empty() || !states.len().is_multiple_of(terms.len()) {
+        return Err(PyValueError::new_err(format!(
+            "expected states of one length for {} word pieces, got {} numbers",
+            terms.len(),
+            states.len()
+        )));
+    }
+    if terms
+        .iter()
+        .flatten()
+        .any(|place| *place as usize >= content)
+    {
+        return Err(PyValueError::new_err(format!(
+            "expected places in {content} content terms"
+        )));
+    }
+    Ok(TopicPieces { states, terms })
+}
+
 fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
     let given = given.into_iter();
     given
@@ -66,7 +89,7 @@ impl Query {
     #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
         entities=Vec::new(), seed=0, names_text=None, dates=Vec::new(), question_kinds=0,
         pieces=None, questions=None, rerank_scores=None, content=Vec::new(),
-        neighbours=None))]
+        neighbours=None, topic=None))]
     // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -85,7 +108,11 @@ impl Query {
         rerank_scores: Option<Vec<Scored<'_>>>,
         content: Vec<(String, bool)>,
         neighbours: Option<Vec<Neighbours<'_>>>,
+        topic: Option<TopicStates<'_>>,
     ) -> PyResult<Self> {
+        let topic = topic
+            .map(|given| topic_pieces(given, content.len()))
+            .transpose()?;
         let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
         let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
         if dates_reversed || windows.iter().any(|w| reversed(w.0, w.1)) {
@@ -96,6 +123,7 @@ impl Query {
             vector: vector.map(|v| floats("vector", v)).transpose()?,
             terms: text.map(|text| words::terms(text, None)),
             content: content_terms(content),
+            topic,
             neighbours: neighbours.map(neighbouring).transpose()?,
             keywords,
             windows,

@@ -212,6 +212,7 @@ pub(crate) struct Scan {
     unembedded: usize,
     maxima: Py<PyTuple>,
     idfs: Py<PyTuple>,
+    topic_of_query: Option<bool>,
 }
 
 pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyResult<Scan> {
@@ -271,5 +272,6 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         unembedded: scan.unembedded,
         maxima: PyTuple::new(py, scan.maxima.values())?.unbind(),
         idfs: PyTuple::new(py, scan.idfs)?.unbind(),
+        topic_of_query: scan.topic_of_query,
     })
 }

@@ -145,12 +145,56 @@ impl WordPieces {
     pub fn ids(&self, text: &str) -> Vec<u32> {
         let mut ids = vec![self.first];
         let _ = each_word(text, |word, chars| {
-            self.cut(word, chars, &mut ids);
+            self.cut(word, chars.len(), &mut ids);
             until(ids.len() >= PIECES_MAX - 1)
         });
         ids.truncate(PIECES_MAX - 1);
         ids.push(self.last);
         ids
+    }
+
+    /// Where the pieces of [`Self::ids`] stand in the text, in code points [start, end); an empty
+    /// range for those that mark the ends. Letters that a word piece writes otherwise, such as one
+    /// with an accent, count where they are written.
+    ///
+    /// ```
+    /// # let lines = include_bytes!("../../../../python/vestig/data/vocab.txt").to_vec();
+    /// let pieces = vestig_core::embed::WordPieces::new(lines)?;
+    /// assert_eq!(pieces.places("The café."), [(0, 0), (0, 3), (4, 8), (8, 9), (0, 0)]);
+    /// # Ok::<(), vestig_core::CoreError>(())
+    /// ```
+    #[must_use]
+    pub fn places(&self, text: &str) -> Vec<(u32, u32)> {
+        let (mut places, mut ids) = (vec![(0, 0)], Vec::new());
+        let _ = each_word(text, |word, chars| {
+            ids.clear();
+            self.cut(word, chars.len(), &mut ids);
+            let mut from = 0;
+            for id in &ids {
+                let length = match *id == self.unknown {
+                    true => chars.len(),
+                    false => self.letters(*id, from > 0),
+                };
+                let own = &chars[from..(from + length).min(chars.len())];
+                let ends = own.first().zip(own.last());
+                places.push(ends.map_or((0, 0), |(first, last)| (*first, last + 1)));
+                from += length;
+            }
+            until(places.len() >= PIECES_MAX - 1)
+        });
+        places.truncate(PIECES_MAX - 1);
+        places.push((0, 0));
+        places
+    }
+
+    /// How many characters of a word a piece stands for.
+    fn letters(&self, id: u32, continued: bool) -> usize {
+        let line = self.line(id);
+        let own = match continued {
+            true => line.strip_prefix(CONTINUED).unwrap_or(line),
+            false => line,
+        };
+        own.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
     }
 
     /// Whether the text has pieces behind the first 256.
@@ -159,7 +203,7 @@ impl WordPieces {
         let mut ids = Vec::new();
         let more = |ids: &Vec<u32>| ids.len() > PIECES_MAX - MARKS;
         let _ = each_word(text, |word, chars| {
-            self.cut(word, chars, &mut ids);
+            self.cut(word, chars.len(), &mut ids);
             until(more(&ids))
         });
         more(&ids)
@@ -172,7 +216,7 @@ impl WordPieces {
         let (mut count, mut ids) = (0, Vec::new());
         let _ = each_word(text, |word, chars| {
             let mut rest = word;
-            for _ in 0..chars.div_ceil(WORD_CHARS_MAX) {
+            for _ in 0..chars.len().div_ceil(WORD_CHARS_MAX) {
                 let end = rest.char_indices().nth(WORD_CHARS_MAX);
                 let (part, behind) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
                 ids.clear();
@@ -230,42 +274,57 @@ fn until(done: bool) -> ControlFlow<()> {
     }
 }
 
-/// The words of a text with their lengths in characters, in order. A mark of punctuation and a
-/// Chinese character are words of their own.
-fn each_word(text: &str, found: impl FnMut(&str, usize) -> ControlFlow<()>) -> ControlFlow<()> {
+/// The words of a text, and by their characters where each comes from in the text, in order. A mark
+/// of punctuation and a Chinese character are words of their own.
+fn each_word(text: &str, found: impl FnMut(&str, &[u32]) -> ControlFlow<()>) -> ControlFlow<()> {
+    let placed = (0_u32..).zip(text.chars());
+    let cleaned = placed.filter_map(|(at, char)| Some((at, cleaned(char)?)));
     if text.is_ascii() {
         // Decomposition leaves ASCII as it is.
-        return split(text.chars().filter_map(cleaned), found);
+        return split(cleaned, found);
     }
-    let spaced = text.chars().filter_map(cleaned).flat_map(|char| {
-        let space = is_chinese(char).then_some(' ');
-        [space, Some(char), space].into_iter().flatten()
+    let spaced: Vec<(u32, char)> = cleaned
+        .flat_map(|(at, char)| {
+            let space = is_chinese(char).then_some((at, ' '));
+            [space, Some((at, char)), space].into_iter().flatten()
+        })
+        .collect();
+    let mut next = spaced.iter().map(|(at, _)| *at);
+    let mut at = 0;
+    let decomposed = spaced.iter().map(|(_, char)| *char).nfd();
+    let plain = decomposed.map(|(char, change)| {
+        // 1 = one more character of the same one.
+        if change <= 0 {
+            at = next.nth(change.unsigned_abs()).unwrap_or(at);
+        }
+        (at, char)
     });
-    let plain = spaced.nfd().map(|(char, _)| char);
-    split(plain.filter(|char| !char.is_mark_nonspacing()), found)
+    split(plain.filter(|(_, char)| !char.is_mark_nonspacing()), found)
 }
 
 fn split(
-    chars: impl Iterator<Item = char>,
-    mut found: impl FnMut(&str, usize) -> ControlFlow<()>,
+    chars: impl Iterator<Item = (u32, char)>,
+    mut found: impl FnMut(&str, &[u32]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let (mut word, mut length) = (String::new(), 0);
-    for char in chars.flat_map(char::to_lowercase) {
-        let alone = is_punctuation(char);
-        if (alone || char.is_whitespace()) && length > 0 {
-            found(&word, length)?;
-            word.clear();
-            length = 0;
-        }
-        if alone {
-            found(char.encode_utf8(&mut [0; 4]), 1)?;
-        } else if !char.is_whitespace() {
-            word.push(char);
-            length += 1;
+    let (mut word, mut places) = (String::new(), Vec::new());
+    for (at, char) in chars {
+        for char in char.to_lowercase() {
+            let alone = is_punctuation(char);
+            if (alone || char.is_whitespace()) && !places.is_empty() {
+                found(&word, &places)?;
+                word.clear();
+                places.clear();
+            }
+            if alone {
+                found(char.encode_utf8(&mut [0; 4]), &[at])?;
+            } else if !char.is_whitespace() {
+                word.push(char);
+                places.push(at);
+            }
         }
     }
-    if length > 0 {
-        found(&word, length)?;
+    if !places.is_empty() {
+        found(&word, &places)?;
     }
     ControlFlow::Continue(())
 }
@@ -343,6 +402,28 @@ mod tests {
     }
 
     #[test]
+    fn pieces_stand_where_their_letters_are_written() {
+        let places = |text: &str| pieces().places(text);
+        assert_eq!(places(""), [(0, 0), (0, 0)]);
+        // una ##ffa ##ble
+        assert_eq!(
+            places(" Unaffable"),
+            [(0, 0), (1, 4), (4, 7), (7, 10), (0, 0)]
+        );
+        assert_eq!(places("東\u{0}京"), [(0, 0), (0, 1), (2, 3), (0, 0)]);
+        // The accents are characters of their own.
+        assert_eq!(
+            places("Cre\u{300}me no"),
+            [(0, 0), (0, 2), (2, 6), (7, 9), (0, 0)]
+        );
+        let long = format!("x {} y", "q".repeat(101));
+        assert_eq!(
+            places(&long),
+            [(0, 0), (0, 1), (2, 103), (104, 105), (0, 0)]
+        );
+    }
+
+    #[test]
     fn a_text_is_read_to_its_256th_piece() {
         let pieces = pieces();
         let tea = |count: usize| "tea ".repeat(count);
@@ -380,6 +461,10 @@ mod tests {
             let count = pieces.count(&text);
             prop_assert_eq!(pieces.truncated(&text), count > PIECES_MAX - MARKS);
             prop_assert_eq!(ids.len(), count.min(PIECES_MAX - MARKS) + MARKS);
+            let (places, letters) = (pieces.places(&text), text.chars().count() as u32);
+            prop_assert_eq!(places.len(), ids.len());
+            let inner = &places[1..places.len() - 1];
+            prop_assert!(inner.iter().all(|(from, to)| from < to && *to <= letters));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::question_words::QuestionWords;
 use crate::kernels::piece_codes::QueryPieces;
+use super::topic::TopicPieces;
 use crate::kernels::temporal::Window;
 use crate::segment::Id;
 
@@ -20,6 +21,8 @@ pub struct QueryParts {
     pub terms: Option<Vec<String>>,
     /// Its content terms in order, repeats allowed.
     pub content: Vec<ContentTerm>,
+    /// Hidden states of its word pieces; None = its topic is its vector.
+    pub topic: Option<TopicPieces>,
     /// Of memories that hold neighbouring content terms: which ones, as distinct pairs of places
     /// in the distinct content terms; the others hold none. None = no such signal.
     pub neighbours: Option<Vec<HeldPairs>>,
@@ -86,6 +89,17 @@ impl Query {
         let content = self.0.content.iter();
         let counted = content.filter(|one| !(dates_met && one.in_time));
         counted.map(|one| one.term.as_str()).collect()
+    }
+
+    /// By content term, repeats included: its idf, 0 where it does not count.
+    pub(super) fn content_weights(&self, idfs: &[f64], dates_met: bool) -> Vec<f64> {
+        let terms = self.0.terms.as_deref().unwrap_or_default();
+        let idf = |term: &String| terms.iter().position(|own| own == term).map(|at| idfs[at]);
+        let weight = |one: &ContentTerm| match one.in_time && dates_met {
+            true => 0.0,
+            false => idf(&one.term).unwrap_or(0.0),
+        };
+        self.0.content.iter().map(weight).collect()
     }
 
     /// Pairs of its neighbouring content terms, as places in the distinct content terms.

@@ -2,8 +2,9 @@
 
 use super::analysed_query::Query;
 use super::scorer::Scorer;
-use super::segment_columns::TermStatistics;
+use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
+use super::topic::Topic;
 use super::turn_columns::largest_of;
 use super::turn_index::NONE;
 use super::turn_signals::TurnSignals;
@@ -13,20 +14,29 @@ use crate::segment::format::Section;
 
 /// Whether any of them weighs something.
 pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
-    scorer.weighs(Signal::TopicLexical) || scorer.weighs(Signal::Bigram)
+    [Signal::Topic, Signal::TopicLexical, Signal::Bigram]
+        .into_iter()
+        .any(|signal| scorer.weighs(signal))
 }
 
 impl TurnSignals<'_> {
-    /// Columns and maxima; the dates are known before. Without content terms, or two of them,
-    /// the signals are unavailable.
+    /// Columns and maxima; the dates are known before. Without a vector of the query, content terms,
+    /// or two of them, the signals are unavailable.
     pub(super) fn fill_content(
         &mut self,
+        parts: &[SegmentColumns<'_>],
         scorer: &mut Scorer<'_>,
         query: &Query,
         statistics: &TermStatistics,
     ) {
         if !any_weighed(scorer) {
             return;
+        }
+        if scorer.weighs(Signal::Topic) && !scorer.vector.is_empty() {
+            let known = (statistics, self.dates_met);
+            let topic = Topic::new(parts, &self.index, scorer, query, known);
+            scorer.maxima[Signal::Topic] = Some(topic.most(&self.index, &self.segments));
+            self.topic = Some(topic);
         }
         let content = query.content_terms(self.dates_met);
         if scorer.weighs(Signal::TopicLexical) && !content.is_empty() {

@@ -58,6 +58,7 @@ mod segment_columns;
 mod signal;
 mod text_flags;
 mod text_signals;
+mod topic;
 mod turn_columns;
 mod turn_index;
 mod turn_signals;
@@ -83,6 +84,7 @@ use self::segment_columns::{
     fill_cosines, fill_lexical, score_stored_questions, unembedded,
 };
 pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
+pub use self::topic::TopicPieces;
 use self::turn_signals::TurnSignals;
 pub use self::walks::Walks;
 use crate::kernels::bits::count;
@@ -294,7 +296,7 @@ impl<'a> ScoredQuery<'a> {
                 score_stored_questions(columns, &vector.unit);
             }
         }
-        let mut scorer = Scorer::new(ranking, query, vector.unit.clone(), origins);
+        let mut scorer = Scorer::new(ranking, query, vector.unit.clone(), origins, effort);
         let eligible = parts.iter().map(|columns| columns.eligible.clone());
         let trace = (&ranking.trace, query.query_time);
         let mut graph =
@@ -309,6 +311,8 @@ impl<'a> ScoredQuery<'a> {
         let best = candidates(&table, &scorer, count);
         scan.maxima = scorer.maxima;
         scan.evidence = scorer.evidence;
+        let signals = table.signals.as_ref();
+        scan.topic_of_query = signals.and_then(TurnSignals::topic_of_query);
         Self {
             table,
             scorer,

@@ -115,4 +115,6 @@ pub struct Scan {
     pub evidence: Option<[Evidence; 4]>,
     /// idf of each of `terms` over the eligible.
     pub idfs: Vec<f64>,
+    /// Whether the query's own vector stood for its topic; None = nothing was compared with it.
+    pub topic_of_query: Option<bool>,
 }

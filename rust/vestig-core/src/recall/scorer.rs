@@ -2,7 +2,7 @@
 
 use super::analysed_query::Query;
 use super::evidence::Evidence;
-use super::ranking::{Base, Ranking, Weights};
+use super::ranking::{Base, Effort, Ranking, Weights};
 use super::segment_columns::{SegmentColumns, SparseRow};
 use super::signal::{BySignal, Signal};
 use crate::kernels::dot::{cosine, dot};
@@ -55,6 +55,7 @@ pub(super) struct Scorer<'a> {
     pub(super) evidence: Option<[Evidence; 4]>,
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
+    pub(super) effort: Effort,
 }
 
 /// Whether a signal of L can change anything for rows of these origins.
@@ -74,6 +75,7 @@ impl<'a> Scorer<'a> {
         query: &Query,
         vector: Vec<f32>,
         origins: [bool; 4],
+        effort: Effort,
     ) -> Self {
         let given = [
             !query.keywords.is_empty(),
@@ -90,6 +92,7 @@ impl<'a> Scorer<'a> {
             alpha: 0.0,
             evidence: None,
             start_enabled: ranking.start_enabled,
+            effort,
         };
         for (i, given) in given.into_iter().enumerate() {
             let weighs = if ranking.base == Base::Linear {

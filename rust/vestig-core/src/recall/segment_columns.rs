@@ -267,31 +267,41 @@ pub(super) fn fill_cosines<'a>(
     effort: Effort,
 ) {
     let segment = columns.segment;
-    let rows = segment.memory_rows();
-    let by_row = query.by_row(columns);
     let mut values = known.unwrap_or_default();
     if values.is_empty() {
-        values = vec![0.0; rows];
-        let share = rows
-            .div_ceil(effort.threads.max(1))
-            .max(effort.thread_rows.max(1));
-        if by_row {
-            for row in set_bits(&columns.eligible) {
-                values[row] = dot(query.unit, segment.vector(row));
-            }
-        } else if share >= rows {
-            query.compare(segment, 0, &mut values);
-        } else {
-            std::thread::scope(|scope| {
-                for (i, out) in values.chunks_mut(share).enumerate() {
-                    scope.spawn(move || query.compare(segment, i * share, out));
-                }
-            });
-        }
+        values = cosines(columns, query, effort);
     }
     let errors = (query.quantised).map(|query| (segment.column::<f32>(Section::Bounds), query));
     mask_ineligible(&mut values, &columns.eligible);
     columns.similarity = Similarity { values, errors };
+}
+
+/// Of the rows of a segment, or of the eligible ones alone, exact or by 8-bit codes.
+pub(super) fn cosines(
+    columns: &SegmentColumns<'_>,
+    query: CosineQuery<'_>,
+    effort: Effort,
+) -> Vec<f32> {
+    let segment = columns.segment;
+    let rows = segment.memory_rows();
+    let mut values = vec![0.0; rows];
+    let share = rows
+        .div_ceil(effort.threads.max(1))
+        .max(effort.thread_rows.max(1));
+    if query.by_row(columns) {
+        for row in set_bits(&columns.eligible) {
+            values[row] = dot(query.unit, segment.vector(row));
+        }
+    } else if share >= rows {
+        query.compare(segment, 0, &mut values);
+    } else {
+        std::thread::scope(|scope| {
+            for (i, out) in values.chunks_mut(share).enumerate() {
+                scope.spawn(move || query.compare(segment, i * share, out));
+            }
+        });
+    }
+    values
 }
 
 /// The nearest stored question of every eligible row that has some. Their cosines leave

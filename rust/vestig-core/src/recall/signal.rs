@@ -77,6 +77,8 @@ signals! {
         "exponential decay with the age of the fact at query time";
     Lexical "lexical" Largest,
         "BM25 of the query's terms in the memory (k1 0.9, b 0.4)";
+    Topic "topic" Largest,
+        "cosine of the memory's vector with that of the query's content words";
     TopicLexical "topic_lexical" Largest,
         "BM25 of the query's content terms in the memory";
     Bigram "bigram" Largest,
@@ -216,7 +218,7 @@ impl Signal {
     /// Whether its values are held by turn: all between the lexical score and the entity walk, but
     /// for the sparse one.
     pub(super) fn is_by_turn(self) -> bool {
-        (Self::TopicLexical..=Self::FirstPersonPerson).contains(&self) && self != Self::ReplyLate
+        (Self::Topic..=Self::FirstPersonPerson).contains(&self) && self != Self::ReplyLate
     }
 }
 

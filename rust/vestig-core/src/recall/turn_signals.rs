@@ -17,6 +17,7 @@ use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
 use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
+use super::topic::Topic;
 use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
 use super::turn_index::{NONE, TurnIndex};
 use super::window_words::{SHAPES, score_windows};
@@ -43,6 +44,8 @@ pub(super) struct TurnSignals<'a> {
     pub(super) date: Vec<f64>,
     /// Whether an eligible memory meets a date of the query, where something depends on it.
     pub(super) dates_met: bool,
+    /// Cosines with the topic of the query.
+    pub(super) topic: Option<Topic>,
     /// BM25 of the content terms.
     pub(super) topic_lexical: Vec<f64>,
     /// Neighbouring content terms.
@@ -86,6 +89,7 @@ impl<'a> TurnSignals<'a> {
             questions: Vec::new(),
             date: Vec::new(),
             dates_met: false,
+            topic: None,
             topic_lexical: Vec::new(),
             bigram: Vec::new(),
             author_values: Vec::new(),
@@ -103,9 +107,14 @@ impl<'a> TurnSignals<'a> {
         signals.fill_texts(scorer);
         signals.fill_authors(scorer, query);
         signals.fill_dates(scorer, query);
-        signals.fill_content(scorer, query, statistics);
+        signals.fill_content(parts, scorer, query, statistics);
         signals.fill_bounds(parts, scorer);
         signals
+    }
+
+    /// Whether the query's own vector stands for its topic; None where nothing is compared with it.
+    pub(super) fn topic_of_query(&self) -> Option<bool> {
+        self.topic.as_ref().map(|topic| topic.of_query)
     }
 
     pub(super) fn text_flags(&self) -> &TextFlags {
@@ -347,6 +356,10 @@ impl<'a> TurnSignals<'a> {
         sums.into_bounds(&[
             (Signal::Cosine, Some(semantic)),
             (Signal::ContextVector, near),
+            (
+                Signal::Topic,
+                self.topic.as_ref().map(|topic| &topic.bounds),
+            ),
         ])
     }
 
@@ -388,6 +401,11 @@ impl<'a> TurnSignals<'a> {
         set(Signal::AnswerCosine, &|| {
             Scorer::normalised(self.answer(&self.semantic, turn), most(Signal::Cosine))
         });
+        if let Some(topic) = &self.topic {
+            set(Signal::Topic, &|| {
+                topic.of(&self.index, &self.segments, turn)
+            });
+        }
         set(Signal::TopicLexical, &|| self.topic_lexical[turn]);
         set(Signal::Bigram, &|| self.bigram[turn]);
         set(Signal::Questions, &|| self.questions[turn]);
