@@ -46,12 +46,15 @@ _T = TypeVar("_T")
 
 
 class SignalTrace(_Value, frozen=True, kw_only=True, gc=False):
-    """One term that was weighed. `normalised` is None where the formula takes the raw value."""
+    """One term that was weighed. `normalised` is None where the formula takes the raw value. `of`:
+    "query" where `topic` was compared with the query's own vector, because it has no content words
+    or the embedder gave no hidden states."""
 
     raw: float
     normalised: float | None
     weight: float
     matched: tuple[str, ...] | UnsetType = UNSET
+    of: str | UnsetType = UNSET
 
 
 class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):

@@ -242,7 +242,7 @@ class TokenHashingEmbedder(HashingEmbedder):
     Example:
         >>> (vector, states), = TokenHashingEmbedder(8).embed_tokens(["The office is in Oslo"])
         >>> len(vector), [len(part) for part in states]
-        (32, [28, 10752])
+        (32, [28, 10752, 0])
     """
 
     def __init__(self, dimensions: int = 256, seed: int = 0, pieces: int | None = None) -> None:

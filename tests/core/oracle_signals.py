@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -38,6 +38,7 @@ from vestig.language.answered_questions import answered_questions
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200
+HOUR_US = 3_600_000_000
 OFFSETS = (-2, -1, 1, 2, 3)
 BEST_OF_PAIR = 5
 Values = np.ndarray
@@ -76,7 +77,8 @@ AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
 @dataclass(frozen=True, kw_only=True)
 class Memory:
     """What a memory carries. `entities`: keys of its unexpired MENTIONS; `times`: the
-    windows of its temporal expressions; `questions`: those it answers, None = by the rules."""
+    windows of its temporal expressions; `questions`: those it answers, None = by the rules;
+    `sitting`: the one that a note without session belongs to."""
 
     content: str
     vector: Values | None = None
@@ -90,6 +92,20 @@ class Memory:
     times: Sequence[Window] = ()
     entities: Sequence[str] = ()
     questions: Sequence[str] | None = None
+    sitting: int | None = None
+
+
+def sittings(notes: Sequence[tuple[Hashable, int]]) -> list[int]:
+    """The sitting of each note: numbers that those share which follow each other within an hour, in
+    the order of the ledger. `notes`: (namespace, scope, author and source; t_valid in µs)."""
+    found, last = list[int](), dict[Hashable, tuple[int, int]]()
+    for at, (group, valid) in enumerate(notes):
+        before, number = last.get(group, (None, at))
+        if before is not None and abs(valid - before) > HOUR_US:
+            number = at
+        last[group] = (valid, number)
+        found.append(number)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,10 +198,11 @@ def normalised(raw: Values) -> Values:
 
 @dataclass
 class Places:
-    """Positions of sessions; parts of one long text share one. `at[i]`: parts by offset."""
+    """Positions of sessions; parts of one long text share one. Notes of a sitting have places in
+    it, each its own."""
 
-    position: list[tuple[str, int] | None] = field(default_factory=list)
-    parts: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    position: list[tuple[Hashable, int] | None] = field(default_factory=list)
+    parts: dict[tuple[Hashable, int], list[int]] = field(default_factory=dict)
 
     @staticmethod
     def of(memories: Sequence[Memory]) -> Places:
@@ -197,12 +214,17 @@ class Places:
             session: {number: place for place, number in enumerate(sorted(found))}
             for session, found in numbers.items()
         }
-        places = Places()
+        places, seated = Places(), Counter[int]()
         for row, memory in enumerate(memories):
-            if memory.session is None or memory.sequence is None:
+            at: tuple[Hashable, int]
+            if memory.session is not None and memory.sequence is not None:
+                at = (memory.session, rank[memory.session][memory.sequence])
+            elif memory.sitting is not None:
+                at = (memory.sitting, seated[memory.sitting])
+                seated[memory.sitting] += 1
+            else:
                 places.position.append(None)
                 continue
-            at = (memory.session, rank[memory.session][memory.sequence])
             places.position.append(at)
             places.parts.setdefault(at, []).append(row)
         return places
@@ -292,7 +314,9 @@ class Eligible:
             "role": lambda row: own[row].role == "user",
             "form.question": lambda row: "?" in own[row].content,
             "form.length": lambda row: math.log(1 + min(len(own[row].content), 2000)),
-            "form.first": lambda row: (self.places.position[row] or ("", -1))[1] == 0,
+            "form.first": lambda row: (
+                own[row].session is not None and (self.places.position[row] or ("", -1))[1] == 0
+            ),
             "reply.question": self._answers,
             "first_person.said": lambda row: OWN.search(own[row].content) is not None,
             # of these only the part that the query does not decide
@@ -396,7 +420,8 @@ class Eligible:
     def _answer(self, values: Values) -> Values:
         """The value of the next memory of the session, where that is the assistant's."""
         said = np.array([memory.role == "assistant" for memory in self.memories])
-        return self.most_beside(np.maximum(0, values) * said, 1)
+        talks = np.array([memory.session is not None for memory in self.memories])
+        return self.most_beside(np.maximum(0, values) * said, 1) * talks
 
     def _of_question(self, query: Query) -> dict[str, Values]:
         own = self.memories

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import oracle
+from oracle_signals import sittings
 
 from vestig import _core
 from vestig.ports import ProjectionRow
@@ -75,7 +76,7 @@ class Given(msgspec.Struct, kw_only=True):
     features: int = 0
     title: str | None = None
     pieces: tuple[bytes, bytes, bytes] | None = None
-    sitting: int | None = None
+    source_row: int | None = None
 
     def row(self) -> ProjectionRow:
         """As the ledger gives it."""
@@ -333,3 +334,11 @@ def in_several_segments(
         if path is not None and end != len(given):
             projection.publish()
     return projection
+
+
+def seats(rows: Sequence[Given]) -> dict[bytes, int]:
+    """The sittings of notes without session; rows in the order of the ledger."""
+    notes = [row for row in rows if row.origin == 3 and row.session_id is None]
+    groups = [(row.namespace, row.scope, row.author, row.source_row) for row in notes]
+    found = sittings(list(zip(groups, (row.t_valid_us for row in notes), strict=True)))
+    return dict(zip((row.id for row in notes), found, strict=True))

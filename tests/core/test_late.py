@@ -12,7 +12,19 @@ import numpy as np
 import pytest
 from oracle_late import LATE_TERMS, Asked, Late, Tokens, within
 from oracle_signals import Eligible, Memory, Places, Values
-from rows import HEAD, STORE, Given, core_query, everything, id_of, ranking, recall, signals, vector
+from rows import (
+    HEAD,
+    STORE,
+    Given,
+    core_query,
+    everything,
+    id_of,
+    ranking,
+    recall,
+    seats,
+    signals,
+    vector,
+)
 
 from vestig import _core
 from vestig.language.text_flags import text_flags
@@ -118,9 +130,14 @@ def laid_out(dice: random.Random, world: World, path: Path | None) -> _core.Proj
 
 def expected(world: World, query: Asked) -> dict[str, Values]:
     """Raw values of all eligible memories."""
+    seated = seats(world.rows)
     memories = [
         Memory(
-            content=row.content, author=row.author, session=row.session_id, sequence=row.sequence
+            content=row.content,
+            author=row.author,
+            session=row.session_id,
+            sequence=row.sequence,
+            sitting=seated.get(row.id),
         )
         for row in world.rows
     ]

@@ -60,7 +60,7 @@ def linked(dice: random.Random, count: int) -> list[Given]:
                 if row.kind != ENTITY
                 else [],
                 features=dice.randrange(1 << 16),
-                sitting=dice.choice([None, 0, 7, 2**40]),
+                source_row=dice.choice([None, 0, 7, 2**40]),
                 title=dice.choice([None, "harbor plan", "name 1", ""]),
                 pieces=pieces(dice, dice.choice([0, 0, 1, 2, 160])),
             )
@@ -105,7 +105,7 @@ def check(projection: _core.Projection, rows: list[Given]) -> None:
         assert held["names"] == list(row.names)
         assert (held["features"], held["title"]) == (row.features, row.title)
         assert held["pieces"] == row.pieces
-        assert held["sitting"] == row.sitting
+        assert held["source_row"] == row.source_row
 
 
 def test_nodes_are_held_as_given_through_files_and_merges(tmp_path: Path) -> None:

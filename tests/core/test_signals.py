@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,15 +14,23 @@ import numpy as np
 import oracle
 import oracle_graph
 import pytest
-from oracle_signals import AFTER_TERMS, FIRST_TERMS, OFFSETS, Eligible, Memory, Query, normalised
+from oracle_signals import (
+    AFTER_TERMS,
+    FIRST_TERMS,
+    HOUR_US,
+    OFFSETS,
+    Eligible,
+    Memory,
+    Query,
+    normalised,
+)
 from oracle_texts import DAY_US, MONTH, YEAR
-from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, signals
+from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, seats, signals
 from worlds import edge, unit_vector
 
 from vestig import _core
 from vestig.language.content_words import content_terms
 from vestig.language.expected_answer import answer_types
-from vestig.language.stopwords import STOPWORDS
 from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
 from vestig.ports import TokenStates
@@ -86,7 +94,8 @@ def make(dice: random.Random, count: int) -> World:
         sequence = dice.choice([None, *[dice.randrange(count // 4)] * 9])
         scope, eligible = dice.choice([None, "x"]), dice.random() < 0.85
         content = " ".join(dice.choices(WORDS, k=dice.randrange(1, 12)))
-        at = NOW - dice.randrange(1, 900) * DAY_US
+        at = NOW - dice.choice([dice.randrange(1, 900) * DAY_US, dice.randrange(6) * HOUR_US // 2])
+        source = dice.choice([None, 1, 2]) if session is None else None
         windows = [
             dice.choice([(at, at + DAY_US), (None, at), (at, None)])
             for _ in range(dice.choice([0, 0, 1, 2, 3]))
@@ -114,6 +123,7 @@ def make(dice: random.Random, count: int) -> World:
                 seq=number + 1,
                 scope=scope,
                 session_id=session,
+                source_row=source,
                 origin=origin,
                 status=0 if eligible else 1,
                 namespace="default" if dice.random() < 0.95 else "other",
@@ -139,6 +149,12 @@ def make(dice: random.Random, count: int) -> World:
                     entities=[f"OTHER:{one.names[0][0]}" for one in own],
                 )
             )
+    seated = seats(given)
+    eligible = [row for row in given if row.status == 0 and row.namespace == "default"]
+    memories = [
+        dataclasses.replace(memory, sitting=seated.get(row.id))
+        for row, memory in zip(eligible, memories, strict=True)
+    ]
     dice.shuffle(answered)
     answered.append((id_of(900_000), ["When did the river walk?"]))
     return World(given, memories, entities, answered)
@@ -147,21 +163,6 @@ def make(dice: random.Random, count: int) -> World:
 def content_of(text: str, times: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
     """`content` of a query."""
     return [(one.term, one.in_time) for one in content_terms(text, times)]
-
-
-def neighbours_of(
-    world: World, projection: _core.Projection, content: Sequence[tuple[str, bool]]
-) -> list[tuple[bytes, list[tuple[int, int]]]]:
-    """`neighbours` of a query, of the memories that hold both terms of a pair."""
-    pairs = [*pairwise(content), *pairwise(one for one in content if not one[1])]
-    wanted = [(first, second) for (first, _), (second, _) in pairs]
-    found = projection.pair_holders(projection.applied_seq, everything(), wanted)
-    ids = {found[at : at + 16] for at in range(0, len(found), 16)}
-    rows = [row for row in world.given if row.id in ids]
-    texts = [(row.content, row.author, row.origin == 1) for row in rows]
-    terms = list(dict.fromkeys(term for term, _ in content))
-    held = _core.neighbouring_terms(texts, terms, STOPWORDS)
-    return [(row.id, pairs) for row, pairs in zip(rows, held, strict=True)]
 
 
 def projected(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
@@ -241,7 +242,8 @@ def raw_values(
     for offset in OFFSETS:
         raw[f"neighbours.cosine.{offset:+d}"] = eligible.most_beside(level, offset)
     said = np.array([memory.role == "assistant" for memory in world.memories])
-    raw["answer.cosine"] = eligible.most_beside(np.maximum(0, level) * said, 1)
+    talks = np.array([memory.session is not None for memory in world.memories])
+    raw["answer.cosine"] = eligible.most_beside(np.maximum(0, level) * said, 1) * talks
     return eligible, query, raw
 
 
@@ -303,7 +305,6 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
             projection.applied_seq,
             _core.Query(
                 content=content,
-                neighbours=neighbours_of(world, projection, content),
                 topic=topic_of(text, times, pieces) if pieces else None,
                 query_time_us=NOW,
                 vector=vector,

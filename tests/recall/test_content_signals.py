@@ -155,7 +155,6 @@ def test_shipped_rankings_look_at_no_content(
         raise AssertionError("no content is looked at")
 
     monkeypatch.setattr(recall_query, "content_terms", never)
-    monkeypatch.setattr(recall_query, "neighbours_of_memories", never)
     off = {f"signals.{name}.enabled": False for name in CONTENT_TERMS}
     zero = {"ranking.weights.note.bigram": 0.0}
     blend = {**weighed(1.0, *CONTENT_TERMS), "ranking.base": "blend"}
@@ -167,22 +166,16 @@ def test_shipped_rankings_look_at_no_content(
     store.recall(QUESTION, config={**weighed(1.0, *CONTENT_TERMS), **off})
 
 
-def test_texts_are_read_only_where_both_words_of_a_pair_stand(
-    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = list[str]()
-    texts = SqliteView.normal_texts
+def test_no_text_is_read_for_it(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("the projection knows which terms stand side by side")
 
-    def counted(self: SqliteView, namespace: str, ids: Any) -> dict[str, str]:
-        found = texts(self, namespace, ids)
-        read.extend(found.values())
-        return found
-
-    monkeypatch.setattr(SqliteView, "normal_texts", counted)
-    found = store.recall("Grace Hopper", config=weighed(1.0, "bigram"))
-    assert read
-    assert all("Grace Hopper" in text for text in read)
-    assert found.timings_ms["bigram"] > 0.0
+    monkeypatch.setattr(SqliteView, "normal_texts", never)
+    found = store.recall("Grace Hopper", limit=EVERY, config=weighed(1.0, "bigram"))
+    values = {hit.content: hit.reason.signals["bigram"].raw for hit in found}
+    assert {text for text, value in values.items() if value} == {
+        text for text in values if "Grace Hopper" in text
+    }
 
 
 def test_why_not_and_receipts_count_them(

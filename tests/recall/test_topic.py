@@ -18,7 +18,7 @@ from vestig.answers import RecallResult
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.embedders.checked import unit_bytes
 from vestig.errors import ConflictError, ValidationError
-from vestig.ports import HiddenStates, QueryVectors
+from vestig.ports import SPECIAL_PIECE, STATE_DIMENSIONS, TokenStates
 from vestig.testing import FailingEmbedder, TokenScriptedEmbedder
 
 AT = "2026-03-18T12:00:00Z"
@@ -31,7 +31,7 @@ ON = weighed(1.0, "topic")
 
 
 def axis(word: str) -> list[float]:
-    return [float(other == word) for other in WORDS] + [0.0, 0.0]
+    return [float(other == word) for other in WORDS] + [0.0] * (STATE_DIMENSIONS - len(WORDS))
 
 
 class WordAxes(TokenScriptedEmbedder):
@@ -39,30 +39,29 @@ class WordAxes(TokenScriptedEmbedder):
 
     def __init__(self) -> None:
         texts = {text: axis(word) for word, text in TEXTS.items()}
-        super().__init__(texts, default=[0.0] * 6 + [1.0, 1.0])
+        super().__init__(texts, default=[0.0] * 6 + [1.0] * (STATE_DIMENSIONS - 6))
         self.runs: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         self.runs.append("embed")
         return super().embed(texts)
 
-    def embed_queries(self, texts: Sequence[str]) -> list[QueryVectors]:
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
         """Hidden states of words and marks of punctuation, with a special piece at both ends."""
-        both = self.embed_tokens(texts)
-        return [
-            QueryVectors(vector, pieces, _states(text))
-            for text, (vector, pieces) in zip(texts, both, strict=True)
-        ]
+        return list(zip(self.embed(texts), map(_states, texts), strict=True))
 
 
-def _states(text: str) -> HiddenStates:
-    states, places = array("f", [5.0] * 8), array("I", [0, 0])
-    for word in re.finditer(r"\w+|[^\w\s]", text):
-        states.extend(axis(word[0].lower()) if word[0].lower() in WORDS else [9.0] * 8)
+def _states(text: str) -> TokenStates:
+    states, places, ids = array("f", [5.0] * STATE_DIMENSIONS), array("I", [0, 0]), [SPECIAL_PIECE]
+    for number, word in enumerate(re.finditer(r"\w+|[^\w\s]", text)):
+        known = word[0].lower() in WORDS
+        states.extend(axis(word[0].lower()) if known else [9.0] * STATE_DIMENSIONS)
         places.extend(word.span())
-    states.extend([5.0] * 8)
+        ids.append(number)
+    states.extend([5.0] * STATE_DIMENSIONS)
     places.extend((0, 0))
-    return HiddenStates(states.tobytes(), places.tobytes())
+    ids.append(SPECIAL_PIECE)
+    return TokenStates(array("I", ids).tobytes(), states.tobytes(), places.tobytes())
 
 
 @pytest.fixture
@@ -145,7 +144,7 @@ def test_an_embedder_without_hidden_states_serves_too(opener: Opener) -> None:
 
 
 def test_without_a_vector_there_is_no_such_term(opener: Opener) -> None:
-    store = opener("failing", config=PLAIN, embedder=FailingEmbedder(after=1, dimensions=8))
+    store = opener("failing", config=PLAIN, embedder=FailingEmbedder(after=1, dimensions=384))
     store.commit("A dog walked by")
     keys = weighed(1.0, "lexical", "topic")
     (hit,) = store.recall("the dog", config=keys)
@@ -156,7 +155,7 @@ def test_one_run_of_the_model_gives_all(store: vestig.Vestig) -> None:
     embedder = store._session.embedder.inner
     assert isinstance(embedder, WordAxes)
     embedder.runs.clear()
-    keys = weighed(1.0, "cosine", "topic", "late.idf")
+    keys = weighed(1.0, "cosine", "topic", "late.own_idf")
     store.recall(QUERY, config=keys)
     assert embedder.runs == ["embed"]
 
@@ -167,7 +166,7 @@ def test_a_term_without_weight_asks_for_no_states(
     def never(*_: Any) -> Any:
         raise AssertionError("nobody asks for hidden states")
 
-    monkeypatch.setattr(WordAxes, "embed_queries", never)
+    monkeypatch.setattr(WordAxes, "embed_tokens", never)
     keys = weighed(1.0, "cosine", "topic_lexical")
     plain = store.recall(QUERY, config=keys, seed=1)
     off = {**weighed(1.0, "cosine", "topic_lexical", "topic"), "signals.topic.enabled": False}
@@ -201,18 +200,18 @@ def test_a_retrieval_asks_by_topic(opener: Opener) -> None:
 def test_a_receipt_holds_the_hidden_states(store: vestig.Vestig) -> None:
     made = store.recall(QUERY, config=ON, receipt=True)
     receipt: Any = made.receipt
-    assert receipt.query_states is not None
+    assert receipt.query_pieces.places
     store.commit("Another dog of Maria came", t_valid="2020-01-01")
     assert store.replay_receipt(receipt).equal
     assert store.replay_receipt(receipt.to_dict()).equal
-    states = msgspec.structs.replace(receipt.query_states, states="AAAA")
+    states = msgspec.structs.replace(receipt.query_pieces, states="AAAA")
     with pytest.raises(ConflictError, match="vector_hash"):
-        store.replay_receipt(msgspec.structs.replace(receipt, query_states=states))
+        store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=states))
     plain: Any = store.recall(QUERY, config=weighed(1.0, "cosine"), receipt=True).receipt
-    assert plain.query_states is None
+    assert plain.query_pieces is None
     broken = msgspec.structs.replace(states, states="!")
     with pytest.raises(ValidationError, match="base64"):
-        store.replay_receipt(msgspec.structs.replace(receipt, query_states=broken))
+        store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=broken))
 
 
 def test_the_built_in_embedder_has_a_topic(opener: Opener) -> None:

@@ -41,7 +41,6 @@ __all__ = [
     "is_specific",
     "ln",
     "mark",
-    "neighbouring_terms",
     "normal_name",
     "placed_terms",
     "pow",
@@ -209,19 +208,6 @@ def terms(text: str, author: str | None = None) -> list[str]:
 def placed_terms(text: str) -> list[tuple[str, int, int]]:
     """(term, start, end) of every index term in order: the word that it is made of, in code points
     [start, end); of an identifier the whole of it, then each part."""
-
-def neighbouring_terms(
-    texts: Sequence[tuple[str, str | None, bool]], terms: Sequence[str], function_words: Set[str]
-) -> list[list[tuple[int, int]]]:
-    """Of each text the distinct pairs of places in `terms`, ascending: the first stands directly
-    before the second among the index terms of author and text, function words left out.
-
-    Args:
-        texts: text, author, whether it is of an agent's session: then only the words before code
-            point 1,200 count.
-        terms: index terms, each once.
-        function_words: lower-cased words.
-    """
 
 # --- marks: what to look for without keeping it ---
 
@@ -438,7 +424,6 @@ class Query:
         | None = None,
         rerank_scores: Sequence[tuple[bytes, float]] | None = None,
         content: Sequence[tuple[str, bool]] = ...,
-        neighbours: Sequence[tuple[bytes, Sequence[tuple[int, int]]]] | None = None,
         topic: tuple[bytes, Sequence[Sequence[int]]] | None = None,
     ) -> Self:
         """A query.
@@ -462,9 +447,6 @@ class Query:
             rerank_scores: of a cross-encoder for the best memories; the others have none.
             content: index terms of the text that say what it is about, in order, repeats kept; True
                 = no content where an eligible memory meets one of `dates`.
-            neighbours: ids (16 bytes each) of memories that hold neighbouring content terms, and
-                which ones: distinct pairs of places in the distinct content terms; other
-                memories hold none. None = no such term.
             topic: hidden states of word pieces, float32, and by piece the content terms of its
                 word, as places in `content`; None = the topic is `vector`.
 
@@ -537,6 +519,7 @@ class Ranking:
         expand_summaries: bool,
         late_pool: int = 128,
         evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
+        sittings: bool = True,
     ) -> Self:
         """A ranking.
 
@@ -555,6 +538,7 @@ class Ranking:
             evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
                 origin's largest cosine, largest lexical score, largest level and mean of its five
                 largest levels. None = levels are compared as they are.
+            sittings: whether notes of one sitting are neighbours.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -731,10 +715,6 @@ class Projection:
     def eligible(self, seq: int, filter: Filter) -> bytes:
         """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
-
-    def pair_holders(self, seq: int, filter: Filter, pairs: Sequence[tuple[str, str]]) -> bytes:
-        """Ids of the memories that a filter lets through and that hold both index terms of a pair,
-        wherever they stand; otherwise as `eligible`."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -15,6 +15,7 @@ __all__ = [
     "EVIDENCE",
     "ORIGINS",
     "SIGNALS",
+    "SITTING_SIGNALS",
     "SWITCHES",
     "TERMS",
     "TOKEN_TERMS",
@@ -87,6 +88,8 @@ EVIDENCE: Final[Mapping[str, tuple[str, float]]] = {
 SIGNALS: Final = tuple(TERMS)[1:]
 # Terms that look at the content terms of the query alone.
 CONTENT_TERMS: Final = ("topic", "topic_lexical", "bigram")
+# Signals that look at neighbours in sittings of notes.
+SITTING_SIGNALS: Final = frozenset(("context", "neighbours", "late"))
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 
@@ -146,6 +149,10 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     neighbours: Annotated[SignalSwitch, part("the neighbours in the session")] = SignalSwitch()
     answer: Annotated[SignalSwitch, part("the assistant's answer that follows")] = SignalSwitch()
     role: Annotated[SignalSwitch, part("being said by the user")] = SignalSwitch()
+    sittings: Annotated[
+        SignalSwitch,
+        doc("Whether notes that were written within an hour of each other count as a session."),
+    ] = SignalSwitch()
     questions: Annotated[
         ExtraSwitch, part("words of the questions that its statements answer", shown=True)
     ] = ExtraSwitch()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from vestig.config.signals import EVIDENCE, ORIGINS, SWITCHES, TERMS
+from vestig.config.signals import EVIDENCE, ORIGINS, SITTING_SIGNALS, SWITCHES, TERMS
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -145,13 +145,15 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
 
 
 def weighing(settings: Settings) -> tuple[str, ...]:
-    """Signals that have a weight for any origin, whether they are switched on or not.
+    """Signals that have a weight for any origin, whether they are switched on or not; `sittings`
+    where one that looks at them weighs something for notes.
 
     Example:
         >>> from vestig.config.schema import Settings
         >>> "lexical" in weighing(Settings()), "keyword" in weighing(Settings())
         (True, False)
     """
+    of_notes = all_weights(settings, "note")
     found = {
         term.partition(".")[0]
         for origin in ORIGINS
@@ -161,4 +163,7 @@ def weighing(settings: Settings) -> tuple[str, ...]:
     neutral = tuple(default for _, default in EVIDENCE.values())
     if any(evidence_of(settings, origin) != neutral for origin in ORIGINS):
         found.add("evidence")
+    notes = {term.partition(".")[0] for term, weight in of_notes.items() if weight != 0}
+    if not SITTING_SIGNALS.isdisjoint(notes):
+        found.add("sittings")
     return tuple(name for name in SWITCHES if name in found)

@@ -79,5 +79,5 @@ def piece_codes(states: TokenStates) -> Pieces:
 def query_codes(states: TokenStates) -> tuple[bytes, bytes, bytes]:
     """Ids, 4-bit codes (256 numbers from -7 to 7 a piece, int8) and steps (float64) of the word
     pieces of a query, as the core's `Query` takes them."""
-    ids, codes, steps = piece_axes().query(*states)
+    ids, codes, steps = piece_axes().query(states.ids, states.states)
     return ids, codes, steps

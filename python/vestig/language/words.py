@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from vestig._core import ANALYSER_VERSION, neighbouring_terms, placed_terms, terms, tokens
+from vestig._core import ANALYSER_VERSION, placed_terms, terms, tokens
 from vestig.language.stopwords import STOPWORDS
 
 __all__ = [
     "ANALYSER_VERSION",
     "keywords",
-    "neighbouring_terms",
     "placed_terms",
     "terms",
     "tokens",

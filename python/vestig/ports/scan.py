@@ -69,8 +69,8 @@ class ProjectionRow(NamedTuple):
     title: str | None
     # one-bit codes of at most 160 word pieces
     pieces: Pieces | None
-    # number of the sitting of a note without session
-    sitting: int | None
+    # row number in the ledger of the source that produced it first
+    source_row: int | None
 
 
 class ScanQuery(Protocol):

@@ -22,7 +22,6 @@ from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.distinct_texts import scan_distinct
-from vestig.recall.neighbouring_terms import NeighboursOfMemories, neighbours_of_memories
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
@@ -290,7 +289,6 @@ class BoundQuery:
         return CoreQuery(
             text=text,
             content=[(one.term, one.in_time) for one in content],
-            neighbours=self._neighbours(filter, content) if ranking.counts_bigrams else None,
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),
@@ -320,17 +318,6 @@ class BoundQuery:
             )
         self._add_time("rerank", started)
         return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
-
-    def _neighbours(
-        self, filter: dict[str, Any], content: Sequence[ContentTerm]
-    ) -> NeighboursOfMemories:
-        started = time.perf_counter()
-        with span("bigram"):
-            found = neighbours_of_memories(
-                self.session, self.view, self.request.namespace, filter, content
-            )
-        self._add_time("bigram", started)
-        return found
 
     def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
         started = time.perf_counter()

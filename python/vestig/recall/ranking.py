@@ -97,11 +97,6 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         return self.counts_tokens or self.counts_topic
 
     @property
-    def counts_bigrams(self) -> bool:
-        """Whether neighbouring content terms of the query are looked for."""
-        return self.base == "linear" and self.counts("bigram")
-
-    @property
     def has_confidence(self) -> bool:
         """Whether its results have a confidence."""
         return self.counts_words
@@ -184,6 +179,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "expand_summaries": settings.recall.expand_summaries,
         "late_pool": settings.signals.late.pool,
         "evidence": [evidence_of(settings, origin.value) for origin in OriginType],
+        "sittings": settings.signals.sittings.enabled,
     }
     pool = final.pool
     if not final.enabled:

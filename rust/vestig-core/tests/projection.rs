@@ -11,7 +11,7 @@ use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
     Base, BySignal, ContentTerm, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal,
-    Weights, recall,
+    TopicPieces, Weights, recall,
 };
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection;
@@ -105,10 +105,10 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
             vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
             content: content.clone(),
-            neighbours: Some(vec![
-                (random_rows::id(1), vec![(0, 1)]),
-                (random_rows::id(9), vec![]),
-            ]),
+            topic: Some(TopicPieces {
+                states: [(); 3].map(|()| rng.vector(dimensions, coarse)).concat(),
+                terms: vec![vec![0], vec![], vec![1, 0]],
+            }),
             names_text: Some("What did Anna cache the night before?".into()),
             dates: vec![
                 (Some(0), Some(86_400_000_000), true),

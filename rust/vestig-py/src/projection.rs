@@ -10,7 +10,6 @@ use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
     filter::eligible_ids,
-    pair_holders::pair_holders,
     related::{Texts, related},
     search,
 };
@@ -232,18 +231,6 @@ impl Projection {
         filter: &Filter,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let ids = self.on_snapshot(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
-        Ok(PyBytes::new(py, ids.as_flattened()))
-    }
-
-    fn pair_holders<'py>(
-        &self,
-        py: Python<'py>,
-        seq: u64,
-        filter: &Filter,
-        pairs: Vec<(String, String)>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let found = |snapshot: &_| pair_holders(snapshot, &filter.0, &pairs);
-        let ids = self.on_snapshot(py, seq, found)?;
         Ok(PyBytes::new(py, ids.as_flattened()))
     }
 

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use vestig_core::kernels::piece_codes::QueryPieces;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    ContentTerm, HeldPairs, Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces,
+    ContentTerm, Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces,
 };
 use vestig_core::segment::Id;
 use vestig_core::words;
@@ -25,8 +25,6 @@ type QueryPieceBytes<'py> = (
 );
 /// (id, score).
 type Scored<'py> = (Bound<'py, PyBytes>, f64);
-/// Id of a memory, and the neighbouring content terms that it holds.
-type Neighbours<'py> = (Bound<'py, PyBytes>, Vec<(u32, u32)>);
 /// Hidden states of word pieces, and by piece places in the content terms.
 type TopicStates<'py> = (Bound<'py, PyBytes>, Vec<Vec<u32>>);
 /// Ids of documents, number of words of each, and by term where it stands and how often.
@@ -40,11 +38,6 @@ fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
 fn question_words((ids, lengths, postings): QuestionLists<'_>) -> PyResult<Arc<QuestionWords>> {
     let ids = ids_of(ids.as_bytes())?;
     Ok(QuestionWords::new(ids, lengths, postings))
-}
-
-fn neighbouring(given: Vec<Neighbours<'_>>) -> PyResult<Vec<HeldPairs>> {
-    let one = |(id, pairs): Neighbours<'_>| Ok((id_of(id.as_bytes())?, pairs));
-    given.into_iter().map(one).collect()
 }
 
 fn query_pieces((ids, codes, steps): QueryPieceBytes<'_>) -> PyResult<QueryPieces> {
@@ -89,7 +82,7 @@ impl Query {
     #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
         entities=Vec::new(), seed=0, names_text=None, dates=Vec::new(), question_kinds=0,
         pieces=None, questions=None, rerank_scores=None, content=Vec::new(),
-        neighbours=None, topic=None))]
+        topic=None))]
     // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -107,7 +100,6 @@ impl Query {
         questions: Option<QuestionLists<'_>>,
         rerank_scores: Option<Vec<Scored<'_>>>,
         content: Vec<(String, bool)>,
-        neighbours: Option<Vec<Neighbours<'_>>>,
         topic: Option<TopicStates<'_>>,
     ) -> PyResult<Self> {
         let topic = topic
@@ -124,7 +116,6 @@ impl Query {
             terms: text.map(|text| words::terms(text, None)),
             content: content_terms(content),
             topic,
-            neighbours: neighbours.map(neighbouring).transpose()?,
             keywords,
             windows,
             entities: scores(&entities)?,

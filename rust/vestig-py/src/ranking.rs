@@ -141,7 +141,7 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128, evidence=None))]
+        expand_summaries, late_pool=128, evidence=None, sittings=true))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -166,6 +166,7 @@ impl Ranking {
         expand_summaries: bool,
         late_pool: usize,
         evidence: Option<[[f64; 6]; 4]>,
+        sittings: bool,
     ) -> PyResult<Self> {
         let [a, b, c, d] = weights.each_ref().map(weights_of);
         let evidence = match evidence {
@@ -215,6 +216,7 @@ impl Ranking {
             summary_prior,
             expand_summaries,
             late_pool,
+            sittings,
         }))
     }
 

@@ -50,7 +50,7 @@ pub(crate) const ROW_FIELDS: [&str; 33] = [
     "features",
     "title",
     "pieces",
-    "sitting",
+    "source_row",
 ];
 
 type Edge<'py> = (
@@ -183,7 +183,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
         pieces: field::<Option<PieceBytes<'_>>>(row, 31)?
             .map(pieces)
             .transpose()?,
-        sitting: field(row, 32)?,
+        source_row: field(row, 32)?,
     })
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn columns<'py>(
     columns.set_item("role", row.role)?;
     columns.set_item("session_id", row.session)?;
     columns.set_item("sequence", row.sequence)?;
-    columns.set_item("sitting", row.sitting)?;
+    columns.set_item("source_row", row.source_row)?;
     columns.set_item("origin", row.attributes.origin)?;
     columns.set_item("stability", row.attributes.stability)?;
     columns.set_item("pinned", row.attributes.pinned)?;

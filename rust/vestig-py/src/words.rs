@@ -1,7 +1,5 @@
 //! Words: tokens and index terms.
 
-use std::collections::HashSet;
-
 use pyo3::prelude::*;
 use vestig_core::words;
 
@@ -36,28 +34,10 @@ fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
     })
 }
 
-#[pyfunction]
-fn neighbouring_terms(
-    py: Python<'_>,
-    texts: Vec<(String, Option<String>, bool)>,
-    terms: Vec<String>,
-    function_words: HashSet<String>,
-) -> Vec<Vec<(u32, u32)>> {
-    py.detach(|| {
-        let terms = words::NeighbouringTerms::new(terms, function_words);
-        let one = |(text, author, agent): &(String, Option<String>, bool)| {
-            let until = agent.then_some(words::AGENT_WORDS_END);
-            terms.in_text(text, author.as_deref(), until)
-        };
-        texts.iter().map(one).collect()
-    })
-}
-
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ANALYSER_VERSION", words::analyser_version())?;
     module.add_function(wrap_pyfunction!(tokens, module)?)?;
-    module.add_function(wrap_pyfunction!(neighbouring_terms, module)?)?;
     module.add_function(wrap_pyfunction!(placed_terms, module)?)?;
     module.add_function(wrap_pyfunction!(text_flags, module)?)?;
     module.add_function(wrap_pyfunction!(terms, module)?)

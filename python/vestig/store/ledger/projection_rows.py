@@ -20,7 +20,9 @@ from vestig.store.ledger.projection_rows_graph import (
     Selection,
     by_node,
     entity_rows,
+    first_source,
     read_edges,
+    read_sources,
     select,
     stored_questions,
 )
@@ -126,6 +128,8 @@ class MemoryParts(NamedTuple):
     events: Mapping[int, Sequence[Sequence[Any]]]
     questions: Mapping[int, Sequence[Sequence[Any]]]
     edges: NodeEdges
+    # of notes without session
+    sources: NodeEdges
 
 
 def _memory_rows(
@@ -140,15 +144,25 @@ def _memory_rows(
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
         read_edges(conn, "mem", selection, times),
+        read_sources(conn, [row[_M["row"]] for row in memories if _may_sit(row)]),
     )
     seqs = {row[_M["wseq"]] for row in memories}
     for one_each in (parts.vectors, parts.codes, parts.originals):
         seqs.update(row[2] for row in one_each.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
-    digests.load(seqs | parts.edges.seqs())
+    digests.load(seqs | parts.edges.seqs() | parts.sources.seqs())
     for memory in memories:
         yield memory_row(memory, parts, digests)
+
+
+def _may_sit(memory: Sequence[Any]) -> bool:
+    """Whether it is a note without session: sittings need to know its source."""
+    if memory[_M["session_id"]] is not None:
+        return False
+    author, role, title = (memory[_M[name]] for name in ("author", "role", "title"))
+    stored, derived = memory[_M["origin_type"]], memory[_M["origin_derived"]]
+    return origin_of(stored, derived, (role, author, None, title)) is OriginType.NOTE
 
 
 def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) -> ProjectionRow:
@@ -197,12 +211,15 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
     origin = origin_of(origin, derived, (role, author, session_id, title))
+    source_row: int | None = None
+    if session_id is None and origin is OriginType.NOTE:
+        source_row = first_source(parts.sources, number, id, digests)
     return ProjectionRow(
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
-        questions, [], text_flags(content), title_key(title), pieces, None,
+        questions, [], text_flags(content), title_key(title), pieces, source_row,
     )  # fmt: skip
 
 

@@ -36,7 +36,9 @@ __all__ = [
     "by_node",
     "entity_row",
     "entity_rows",
+    "first_source",
     "read_edges",
+    "read_sources",
     "select",
     "stored_questions",
 ]
@@ -92,6 +94,10 @@ def _edges_sql(prefix: str) -> str:
     )
 
 
+_SOURCES: Final = (
+    f"SELECT {columns_sql('edges')}, NULL, MAX(seq, expired_seq) FROM edges"
+    f" WHERE edge_type = {EDGE_CODES['PRODUCED']} AND to_row"
+)
 _EDGES: Final = {prefix: _edges_sql(prefix) for prefix in WALKED_EDGES}
 _ENTITIES: Final = f'SELECT {columns_sql("entities")} FROM entities WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('entity_vectors')} FROM entity_vectors WHERE entity"
@@ -154,6 +160,21 @@ def read_edges(
     """Edges that start at these rows, in one statement."""
     rows = select(conn, _EDGES[prefix], selection, " ORDER BY from_row")
     return NodeEdges(prefix, by_node(rows, _X["from_row"]), times)
+
+
+def read_sources(conn: apsw.Connection, rows: Sequence[int]) -> NodeEdges:
+    """Edges from sources to these memories, in one statement."""
+    found = select(conn, _SOURCES, list(rows), ' ORDER BY to_row, "row"') if rows else iter(())
+    return NodeEdges("mem", by_node(found, _X["to_row"]))
+
+
+def first_source(edges: NodeEdges, node: int, id: bytes, digests: DigestCheck) -> int | None:
+    """The row number of the source that produced a memory first; None = it has none."""
+    rows = edges.rows.get(node)
+    if rows is None:
+        return None
+    digests.check_all("edges", rows, _EDGE_WIDTH, id, edges.prefix)
+    return int(rows[0][_X["from_row"]])
 
 
 def entity_rows(

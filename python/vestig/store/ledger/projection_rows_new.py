@@ -15,7 +15,7 @@ from vestig.ports import ProjectionRow
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.projection_rows import MemoryParts, memory_row
 from vestig.store.ledger.projection_rows_graph import WALKED_EDGES, NodeEdges, entity_row
-from vestig.store.ledger.schema import EDGE_ENDS, INDEX
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 
 __all__ = ["new_rows"]
 
@@ -32,6 +32,7 @@ _ID: Final = INDEX["memories"]["id"]  # and of entities
 _NODE: Final = INDEX["vectors"]["memory"]  # and of other tables; the entity of entity_vectors
 _EVENT_OF: Final = INDEX["events"]["memory"]
 _QUESTION_OF: Final = INDEX["questions"]["memory"]
+_PRODUCED: Final = EDGE_CODES["PRODUCED"]
 _TYPE: Final = INDEX["edges"]["edge_type"]
 _FROM: Final = INDEX["edges"]["from_row"]
 _TO: Final = INDEX["edges"]["to_row"]
@@ -84,6 +85,7 @@ def new_rows(
         events=_by(_EVENT_OF, written.get("events", ())),
         questions=_by(_QUESTION_OF, written.get("questions", ())),
         edges=_edges("mem", written, ends, seq),
+        sources=_sources(written),
     )
     digests = _NoCheck()
     found = [memory_row(row, parts, digests) for row in memories]
@@ -99,6 +101,11 @@ def _by(at: int, rows: _Rows) -> dict[int, list[Sequence[Any]]]:
     for row in rows:
         found.setdefault(row[at], []).append(row)
     return found
+
+
+def _sources(written: Mapping[str, _Rows]) -> NodeEdges:
+    produced = (edge for edge in written.get("edges", ()) if edge[_TYPE] == _PRODUCED)
+    return NodeEdges("mem", _by(_TO, list(produced)))
 
 
 def _edges(

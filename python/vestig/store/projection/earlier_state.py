@@ -89,12 +89,6 @@ class EarlierState(SqliteView):
         """Ids that a filter lets through, 16 bytes each."""
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
-    def pair_holders(
-        self, _: LedgerView, chosen: dict[str, Any], pairs: Sequence[tuple[str, str]]
-    ) -> bytes:
-        """Ids (16 bytes each) that a filter lets through and that hold both terms of a pair."""
-        return self.core.pair_holders(self.seq, _core.Filter(**chosen), pairs)
-
     # --- rows as they were -----------------------------------------------------------------
 
     def _rows(self) -> Iterator[ProjectionRow]:

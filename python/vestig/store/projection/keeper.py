@@ -383,13 +383,6 @@ class ProjectionKeeper:
         """Ids that a filter lets through, 16 bytes each; for a callback of `run`."""
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
-    def pair_holders(
-        self, view: LedgerView, chosen: dict[str, Any], pairs: Sequence[tuple[str, str]]
-    ) -> bytes:
-        """Ids (16 bytes each) that a filter lets through and that hold both terms of a pair; for
-        a callback of `run`."""
-        return self.core.pair_holders(view.seq, _core.Filter(**chosen), pairs)
-
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this

@@ -5,7 +5,6 @@
 pub mod entity_names;
 pub mod filter;
 pub mod graph;
-pub mod pair_holders;
 pub mod related;
 mod row_blocks;
 pub mod search;

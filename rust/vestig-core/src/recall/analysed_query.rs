@@ -4,13 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::question_words::QuestionWords;
-use crate::kernels::piece_codes::QueryPieces;
 use super::topic::TopicPieces;
+use crate::kernels::piece_codes::QueryPieces;
 use crate::kernels::temporal::Window;
 use crate::segment::Id;
-
-/// A memory, and pairs of places in the distinct content terms of a query.
-pub type HeldPairs = (Id, Vec<(u32, u32)>);
 
 /// The parts of a query as analysis gives them; what stands there twice counts once.
 #[derive(Debug, Clone, Default)]
@@ -23,9 +20,6 @@ pub struct QueryParts {
     pub content: Vec<ContentTerm>,
     /// Hidden states of its word pieces; None = its topic is its vector.
     pub topic: Option<TopicPieces>,
-    /// Of memories that hold neighbouring content terms: which ones, as distinct pairs of places
-    /// in the distinct content terms; the others hold none. None = no such signal.
-    pub neighbours: Option<Vec<HeldPairs>>,
     /// Keywords of the analysed query.
     pub keywords: Vec<String>,
     /// Time windows of the query, µs; each start ≤ end, None = open.
@@ -102,14 +96,17 @@ impl Query {
         self.0.content.iter().map(weight).collect()
     }
 
-    /// Pairs of its neighbouring content terms, as places in the distinct content terms.
+    /// Distinct pairs of its neighbouring content terms.
     #[must_use]
-    pub fn content_pairs(&self, dates_met: bool) -> Vec<(u32, u32)> {
-        let distinct = once_each(self.0.content.iter().map(|one| one.term.clone()).collect());
-        let place = |term: &str| distinct.iter().position(|own| own == term);
-        let places = self.content_terms(dates_met).into_iter().filter_map(place);
-        let places: Vec<u32> = places.map(|place| place as u32).collect();
-        places.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    pub fn content_pairs(&self, dates_met: bool) -> Vec<(&str, &str)> {
+        let terms = self.content_terms(dates_met);
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for pair in terms.windows(2).map(|pair| (pair[0], pair[1])) {
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+        pairs
     }
 
     /// The same query by words, times and entities alone.

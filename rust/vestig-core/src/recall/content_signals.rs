@@ -9,7 +9,6 @@ use super::turn_columns::largest_of;
 use super::turn_index::NONE;
 use super::turn_signals::TurnSignals;
 use crate::kernels::lexical::{frequency, saturation};
-use crate::segment::Id;
 use crate::segment::format::Section;
 
 /// Whether any of them weighs something.
@@ -44,28 +43,46 @@ impl TurnSignals<'_> {
             scorer.maxima[Signal::TopicLexical] = Some(largest_of(&self.topic_lexical));
         }
         let pairs = query.content_pairs(self.dates_met);
-        let given = query.neighbours.as_ref().filter(|_| !pairs.is_empty());
-        if let Some(given) = given.filter(|_| scorer.weighs(Signal::Bigram)) {
-            let mut counts = vec![0.0; self.index.len()];
-            for (id, held) in given {
-                if let Some(turn) = self.turn_of(id) {
-                    counts[turn] = held.iter().filter(|pair| pairs.contains(pair)).count() as f64;
-                }
-            }
-            scorer.maxima[Signal::Bigram] = Some(largest_of(&counts));
-            self.bigram = counts;
+        if scorer.weighs(Signal::Bigram) && !pairs.is_empty() {
+            self.bigram = self.pair_counts(&pairs);
+            scorer.maxima[Signal::Bigram] = Some(largest_of(&self.bigram));
         }
     }
 
-    fn turn_of(&self, id: &Id) -> Option<usize> {
-        self.segments
-            .iter()
-            .enumerate()
-            .find_map(|(part, segment)| {
-                let row = segment.find(id)?;
-                let turn = self.index.turns(part).get(row)?;
-                (*turn != NONE).then_some(*turn as usize)
-            })
+    /// By turn, how many of these pairs of terms stand side by side in the text without function
+    /// words. Only texts that hold both terms of a pair are looked at.
+    fn pair_counts(&self, pairs: &[(&str, &str)]) -> Vec<f64> {
+        let mut counts = vec![0.0; self.index.len()];
+        for (part, segment) in self.segments.iter().enumerate() {
+            let turns = self.index.turns(part);
+            let mut wanted: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
+            let mut holders: Vec<u32> = Vec::new();
+            for (first, second) in pairs {
+                let numbers = segment.term_number(first).zip(segment.term_number(second));
+                if let Some((first, second)) = numbers {
+                    wanted.push((first, second));
+                    let rows = |term: u32| segment.postings(term as usize).0;
+                    holders.extend(common(rows(first), rows(second)));
+                }
+            }
+            holders.sort_unstable();
+            holders.dedup();
+            let mut seen = vec![u32::MAX; wanted.len()];
+            for row in holders {
+                // Postings of entities lie behind the memories.
+                let Some(turn) = turns.get(row as usize).filter(|turn| **turn != NONE) else {
+                    continue;
+                };
+                for pair in segment.text_terms(row as usize).windows(2) {
+                    let found = wanted.iter().position(|own| *own == (pair[0], pair[1]));
+                    if let Some(at) = found.filter(|at| seen[*at] != row) {
+                        seen[at] = row;
+                        counts[*turn as usize] += 1.0;
+                    }
+                }
+            }
+        }
+        counts
     }
 
     /// BM25 by turn over some terms of the query, in the order of the query; idf and lengths are
@@ -98,4 +115,19 @@ impl TurnSignals<'_> {
         }
         scores
     }
+}
+
+/// What both of two ascending lists hold.
+fn common<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+    let (few, mut many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    few.iter().copied().filter(move |row| {
+        // Doubling steps: two long lists are read once, a short one searches the long one.
+        let mut step = 1;
+        while step < many.len() && many[step] < *row {
+            step *= 2;
+        }
+        let near = &many[..many.len().min(step + 1)];
+        many = &many[near.partition_point(|other| other < row)..];
+        many.first() == Some(row)
+    })
 }

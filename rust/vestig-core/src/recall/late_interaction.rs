@@ -57,7 +57,7 @@ pub(super) fn fill(
     scorer.start_enabled = enabled;
     let weights = weights_of(&table.parts, pieces.ids(), eligible);
     let beside = wanted[1..].contains(&true);
-    let beside = beside.then(|| Sessions::of(&table.parts));
+    let beside = beside.then(|| Sessions::of(&table.parts, scorer));
     let mut late = Late::new(&table.parts, pieces, weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
     for (columns, row) in pool {
@@ -98,11 +98,9 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn of(parts: &[SegmentColumns<'_>]) -> Self {
-        let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
-        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
+    fn of(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> Self {
         Self {
-            index: TurnIndex::of(&segments, &eligible),
+            index: TurnIndex::of_parts(parts, scorer),
         }
     }
 

@@ -56,6 +56,7 @@ mod score_table;
 mod scorer;
 mod segment_columns;
 mod signal;
+mod sittings;
 mod text_flags;
 mod text_signals;
 mod topic;
@@ -65,7 +66,7 @@ mod turn_signals;
 mod walks;
 mod window_words;
 
-pub use self::analysed_query::{ContentTerm, HeldPairs, Query, QueryParts};
+pub use self::analysed_query::{ContentTerm, Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 pub use self::evidence::Evidence;
@@ -343,7 +344,7 @@ fn eligible_parts<'a>(
     for part in &snapshot.parts {
         let (bits, stored) = eligible(part, filter);
         scan.stored += stored;
-        parts.push(SegmentColumns::new(&part.segment, bits));
+        parts.push(SegmentColumns::new(part, bits));
     }
     parts
 }

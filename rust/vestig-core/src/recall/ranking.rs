@@ -205,6 +205,8 @@ pub struct Ranking {
     pub expand_summaries: bool,
     /// Memories of each origin that token vectors are compared for.
     pub late_pool: usize,
+    /// Whether notes of one sitting are neighbours.
+    pub sittings: bool,
 }
 
 impl Ranking {
@@ -248,6 +250,7 @@ impl Ranking {
             summary_prior: 0.0,
             expand_summaries: false,
             late_pool: 128,
+            sittings: true,
         }
     }
 }

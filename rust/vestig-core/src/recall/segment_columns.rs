@@ -10,6 +10,7 @@ use crate::kernels::lexical::{self, Norms};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::segment::Segment;
 use crate::segment::format::Section;
+use crate::snapshot::Part;
 
 /// Rows that are compared with one query after the other: their codes or vectors fill no more than
 /// the second level of a cache.
@@ -70,6 +71,8 @@ pub(super) struct SparseRow {
 /// One segment during a call.
 pub(super) struct SegmentColumns<'a> {
     pub(super) segment: &'a Segment,
+    /// Rows that no later version masks.
+    pub(super) live: &'a Bits,
     pub(super) eligible: Bits,
     /// Whether any row is eligible.
     pub(super) any_eligible: bool,
@@ -87,9 +90,10 @@ pub(super) struct SegmentColumns<'a> {
 }
 
 impl<'a> SegmentColumns<'a> {
-    pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
+    pub(super) fn new(part: &'a Part, eligible: Bits) -> Self {
         Self {
-            segment,
+            segment: &part.segment,
+            live: &part.live,
             any_eligible: eligible.iter().any(|word| *word != 0),
             eligible,
             similarity: Similarity {

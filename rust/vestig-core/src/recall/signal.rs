@@ -215,6 +215,12 @@ impl Signal {
         Self::ALL.into_iter().find(|signal| signal.name() == name)
     }
 
+    /// Whether it looks at neighbours in a sitting as at those in a session.
+    pub(super) fn sees_sittings(self) -> bool {
+        (Self::ContextWords..=Self::NeighboursCosineAfter3).contains(&self)
+            || (Self::LateW1Idf..=Self::LateW2Cube).contains(&self)
+    }
+
     /// Whether its values are held by turn: all between the lexical score and the entity walk, but
     /// for the sparse one.
     pub(super) fn is_by_turn(self) -> bool {

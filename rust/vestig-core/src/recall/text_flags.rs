@@ -115,7 +115,7 @@ impl TurnIndex {
         }
         let authors = &self.authors(segments).of;
         if self.single() {
-            for session in self.sessions_in(0..self.len()) {
+            for session in self.talks() {
                 codes[session.start] |= flag::FIRST_TURN;
                 for turn in session.skip(1) {
                     let has_question = codes[turn - 1] & flag::QUESTION != 0;

@@ -1,14 +1,18 @@
 //! The eligible memories in the order of their sessions: each is a turn with neighbours.
 //!
-//! A session is (namespace, scope, session id). The position of a memory is the rank of its
+//! A session is (namespace, scope, session id), or a sitting of notes, which has no first turn,
+//! answers or replies. The position of a memory is the rank of its
 //! sequence among those of the eligible memories of the session; memories of one sequence, the
 //! parts of a long text, share it. Every eligible memory has a turn: session by session in order
-//! of position, parts by (seq, id), then those that have no session or sequence.
+//! of position, parts by (seq, id), then sitting by sitting, then those that are alone.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::scorer::Scorer;
+use super::segment_columns::SegmentColumns;
+use super::sittings::{self, Sittings};
 use super::text_flags::DerivedColumns;
 use crate::kernels::bits::{Bits, has, set_bits};
 use crate::segment::format::Section;
@@ -37,6 +41,8 @@ pub(crate) struct TurnIndex {
     reach: Vec<u8>,
     /// By session: its first turn.
     sessions: Vec<u32>,
+    /// Turns that are in sessions but no sittings.
+    in_talks: usize,
     /// Turns that are in sessions.
     in_sessions: usize,
     pub(super) derived: DerivedColumns,
@@ -135,9 +141,19 @@ impl TurnIndex {
             .map(|(first, next)| *first as usize..next as usize)
     }
 
+    /// Extents in turns of the sessions but no sittings.
+    pub(super) fn talks(&self) -> impl Iterator<Item = Range<usize>> {
+        self.sessions_in(0..self.in_talks)
+    }
+
+    /// Whether it is in a session that is no sitting.
+    pub(super) fn is_talk(&self, turn: usize) -> bool {
+        turn < self.in_talks
+    }
+
     /// Whether it is the first of its session.
     pub(super) fn is_first(&self, turn: usize) -> bool {
-        turn < self.in_sessions && self.reach(turn).0 == 0
+        self.is_talk(turn) && self.reach(turn).0 == 0
     }
 
     /// Place in the session rows of its segment; None where the session spans several segments.
@@ -146,14 +162,36 @@ impl TurnIndex {
         (order != NONE).then_some(order as usize)
     }
 
-    /// Of these rows, one bitmap a segment; kept for the next query that asks for the same.
-    pub(super) fn of(segments: &[&Segment], eligible: &[&Bits]) -> Arc<Self> {
-        cached(segments, eligible, || Self::find(segments, eligible))
+    /// Of the eligible rows, with the sittings of notes where a signal looks at neighbours in them.
+    pub(super) fn of_parts(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> Arc<Self> {
+        let mut segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
+        let mut rows: Vec<&Bits> = parts.iter().map(|columns| &columns.eligible).collect();
+        if !sittings::are_seen(scorer) {
+            return Self::of(&segments, &rows);
+        }
+        // Who sits together follows from all notes, whether they are eligible or not.
+        let (count, live) = (parts.len(), parts.iter().map(|columns| columns.live));
+        rows.extend(live);
+        segments.extend_from_within(..);
+        cached(&segments, &rows, || {
+            let (segments, (eligible, live)) = (&segments[..count], rows.split_at(count));
+            let sittings = Sittings::of(segments, live);
+            Self::find(segments, eligible, Some(&sittings))
+        })
     }
 
-    fn find(segments: &[&Segment], eligible: &[&Bits]) -> Self {
+    /// Of these rows, one bitmap a segment; kept for the next query that asks for the same.
+    pub(super) fn of(segments: &[&Segment], eligible: &[&Bits]) -> Arc<Self> {
+        cached(segments, eligible, || Self::find(segments, eligible, None))
+    }
+
+    fn find(segments: &[&Segment], eligible: &[&Bits], sittings: Option<&Sittings>) -> Self {
         let mut builder = Builder::new(segments, eligible);
         builder.add_sessions();
+        if let Some(sittings) = sittings {
+            builder.add_sittings(sittings);
+        }
+        builder.index.in_sessions = builder.index.rows.len();
         builder.add_others();
         builder.index
     }
@@ -186,6 +224,7 @@ impl<'a> Builder<'a> {
                 first: Vec::new(),
                 reach: Vec::with_capacity(rows),
                 sessions: Vec::new(),
+                in_talks: 0,
                 in_sessions: 0,
                 derived: DerivedColumns::default(),
             },
@@ -271,7 +310,21 @@ impl<'a> Builder<'a> {
                 self.close(start);
             }
         }
-        self.index.in_sessions = self.index.rows.len();
+        self.index.in_talks = self.index.rows.len();
+    }
+
+    /// Each eligible note of a sitting has a position.
+    fn add_sittings(&mut self, sittings: &Sittings) {
+        for sitting in sittings.each() {
+            let start = self.count();
+            for (part, row) in sitting {
+                let part = *part as usize;
+                if has(self.eligible[part], *row as usize) {
+                    self.add(part, *row, NONE, true);
+                }
+            }
+            self.close(start);
+        }
     }
 
     /// A session that lies in several segments.

@@ -80,8 +80,7 @@ impl<'a> TurnSignals<'a> {
         statistics: &TermStatistics,
     ) -> Self {
         let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
-        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
-        let index = TurnIndex::of(&segments, &eligible);
+        let index = TurnIndex::of_parts(parts, scorer);
         let mut signals = Self {
             lexical: Vec::new(),
             semantic: Vec::new(),
@@ -254,7 +253,11 @@ impl<'a> TurnSignals<'a> {
 
     /// The largest value of the turns at the next position that the assistant said, at least 0.
     fn answer(&self, values: &[f64], turn: usize) -> f64 {
-        let next = self.index.beside(turn, 1);
+        // Notes of a sitting do not answer each other.
+        let next = match self.index.is_talk(turn) {
+            true => self.index.beside(turn, 1),
+            false => 0..0,
+        };
         let said = next.filter(|at| self.holds(*at, flag::ASSISTANT));
         largest(said.map(|at| values[at]))
     }

@@ -41,7 +41,7 @@ impl Segment {
             S::Created,
             S::Expired,
             S::Sequence,
-            S::Sitting,
+            S::SourceRow,
             S::Namespace,
             S::Scope,
             S::Author,

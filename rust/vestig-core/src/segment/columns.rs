@@ -103,7 +103,7 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         S::Created,
         S::Expired,
         S::Sequence,
-        S::Sitting,
+        S::SourceRow,
     ];
     let mut values: [Vec<i64>; 8] = std::array::from_fn(|_| wide(count));
     for row in rows.iter() {
@@ -115,9 +115,9 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         piece_offsets.push(pieces);
         let [valid, invalid, created, expired] = row.times;
         let sequence = row.sequence.unwrap_or(NO_SEQUENCE);
-        let sitting = row.sitting.unwrap_or(NO_SEQUENCE);
+        let source_row = row.source_row.unwrap_or(NO_SEQUENCE);
         let row = [
-            row.seq, row.wseq, valid, invalid, created, expired, sequence, sitting,
+            row.seq, row.wseq, valid, invalid, created, expired, sequence, source_row,
         ];
         values
             .iter_mut()

@@ -13,6 +13,7 @@ pub mod image;
 mod links;
 pub mod map;
 mod mention_counts;
+mod note_rows;
 pub mod row;
 mod row_set_cache;
 mod session_rows;
@@ -26,6 +27,7 @@ pub(crate) use links::{
     kind_of, plain_value, unpack,
 };
 pub(crate) use mention_counts::MentionCounts;
+pub(crate) use note_rows::NoteRows;
 pub(crate) use row_set_cache::cached;
 pub(crate) use session_rows::{SessionKey, SessionRows};
 

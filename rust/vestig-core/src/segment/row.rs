@@ -30,8 +30,8 @@ pub struct RowVersion<'a> {
     pub session: Option<&'a str>,
     /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
-    /// Number of the sitting of a note without session.
-    pub sitting: Option<i64>,
+    /// Row number in the ledger of the source that produced it first.
+    pub source_row: Option<i64>,
     /// t_valid, t_invalid, t_created, t_expired in µs; `NO_TIME` = null.
     pub times: [i64; 4],
     /// Unit vector, whole lanes; zeros when not embedded.
@@ -146,7 +146,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
     };
     let time = |section| segment.column::<i64>(section)[row];
     let attributes = segment.attributes(row);
-    let (sequence, sitting) = (time(S::Sequence), time(S::Sitting));
+    let (sequence, source_row) = (time(S::Sequence), time(S::SourceRow));
     let terms = forward.terms(row);
     RowVersion {
         id: segment.ids()[row],
@@ -159,7 +159,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
         role: text(S::Role),
         session: text(S::Session),
         sequence: (sequence != NO_SEQUENCE).then_some(sequence),
-        sitting: (sitting != NO_SEQUENCE).then_some(sitting),
+        source_row: (source_row != NO_SEQUENCE).then_some(source_row),
         times: [
             time(S::Valid),
             time(S::Invalid),

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Segment;
 use crate::kernels::bits::Bits;
 
-/// Values that are kept, the least recently used one leaves first: those of two filters in turn.
-const VALUES_MAX: usize = 4;
+/// Values that are kept, the least recently used one leaves first: those of two filters in turn, and
+/// the sittings of all rows.
+const VALUES_MAX: usize = 5;
 
 /// By segment: its number and its rows of the set.
 type RowSet = Vec<(u64, Bits)>;

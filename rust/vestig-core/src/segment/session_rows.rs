@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::{NO_SEQUENCE, NO_STRING, Segment};
+use super::{NO_SEQUENCE, NO_STRING, NoteRows, Segment};
 use crate::kernels::dot::dot;
 use crate::segment::format::Section;
 
@@ -27,6 +27,7 @@ pub(crate) struct SessionRows {
 pub(super) struct SessionCache {
     number: u64,
     rows: OnceLock<SessionRows>,
+    pub(super) notes: OnceLock<NoteRows>,
     near: OnceLock<[Vec<f32>; 2]>,
 }
 
@@ -36,6 +37,7 @@ impl SessionCache {
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             rows: OnceLock::new(),
+            notes: OnceLock::new(),
             near: OnceLock::new(),
         }
     }
@@ -92,8 +94,13 @@ impl Segment {
     }
 
     fn session_key(&self, (namespace, scope, session): (u32, u32, u32)) -> SessionKey {
+        self.hashed_key([namespace, scope, session], &[])
+    }
+
+    /// Of these texts and of what stands behind them, the same in every segment.
+    pub(super) fn hashed_key(&self, texts: [u32; 3], behind: &[u8]) -> SessionKey {
         let mut hash = Sha256::new();
-        for number in [namespace, scope, session] {
+        for number in texts {
             let text = self.string(number);
             // Null is no text, not the empty one.
             hash.update(
@@ -102,6 +109,7 @@ impl Segment {
             );
             hash.update(text.unwrap_or_default());
         }
+        hash.update(behind);
         let mut key = [0; 16];
         key.copy_from_slice(&hash.finalize()[..16]);
         key

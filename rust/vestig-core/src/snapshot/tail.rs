@@ -43,8 +43,8 @@ pub struct NewRow {
     pub session: Option<String>,
     /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
-    /// Number of the sitting of a note without session.
-    pub sitting: Option<i64>,
+    /// Row number in the ledger of the source that produced it first.
+    pub source_row: Option<i64>,
     /// Code of OriginType.
     pub origin: u8,
     /// Code of Stability.
@@ -158,7 +158,7 @@ impl<'a> Analysed<'a> {
             role: row.role.as_deref(),
             session: row.session.as_deref(),
             sequence: row.sequence,
-            sitting: row.sitting,
+            source_row: row.source_row,
             times: [
                 row.t_valid,
                 row.t_invalid.unwrap_or(NO_TIME),

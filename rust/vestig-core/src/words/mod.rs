@@ -15,7 +15,6 @@ mod flags;
 mod folded;
 mod function_words;
 pub mod names;
-mod neighbours;
 mod stem;
 mod tokens;
 
@@ -24,7 +23,6 @@ use std::fmt::Write as _;
 pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
-pub use neighbours::NeighbouringTerms;
 pub use stem::{PlacedTerm, Spelling, placed_terms, terms, visit_terms};
 pub use tokens::{Token, tokens};
 

@@ -106,7 +106,7 @@ impl Rng {
             status: [0, 0, 0, 0, 1, 3][self.below(6) as usize],
             role: self.maybe(&["user", "assistant"]),
             session: self.maybe(&["s1", "s2"]),
-            sitting: (self.below(5) == 0).then_some((number / 3) as i64),
+            source_row: (self.below(5) == 0).then_some((number / 3) as i64),
             sequence: (self.below(9) > 0).then_some((number / 2) as i64),
             origin: self.below(4) as u8,
             stability: self.below(4) as u8,

@@ -32,8 +32,9 @@ pub enum Section {
     Expired,
     /// i64 a row: position in the session, `i64::MIN` = null.
     Sequence,
-    /// i64 a row: number of the sitting that a note without session belongs to, `i64::MIN` = null.
-    Sitting,
+    /// i64 a row: of a note without session, the row number in the ledger of the source that produced
+    /// it first, `i64::MIN` = null.
+    SourceRow,
     /// u64 offsets into `StringBytes`, one more than strings; strings ascend strictly.
     StringOffsets,
     /// UTF-8.
@@ -167,7 +168,7 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("t_created", 8),
     ("t_expired", 8),
     ("sequence", 8),
-    ("sitting", 8),
+    ("source_row", 8),
     ("string_offsets", 8),
     ("string_bytes", 1),
     ("namespace", 4),
