@@ -75,7 +75,7 @@ class Given(msgspec.Struct, kw_only=True):
     names: Sequence[tuple[str, str]] = ()
     features: int = 0
     title: str | None = None
-    pieces: tuple[bytes, bytes, bytes] | None = None
+    pieces: tuple[bytes, bytes] | None = None
     source_row: int | None = None
 
     def row(self) -> ProjectionRow:

@@ -14,6 +14,7 @@ from rows import DAY, HEAD, NOW, STORE, Given, everything, id_of, make, opened, 
 
 from vestig import _core
 
+NAN, MINUS_ONE = np.float16("nan").tobytes(), np.float16(-1).tobytes()
 DIMENSIONS = 8
 ENTITY = 2
 
@@ -68,18 +69,13 @@ def linked(dice: random.Random, count: int) -> list[Given]:
     return nodes
 
 
-def pieces(dice: random.Random, count: int) -> tuple[bytes, bytes, bytes] | None:
-    """Token vectors of so many word pieces."""
+def pieces(dice: random.Random, count: int) -> tuple[bytes, bytes] | None:
+    """Ids and codes of so many word pieces: of each 32 bytes of signs and a scale in float16."""
     if count == 0:
         return None
-    codes = [dice.randrange(-127, 128) for _ in range(count * 64)]
-    scales = [dice.random() / 127 for _ in range(count)]
     ids = [dice.choice([7, 101, 2**32 - 1, dice.randrange(30_000)]) for _ in range(count)]
-    return (
-        np.array(ids, "<u4").tobytes(),
-        np.array(codes, np.int8).tobytes(),
-        np.array(scales, "<f4").tobytes(),
-    )
+    codes = [dice.randbytes(32) + np.float16(dice.random()).tobytes() for _ in range(count)]
+    return np.array(ids, "<u4").tobytes(), b"".join(codes)
 
 
 def unit(given: bytes) -> bytes:
@@ -260,11 +256,11 @@ def test_an_edge_that_cannot_be_walked_is_refused(edge: Any) -> None:
     ("field", "value", "reason"),
     [
         ("features", 1 << 16, "features below 65536"),
-        ("pieces", (b"", b"", b""), "1 to 160 word pieces"),
-        ("pieces", (bytes(4 * 161), bytes(64 * 161), bytes(4 * 161)), "1 to 160 word pieces"),
-        ("pieces", (bytes(4), bytes(63), bytes(4)), "got 4, 63 and 4 bytes"),
-        ("pieces", (bytes(4), b"\x80" * 64, bytes(4)), "codes from -127"),
-        ("pieces", (bytes(4), bytes(64), vector(float("nan"))), "finite scales"),
+        ("pieces", (b"", b""), "1 to 160 word pieces"),
+        ("pieces", (bytes(4 * 161), bytes(34 * 161)), "1 to 160 word pieces"),
+        ("pieces", (bytes(4), bytes(33)), "got 4 and 33 bytes"),
+        ("pieces", (bytes(4), bytes(32) + NAN), "scales of word pieces that are finite"),
+        ("pieces", (bytes(4), bytes(32) + MINUS_ONE), "scales of word pieces that are finite"),
     ],
 )
 def test_what_a_text_is_like_is_refused_when_it_cannot_be(
