@@ -74,6 +74,14 @@ def signal_rows() -> str:
     )
 
 
+def deciding_rows() -> str:
+    """One table row for each term, or signal, that a reason can begin with."""
+    from vestig.recall.deciding_term import TERM_NAMES
+
+    named = ((f"`{name}`", words) for name, words in TERM_NAMES.items())
+    return _rows(("Term, or signal of the terms", "Mostly by …"), named)
+
+
 def filter_rows() -> str:
     """One table row for each field of the filter."""
     from vestig.filters import FIELDS
@@ -181,7 +189,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},
-    "docs/ranking.md": {"signals": signal_rows},
+    "docs/ranking.md": {"signals": signal_rows, "deciding": deciding_rows},
 }
 
 

@@ -114,6 +114,7 @@ PURE = frozenset(
         "recall/context/neighbours.py",
         "recall/conversation.py",
         "recall/layouts.py",
+        "recall/deciding_term.py",
         "recall/reason.py",
         "recall/request.py",
         "recall/scan.py",

@@ -64,4 +64,10 @@ def final(hit: dict[str, Any], formula: dict[str, Any]) -> float:
         assert reason["hops"] >= 1
         share = formula["association"] * reason["signal_strength"] * reason["start_base"]
         own = max(own, share)
-    return own * float(reason["tracerank_boost"]["multiplier"] ** formula["tracerank_power"])
+    if reason.get("newer_than") is not None:
+        return float(reason["newer_than"]["final"])
+    factor = float(reason["tracerank_boost"]["multiplier"] ** formula["tracerank_power"])
+    bound = formula["tracerank_bound"]
+    if bound is not None:
+        factor = min(max(factor, math.exp(-bound / 2)), math.exp(bound / 2))
+    return own * factor

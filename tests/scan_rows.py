@@ -65,6 +65,7 @@ class MadeRow(msgspec.Struct, kw_only=True):
     tracerank: float = 1.0
     events: int = 0
     stability: int = 3
+    newer_than: bytes | None = None
 
     @property
     def signals(self) -> tuple[tuple[str, float, float | None], ...]:
@@ -92,6 +93,7 @@ def explainer(**fields: Any) -> Explainer:
         "query_time": from_us(NOW_US),
         **fields,
     }
+    given.setdefault("content", lambda: frozenset(given["terms"]))
     return Explainer(**given)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Formula",
     "Hypothetical",
     "LeftOut",
+    "NewerThan",
     "QueryEntity",
     "QueryName",
     "QueryPieces",
@@ -132,6 +133,14 @@ class OriginEvidence(_Value, frozen=True, kw_only=True):
     sum: float
 
 
+class NewerThan(_Value, frozen=True, kw_only=True, gc=False):
+    """The older memory before which a newer one was put, and the final score that it has from
+    it."""
+
+    id: str
+    final: float
+
+
 class Reason(_Value, frozen=True, kw_only=True):
     """Why a memory is among the results, and every number behind its rank.
 
@@ -139,9 +148,10 @@ class Reason(_Value, frozen=True, kw_only=True):
     |normalised · weight| first; a term that is missing weighed nothing or was unavailable. With the
     result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
-    only where `retrieval_method` is graph_traversal. A direct candidate that the walk reached too
-    counts as direct; `path` and `steps` show the walk. `origin_evidence` is None where memories of
-    one origin were eligible, or nothing of it weighs.
+    only where `retrieval_method` is graph_traversal, the last factor within
+    e^(±tracerank_bound/2) where there is a bound; or `newer_than.final` where there is one. A
+    direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk.
+    `origin_evidence` is None where memories of one origin were eligible, or nothing of it weighs.
     """
 
     retrieval_method: str
@@ -162,15 +172,16 @@ class Reason(_Value, frozen=True, kw_only=True):
     signal_strength: float | UnsetType = UNSET
     path_score: float | UnsetType = UNSET
     tracerank_boost: TraceRankBoost | UnsetType = UNSET
+    newer_than: NewerThan | UnsetType | None = UNSET
     flags: tuple[str, ...] | UnsetType = UNSET
     explanation: str | UnsetType = UNSET
 
     def plain_fields(self) -> dict[str, Any]:
-        """The fields that JSON shows: without null, but for `similarity`, and `start_base` only
-        where a walk led away from that start."""
+        """The fields that JSON shows: without null, but for `similarity`, and `start_base` and
+        `steps` only where a walk led away from that start."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         if self.hops == 0:
-            del shown["start_base"]
+            del shown["start_base"], shown["steps"]
         return {
             name: value
             for name, value in shown.items()
@@ -330,7 +341,8 @@ class Counts(_Value, frozen=True, kw_only=True):
 class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute a final score again.
 
-    `bias` per origin type, None unless `base` is linear; `normalisers`: the largest raw values of
+    `bias` per origin type, None unless `base` is linear; `tracerank_bound` likewise, or where
+    TraceRank has no bound; `normalisers`: the largest raw values of
     the terms that weigh something, by which they were divided.
     """
 
@@ -339,6 +351,7 @@ class Formula(_Value, frozen=True, kw_only=True):
     pool: int | str | None
     path_power: float
     tracerank_power: float
+    tracerank_bound: float | None
     association: float
     content_weight: float
     query_weight: float
@@ -358,16 +371,17 @@ class Standing(_Value, frozen=True, kw_only=True):
 class Change(_Value, frozen=True, kw_only=True):
     """One change that brings a memory in; a run with it has confirmed that.
 
-    `kind` is filter, folded, switch, weight or limit; `key` an argument of `recall` or a key of the
-    configuration; `rank` the place that the memory then has, from 1. For folded, `after` is the id
-    of the result that has the text, and `rank` its place.
+    `kind` is filter, date, threshold, folded, newer, word or limit; `key` an argument of `recall`
+    or a key of the configuration; `rank` the place that the memory then has, from 1. For folded,
+    `after` is the id of the result that has the text, and `rank` its place; for newer, that of the
+    memory that says otherwise, and `rank` is None where it superseded the expected one.
     """
 
     kind: str
     key: str
     before: Any
     after: Any
-    rank: int
+    rank: int | None
 
 
 class WhyNot(_Value, frozen=True, kw_only=True):
@@ -456,7 +470,8 @@ class ReplayReport(_Value, frozen=True, kw_only=True):
 
 
 class LeftOut(_Value, frozen=True, kw_only=True):
-    """A memory for which the budget of a context had no room, and the tokens that its line has."""
+    """A memory for which the budget of a context had no room, and the tokens that its line has.
+    `neighbour`: it is no result."""
 
     id: str
     neighbour: bool
@@ -466,7 +481,8 @@ class LeftOut(_Value, frozen=True, kw_only=True):
 class ContextBlock(_Value, frozen=True, kw_only=True):
     """Results as one block for a prompt, in the order of sessions and time.
 
-    `ids`: results whose text is in it; `neighbours`: turns beside them that carry the evidence.
+    `ids`: results whose text is in it; `neighbours`: turns beside them that carry the evidence;
+    `associated`: what links lead to from the results.
     `folded`: id → id of the line that says the same and names both. `left_out`: the rest, best
     first. `tokens` of the text, never more than `budget`, counted by the word pieces of
     the embedder named in `counted_by`, or by an `estimate`.
@@ -475,6 +491,7 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     text: str
     ids: tuple[str, ...]
     neighbours: tuple[str, ...]
+    associated: tuple[str, ...]
     folded: dict[str, str]
     left_out: tuple[LeftOut, ...]
     tokens: int
@@ -487,7 +504,9 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
 
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
-    and `nearest_misses` holds what they would have been. `min_confidence` and `min_score` are the
+    and `nearest_misses` holds what they would have been. `associated`: memories beside the results
+    that a walk along links reaches from them, the best by signal · base of the start first; none of
+    them is a result, and none repeats the text of one. `min_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
     print these three, the JSON leaves them out. `why_not`, `receipt`, `context` and `trace` are
     None, and not in the JSON, unless they were asked for.
@@ -513,6 +532,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     confidence: float | None = None
     abstained: bool = False
     nearest_misses: tuple[RecallHit, ...] = ()
+    associated: tuple[RecallHit, ...] = ()
     why_not: tuple[WhyNot, ...] | None = None
     receipt: Receipt | None = None
     context: ContextBlock | None = None

@@ -13,6 +13,7 @@ from world import Act, World
 import vestig
 from calls import committing, selecting
 from exports import of, parsed, sealed
+from vestig.config.signals import SIGNALS
 from vestig.errors import ConfigError
 from vestig.ids import new_id
 from vestig.types import EventType
@@ -34,6 +35,27 @@ def first(store: Any, **fields: Any) -> Any:
 def boost(store: Any) -> Any:
     found = first(store).reason.tracerank_boost
     return found.multiplier, found.trace, found.basic, found.confidence
+
+
+def often_confirmed(world: World) -> Any:
+    """The score of a memory that is confirmed again and again, with the whole of TraceRank."""
+    store = some(world)
+    for _ in range(5):
+        store.commit(OSLO)
+        world.clock.move(hours=30)
+    return round(store.recall(QUERY, config={"ranking.tracerank_power": 2}).results[0].score, 9)
+
+
+def newest_first(world: World) -> Any:
+    """Which of two statements comes first."""
+    old, new = "Tom lives in Oslo", "Tom moved to Bergen, he lives there now"
+    where = "where does Tom live?"
+    store = world.open({where: 1.0, old: 0.9, new: 0.8})
+    store.commit(old, t_valid="2026-01-05")
+    store.commit(new, t_valid="2026-03-05")
+    plain = {**dict.fromkeys(SIGNALS, 0.0), "cosine": 1.0}
+    config = {"ranking.weights": {"note": plain}}
+    return [hit.content for hit in store.recall(where, config=config)]
 
 
 def happen(store: Any, event: EventType, id: str, world: World) -> None:
@@ -195,6 +217,8 @@ RECALL: Final[dict[str, Act]] = {
     "ranking.pool": Act(1, formula),
     "ranking.base": Act("semantic", scores),
     "ranking.tracerank_power": Act(1, scores),
+    "ranking.tracerank_bound": Act(None, often_confirmed),
+    "ranking.newer_first": Act(False, newest_first),
     "recall.reasons.enabled": Act(False, reason_fields),
     "recall.reasons.include_path": Act(False, reason_fields),
     "recall.reasons.include_scores": Act(False, reason_fields),

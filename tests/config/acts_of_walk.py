@@ -37,6 +37,10 @@ BASE: Final = {
 }
 
 
+BESIDE: Final = {f"{START}.limit": 1, f"{WALKING}.mode": "deterministic",
+                 f"{WALKING}.exploration_factor": 2.0}  # fmt: skip
+
+
 def named(name: str) -> str:
     return f"The memory named {name} of the fixed graph"
 
@@ -66,6 +70,12 @@ def walk(world: World, **fields: Any) -> Any:
         )
         for hit in found
     ]
+
+
+def beside(world: World) -> Any:
+    """How many memories the walk adds to the best one."""
+    store, _ = graph(world)
+    return len(store.recall(QUERY_OF_GRAPH, limit=1, config=BESIDE).associated)
 
 
 def admitted(world: World) -> Any:
@@ -221,6 +231,7 @@ WALK: Final[dict[str, Act]] = {
         0.95, walk, {**BASE, f"{WALKING}.exploration_factor": 1.0}
     ),
     "ranking.association": Act(0.9, walk, EVERY),
+    f"{WALKING}.associated": Act(1, beside),
     "ranking.path_power": Act(2, walk, EVERY),
     "recall.temporal_open_scale_days": Act(
         3, partial(metadata, query="the office before 2026-02-20"), blended()

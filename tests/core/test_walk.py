@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import uuid
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ def test_recall_is_its_definition(seed: int) -> None:
         )
         whole = Whole(rows, given_query, ranking)
         assert [of_row(row) for row in scan.rows] == whole.results()
+        assert [of_row(row) for row in scan.associated] == whole.associated()
         for place, name in enumerate(_core.SIGNALS):
             if whole.linear:
                 assert scan.maxima[place] == whole.maxima.get(name)
@@ -112,6 +115,30 @@ def test_bounds_keep_every_signal_exact() -> None:
     scan = recall(projection, len(rows), given_query.query(), everything(), core_ranking(**ranking))
     assert [of_row(row) for row in scan.rows] == Whole(rows, given_query, ranking).results()
     assert scan.walked > 0
+
+
+def test_tracerank_passes_no_memory_beyond_its_bound() -> None:
+    """Over random stores with reinforcements; without a bound some do pass."""
+    passed = 0
+    for seed in range(60):
+        dice = random.Random(seed)
+        rows = world(dice, 40)
+        projection = opened(rows, DIMENSIONS)
+        query = question(dice, rows).query()
+        linear = {**settings(dice), "base": "linear", "tracerank_power": 0.5, "association": 0.0}
+        linear |= {"limit": 40, "pool": 40, "min_score": None}
+        for bound in (0.5, None):
+            ranking = core_ranking(**{**linear, "tracerank_bound": bound})
+            found = recall(projection, len(rows), query, everything(), ranking).rows
+            bases = [row.base for row in found if row.direct]
+            ratios = [later / first for first, later in combinations(bases, 2) if first > 0]
+            if bound is None:
+                passed += any(ratio > math.exp(0.5) for ratio in ratios)
+            else:
+                assert all(ratio <= math.exp(bound) * (1 + 1e-12) for ratio in ratios)
+            order = [(-row.final_score, -row.start_score, -row.similarity, row.id) for row in found]
+            assert order == sorted(order)
+    assert passed
 
 
 FIXED = (("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9))

@@ -355,7 +355,7 @@ class Whole:
         direct = order[:count]
         reached = {one.node: one for one in self.walk(order)}
         if ranking["expand_summaries"]:
-            pooled = {*direct, *(place[id] for id in reached)}
+            pooled = {*direct, *(place[id] for id in reached if self.mixed)}
             covers = [
                 place[end]
                 for at, _, end, kind, *_ in self.net.edges
@@ -363,9 +363,10 @@ class Whole:
                 if self.rows[place[at]].kind == SUMMARY
             ]
             direct = list(dict.fromkeys([*direct, *covers]))
-        pool = list(dict.fromkeys([*direct, *(place[id] for id in reached)]))
+        competing = [place[id] for id in reached] if self.mixed else []
+        pool = list(dict.fromkeys([*direct, *competing]))
         finals = {i: self.final(i, i in direct, reached) for i in pool}
-        ranked = sorted(pool, key=lambda i: (-finals[i], -self.content[i], self.rows[i].id))
+        ranked = sorted(pool, key=lambda i: (-finals[i], *self.tie(i)))
         shown = ranked[:limit]
         filled = [i for i in order if i not in finals][: limit - len(shown)]
         finals |= {i: self.final(i, True, reached) for i in filled}
@@ -373,6 +374,33 @@ class Whole:
             self.result(i, finals[i], i in filled, i in direct, n, reached)
             for n, i in enumerate([*shown, *filled])
         ]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether walked memories are ranked with the others."""
+        return not self.linear or self.ranking["association"] > 0
+
+    def tie(self, i: int) -> tuple[float, float, bytes]:
+        """What orders equal finals."""
+        return (-self.start[i] if self.linear else 0.0, -self.content[i], self.rows[i].id)
+
+    def associated(self) -> list[Result]:
+        """What the walk reached, where that is not ranked with the others."""
+        if self.mixed:
+            return []
+        order = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.start))
+        place = {row.id: i for i, row in enumerate(self.rows)}
+        walked = self.walk(order)
+        reached = {one.node: one for one in walked}
+
+        def strength(one: oracle.Reached) -> float:
+            return one.signal * self.base[place[self.starts[one.start]]]
+
+        beside = [one for one in walked if one.path]
+        beside.sort(key=lambda one: (-strength(one), one.node))
+        places = [place[one.node] for one in beside]
+        return [self.result(i, self.final(i, False, reached), False, False, None, reached)
+                for i in places]  # fmt: skip
 
     def walk(self, order: Sequence[int]) -> list[oracle.Reached]:
         settings, top_k = self.ranking["walk"], self.ranking["start_limit"]
@@ -398,7 +426,11 @@ class Whole:
                 score = max(score, ranking["association"] * one.signal * self.base[place])
         if ranking["tracerank_power"] == 0:
             return score
-        return score * _power(self.boost(self.rows[i].id), ranking["tracerank_power"])
+        factor = _power(self.boost(self.rows[i].id), ranking["tracerank_power"])
+        bound = ranking.get("tracerank_bound")
+        if self.linear and bound is not None:
+            factor = min(max(factor, exp(-bound / 2)), exp(bound / 2))
+        return score * factor
 
     def result(
         self,
@@ -406,7 +438,7 @@ class Whole:
         final: float,
         filled: bool,
         direct: bool,
-        rank: int,
+        rank: int | None,
         reached: Mapping[bytes, oracle.Reached],
     ) -> Result:
         one = reached.get(self.rows[i].id)

@@ -108,6 +108,7 @@ def settings(dice: random.Random) -> dict[str, Any]:
         "tracerank_power": dice.choice([0.0, 0.5, 1.0]),
         "path_power": dice.choice([0.0, 1.0, 2.0]),
         "association": dice.choice([0.0, 0.9]),
+        "tracerank_bound": dice.choice([None, 0.0, 0.5]),
         "alpha": dice.choice([0.0, 0.3, 0.6]),
         "meta_weights": (0.5, 0.3, 0.2, dice.choice([0.0, 0.1])),
         "keyword_mode": dice.choice(["jaccard", "weighted"]),

@@ -94,7 +94,8 @@ def test_the_threshold_of_the_configuration_acts_like_the_argument(garden: vesti
     assert not garden.recall(STRANGE, config={KEY: 1.0}, min_confidence=0.0).abstained
     found = garden.recall(STRANGE, config={KEY: 1.0}, expect=[keyed.nearest_misses[0].id])
     (entry,) = found.why_not
-    assert (entry.change.key, entry.change.before, entry.change.after) == (KEY, 1.0, None)
+    assert (entry.change.key, entry.change.before) == (KEY, 1.0)
+    assert 0.0 < entry.change.after < 1.0
 
 
 @pytest.mark.parametrize("profile", ["reference", "baseline"])
@@ -136,12 +137,14 @@ def test_why_not_names_abstention(garden: vestig.Vestig) -> None:
     found = garden.recall(STRANGE, min_confidence=1.0, expect=[returned[1], away])
     abstention, behind = found.why_not
     assert (abstention.id, abstention.stage, abstention.rank) == (returned[1], "abstained", 2)
-    assert (abstention.change.kind, abstention.change.key) == ("filter", "min_confidence")
+    assert (abstention.change.kind, abstention.change.key) == ("threshold", "min_confidence")
     assert (abstention.change.before, abstention.change.after, abstention.change.rank) == (
         1.0,
-        None,
+        found.confidence,
         2,
     )
+    lower = garden.recall(STRANGE, min_confidence=abstention.change.after)
+    assert lower[1].id == returned[1]
     assert (behind.id, behind.stage, behind.change) == (away, "ranked_below", None)
     assert "abstains" in behind.no_change
     assert garden.recall(STRANGE, expect=[returned[1]]).why_not == ()

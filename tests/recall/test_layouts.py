@@ -21,7 +21,8 @@ S, B, E = id_text("mem", START), id_text("mem", OTHER), id_text("ent", ENTITY)
 def result(*hits: RecallHit, **fields: Any) -> RecallResult:
     formula = Formula(
         base="semantic", bias=None, pool=None, path_power=1.0, tracerank_power=1.0,
-        association=0.0, content_weight=0.4, query_weight=0.6, summary_prior=0.0, normalisers={},
+        tracerank_bound=None, association=0.0, content_weight=0.4, query_weight=0.6,
+        summary_prior=0.0, normalisers={},
     )  # fmt: skip
     counts = Counts(
         stored=2, eligible=2, folded=0, scored=2, walked=0, returned=len(hits), below_min_score=0,
@@ -76,7 +77,7 @@ def test_hops_only_where_the_walk_went() -> None:
         "Content: a\n  ---\n  b"
     )
     with_reason = render(found, "text", explained=True).split("\n")
-    assert with_reason[1] == "Reason: Direct semantic match (similarity 0.8700)."
+    assert with_reason[1] == "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700)."
     assert with_reason[7] == f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}."
 
 
@@ -125,7 +126,7 @@ def test_groups_that_are_left_out() -> None:
     parts = ReasonParts(include_path=False, include_scores=False)
     assert render(result(hit(DIRECT, parts, content="One line")), "explain") == (
         f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
-        "Reason: Direct semantic match (similarity 0.8700).\n"
+        "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700).\n"
         "Content: One line"
     )
 

@@ -94,7 +94,8 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
         t_invalid=from_us(NOW_US - DAY_US),
     )
     assert found.explanation == (
-        "Direct semantic match (similarity 0.8700)."
+        "Mostly by meaning."
+        " Direct semantic match (similarity 0.8700)."
         ' Through stored question "Who wrote of the engine?" (0.9000).'
         " Keywords: engine, patterns."
         " Time: last week."
@@ -114,12 +115,14 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
 def test_only_what_is_true_is_said() -> None:
     row = MadeRow(similarity=0.95, nearest_question=(0, 0.9))
     found = reason(row, question="What is it?")
-    assert found.explanation == "Direct semantic match (similarity 0.9500)."
+    assert found.explanation == "Mostly by meaning. Direct semantic match (similarity 0.9500)."
     filled = reason(MadeRow(filled=True, direct=False, start_score=0.31))
-    assert filled.explanation == "Filled by start score (0.3100)."
+    assert filled.explanation == "Mostly by meaning. Filled by start score (0.3100)."
     assert filled.retrieval_method == "direct_match"
     blind = reason(MadeRow(), explainer(has_vector=False))
-    assert blind.explanation == "Direct match by words (the query had no vector)."
+    assert (
+        blind.explanation == "Mostly by meaning. Direct match by words (the query had no vector)."
+    )
     assert blind.similarity is None
 
 
@@ -219,7 +222,8 @@ def test_parts_of_a_reason_can_be_left_out() -> None:
         "final_score": 0.5,
     }
     scores = {"semantic_score", "hypothetical", "signals", "origin_evidence", "alpha_used",
-              "metadata_score", "start_score", "base", "start_base", "tracerank_boost"}  # fmt: skip
+              "metadata_score", "start_score", "base", "start_base", "tracerank_boost",
+              "newer_than"}  # fmt: skip
     paths = {"path", "hops", "steps", "signal_strength", "path_score"}
     whole = shown()
     assert scores | paths < whole

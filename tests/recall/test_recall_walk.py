@@ -6,7 +6,8 @@ import pytest
 
 import vestig
 from calls import selecting
-from fixed_graph import fixed_graph, text
+from fixed_graph import FixedGraph, fixed_graph, text
+from recomputed_scores import final
 from scripted import Opener
 from vestig.recall.request import SEED_MAX, derived_seed
 from vestig.testing import FrozenClock
@@ -66,7 +67,8 @@ def test_what_is_filtered_is_not_crossed(opener: Opener) -> None:
         found = graph.recall(config=everything, **selecting(hidden))
         assert sorted(graph.names(found)) == ["C", "S"]
         reason = graph.reason(found, "C")
-        assert (reason.path, reason.explanation[:6]) == (("START",), "Filled")
+        assert reason.path == ("START",)
+        assert "Filled" in str(reason.explanation)
         assert found.counts.walked == 0
 
 
@@ -184,17 +186,70 @@ def test_edges_are_walked_in_both_directions(opener: Opener) -> None:
     assert graph.recall().counts.walked == 1
 
 
-def test_default_returns_a_linked_memory_from_outside_the_pool(opener: Opener) -> None:
-    """The bar of the graph: `default` brings in what is linked, however unlike the query."""
+def far_away(opener: Opener) -> FixedGraph:
+    """A memory that is unlike the query, linked with the one that is nearest, and sixty between."""
     graph = fixed_graph(opener, "SE", (("S", "E", 1.0),))
-    near_ones = [f"what lies nearest? Number {n} of sixty" for n in range(60)]
-    graph.store.commit_many(near_ones)
+    graph.store.commit_many([f"what lies nearest? Number {n} of sixty" for n in range(60)])
+    return graph
+
+
+def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> None:
+    """However unlike the query it is; and it takes no place of a result."""
+    graph = far_away(opener)
     found = graph.store.recall("what lies nearest?", limit=10, seed=1)
     assert found.formula.pool == 50 < found.counts.eligible
+    (walked,) = found.associated
+    reason = walked.reason
+    assert (walked.id, reason.retrieval_method, reason.hops) == (
+        *(graph.ids["E"], "graph_traversal"),
+        1,
+    )
+    assert reason.path == ("START", f"RELATED:{graph.ids['E']}")
+    (step,) = reason.steps
+    assert step.weight == near(1.0)
+    assert str(reason.explanation).startswith("Reached via 1-hop traversal (signal 1.0000) from")
+    plain = found.to_dict()
+    assert [hit["id"] for hit in plain["associated"]] == [walked.id]
+    assert near(final(plain["associated"][0], plain["formula"])) == walked.final
+    without = graph.store.recall("what lies nearest?", config={"walk.enabled": False}, limit=10)
+    assert without.associated == ()
+    assert [(hit.id, hit.score) for hit in without] == [(hit.id, hit.score) for hit in found]
+    none = graph.store.recall("what lies nearest?", config={"walk.associated": 0}, limit=10, seed=1)
+    assert none.associated == ()
+    abstained = graph.store.recall("what lies nearest?", min_confidence=1.0, limit=10, seed=1)
+    assert abstained.abstained
+    assert abstained.associated == ()
+
+
+def test_a_share_set_by_hand_mixes_walked_memories_with_the_results(opener: Opener) -> None:
+    graph = far_away(opener)
+    config = {"ranking.association": 0.05}
+    found = graph.store.recall("what lies nearest?", config=config, limit=10, seed=1)
     assert len(found) == 10
+    assert found.associated == ()
     (walked,) = [hit for hit in found if hit.reason.retrieval_method == "graph_traversal"]
     assert (walked.id, walked.reason.hops) == (graph.ids["E"], 1)
     share = found.formula.association * walked.reason.signal_strength
     assert walked.score == pytest.approx(share * walked.reason.start_base, abs=1e-9)
-    without = graph.store.recall("what lies nearest?", config={"ranking.association": 0}, limit=10)
-    assert graph.ids["E"] not in [hit.id for hit in without]
+
+
+@pytest.mark.parametrize(("author", "count"), [(None, 1), ("Ada", 2)])
+def test_one_text_is_associated_once(opener: Opener, author: str | None, count: int) -> None:
+    """Equal texts of one author are one."""
+    graph = far_away(opener)
+    copy = graph.store.commit(text("E"), session_id="s", sequence=0, author=author).memory_id
+    assert copy is not None
+    graph.store.graph.link(graph.ids["S"], copy, "RELATED", weight=1.0)
+    found = graph.store.recall("what lies nearest?", limit=10, seed=1)
+    assert found.counts.walked == 2
+    assert len({graph.ids["E"], copy} & {hit.id for hit in found.associated}) == count
+    assert len(found.associated) == count
+
+
+def test_only_what_a_result_leads_to_is_associated(opener: Opener) -> None:
+    graph = fixed_graph(opener, "SBE", (("B", "E", 1.0),))
+    both = graph.store.recall("what lies nearest?", limit=2, seed=1, config={"walk.start.limit": 2})
+    assert [hit.id for hit in both.associated] == [graph.ids["E"]]
+    one = graph.store.recall("what lies nearest?", limit=1, seed=1, config={"walk.start.limit": 2})
+    assert one.counts.walked == 1
+    assert one.associated == ()

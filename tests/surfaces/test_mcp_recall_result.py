@@ -83,7 +83,8 @@ def test_reasons_fit_into_2500_tokens_or_the_budget_of_the_caller(at: OpenStore)
     assert 1_500 <= tokens(at, answer) <= 2_500
     for result in answer.content["results"]:
         reason = result["reason"]
-        assert reason["explanation"].startswith("Direct semantic match")
+        assert reason["explanation"].startswith("Mostly by ")
+        assert "Direct semantic match" in reason["explanation"]
         assert len(reason["signals"]) >= 3
     small = recalled(at, where={"scope": "long"}, explain=True, budget=1_200)
     assert small.content is not None

@@ -520,6 +520,7 @@ class Ranking:
         late_pool: int = 128,
         evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
         sittings: bool = True,
+        tracerank_bound: float | None = None,
     ) -> Self:
         """A ranking.
 
@@ -533,12 +534,16 @@ class Ranking:
                 stored question in S_query.
             questions: whether stored questions count.
             start_limit: number of start nodes of the walk.
+            association: where the base is linear, walked memories are ranked with the others
+                only when it is above 0.
             walk: None = no walk.
             late_pool: memories of each origin that word pieces are compared for.
             evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
                 origin's largest cosine, largest lexical score, largest level and mean of its five
                 largest levels. None = levels are compared as they are.
             sittings: whether notes of one sitting are neighbours.
+            tracerank_bound: where the base is linear, TraceRank's factor lies within
+                e^(±bound/2); None = no bound.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -611,6 +616,11 @@ class Row:
     tracerank: float
     events: int
     stability: int
+    newer_than: bytes | None
+    """The memory before which `put_before` put it."""
+
+    def put_before(self, older: Row) -> Row:
+        """The same row put directly before another one, with that one's final score."""
 
     def signal(self, name: str) -> tuple[float | None, float | None]:
         """(raw, normalised) of one of `SIGNALS`, whatever its weight. (None, None) = unavailable,
@@ -623,6 +633,9 @@ class Scan:
     rows: tuple[Row, ...]
     watched: tuple[Row, ...]
     """Eligible ones of `watch` that were not returned, in its order."""
+    associated: tuple[Row, ...]
+    """What the walk reached, where walked memories are not ranked with the others: by signal · base
+    of the start, then by id. Some may be among `rows` too, there as direct candidates."""
     terms: tuple[str, ...]
     stored: int
     eligible: int
@@ -716,6 +729,13 @@ class Projection:
         """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
 
+    def newer_pairs(
+        self, seq: int, ids: bytes, gap_us: int, least_cosine: float
+    ) -> list[tuple[int, int]]:
+        """(newer, older) as places in `ids` (16 bytes each), ascending: any two memories of one
+        scope with vectors whose cosine is at least `least_cosine` and whose `t_valid` are more than
+        `gap_us` apart. Raises SnapshotMoved unless applied_seq == seq."""
+
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""
 
@@ -761,6 +781,7 @@ class Projection:
         pool: int | str | None = None,
         min_score: float | None = None,
         watch: bytes = ...,
+        shown: int | None = None,
         threads: int = 1,
     ) -> Scan:
         """One query, one crossing.
@@ -770,6 +791,8 @@ class Projection:
             pool: direct candidates; None = all, "starts" = the start nodes.
             min_score: only results with at least this final score.
             watch: ids (16 bytes each) whose rows are wanted although they are not returned.
+            shown: how many of them the caller shows, at most: the walk may admit as many; None =
+                `limit`.
 
         Raises:
             SnapshotMoved: applied_seq != seq.
@@ -785,6 +808,7 @@ class Projection:
         limit: int,
         pool: int | str | None = None,
         min_score: float | None = None,
+        shown: int | None = None,
         threads: int = 1,
     ) -> list[Scan]:
         """Several queries, one crossing; the arrays are read once. Each scan equals that of

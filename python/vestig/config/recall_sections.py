@@ -102,6 +102,14 @@ class WalkSettings(Section, frozen=True, kw_only=True):
         tuple[Literal["RELATED", "MENTIONS"], ...], doc("Edges that are walked.", shown=True)
     ] = ("RELATED",)
     min_signal: Annotated[Share, doc("Memories whose signal is weaker are not walked to.")] = 0.01
+    associated: Annotated[
+        CountOrZero,
+        doc(
+            "Memories that the walk reaches and that come back beside the results; 0: none. Acts"
+            " where ranking.base is linear and ranking.association is 0.",
+            shown=True,
+        ),
+    ] = 3
     max_hops: Annotated[Count | None, doc("Longest path; null: no limit.")] = None
     max_entity_degree: Annotated[
         Count, doc("Entities with more mentions are not walked through.")
@@ -130,21 +138,37 @@ class RankingSettings(Section, frozen=True, kw_only=True):
             " starts = the start nodes only."
         ),
     ] = "auto"
-    # A linked memory from outside the pool stands behind what meaning finds and before what it
-    # does not find; more of it costs recall in chats (`vestig eval`).
+    # Memories that the walk ranks among the others push out what was found by itself
+    # (`vestig eval`), so they come beside the results.
     association: Annotated[
         Share,
         doc(
             "Share of the score of its start that a memory reached by the walk inherits by its"
-            " signal."
+            " signal. Where ranking.base is linear, 0 keeps walked memories out of the ranking:"
+            " they come beside the results (walk.associated)."
         ),
-    ] = 0.05
+    ] = 0.0
     path_power: Annotated[
         NotNegative, doc("Power to which the path score enters the final score.")
     ] = 1.0
     tracerank_power: Annotated[
         NotNegative, doc("Power to which TraceRank enters the final score.", shown=True)
     ] = 0.5
+    tracerank_bound: Annotated[
+        NotNegative | None,
+        doc(
+            "Where ranking.base is linear: TraceRank puts no memory before one that scores more"
+            " than e to this power times as much without it; null: no bound."
+        ),
+    ] = 0.5
+    newer_first: Annotated[
+        bool,
+        doc(
+            "Where ranking.base is linear: among the best ten results, a note that says what has"
+            " changed stands before an older one that it is like.",
+            shown=True,
+        ),
+    ] = True
     weights: Annotated[
         Weights,
         doc(

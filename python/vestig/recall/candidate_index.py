@@ -194,6 +194,7 @@ def _candidates(
     return ChangedScan(
         rows=found.rows,
         watched=found.watched,
+        associated=found.associated,
         terms=found.terms,
         stored=every.stored,
         eligible=every.eligible,

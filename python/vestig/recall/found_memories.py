@@ -12,35 +12,42 @@ from vestig.answers import Reason, RecallHit
 from vestig.ids import id_text
 from vestig.memories.equal_texts import recalled, repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
-from vestig.recall.query import BoundQuery
+from vestig.recall.associated import associated_rows
+from vestig.recall.query import BoundQuery, Ranked
 from vestig.recall.reason import Explainer
-from vestig.recall.scan import Scan, ScanRow
+from vestig.recall.scan import ScanRow
 from vestig.types import Memory
 
 __all__ = ["FoundMemories", "found_memories"]
 
 
 class FoundMemories(msgspec.Struct, frozen=True, kw_only=True):
-    """The memories of a scan. `folded`: how many more have one of their texts; `pending`: how many
-    of them have unfinished jobs; `later_updates`: warnings of what changed after the time of the
-    request."""
+    """The results of a call. `associated`: what the walk reached beside them; `folded`: how many
+    more have a result's text; `pending`: how many results have unfinished jobs; `later_updates`:
+    warnings of what changed after the time of the request."""
 
     hits: tuple[RecallHit, ...]
+    associated: tuple[RecallHit, ...]
     folded: int
     pending: int
     later_updates: tuple[str, ...]
 
 
-def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
+def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundMemories:
     """The results as hits. Everything that they show is read here; their values are made when they
     are looked at.
+
+    Args:
+        beside: with what the walk reached beside them.
 
     Raises:
         StoreDamagedError: the text of a memory is not the one that was hashed.
     """
     request, view = bound.request, bound.view
     namespace, moments = request.namespace, request.moments
-    rows = scan.rows[: request.limit]
+    linked = associated_rows(bound, ranked) if beside else ()
+    rows = [*ranked.results, *linked]
+    behind = _behind(ranked, len(rows))
     raw = [row.id for row in rows]
     by_id = recalled(bound.session, view, namespace, raw)
     stored = [by_id[id] for id in raw]
@@ -61,10 +68,10 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
     repeats = repeats_of(
         bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
     )
-    explainer = bound.explainer(scan)
+    explainer = bound.explainer(ranked.scan)
     has_vector = explainer.has_vector
     hits = []
-    for id, row, found, asking in zip(ids, rows, stored, nearest, strict=True):
+    for id, row, found, asking, following in zip(ids, rows, stored, nearest, behind, strict=True):
         make = partial(_same, past[id]) if past else found.make
         score = row.final_score
         question = None if asking is None else questions[id][asking[0]]
@@ -75,7 +82,9 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
             "final": score,
             "similarity": row.similarity if has_vector else None,
             "_make_memory": make,
-            "_make_reason": partial(_reason, explainer, row, make, replaced.get(id, ()), question),
+            "_make_reason": partial(
+                _reason, explainer, row, make, (replaced.get(id, ()), question, following)
+            ),
         }
         if request.include_vectors:
             vector = vectors.get(id)
@@ -83,22 +92,31 @@ def found_memories(bound: BoundQuery, scan: Scan) -> FoundMemories:
         if id in repeats:
             fields["repeats"], fields["repeats_more"] = repeats[id]
         hits.append(RecallHit.of_fields(fields))
+    shown = len(ranked.results)
+    folded = (repeats[id] for id in ids[:shown] if id in repeats)
     return FoundMemories(
-        hits=tuple(hits),
-        folded=sum(len(others) + more for others, more in repeats.values()),
-        pending=sum([found.processing == "pending" for found in stored]),
+        hits=tuple(hits[:shown]),
+        associated=tuple(hits[shown:]),
+        folded=sum(len(others) + more for others, more in folded),
+        pending=sum([found.processing == "pending" for found in stored[:shown]]),
         later_updates=later_updates(view, past.values(), moments) if past else (),
     )
+
+
+def _behind(ranked: Ranked, count: int) -> list[ScanRow | None]:
+    """The next one of the ranking for each result, filled up with None."""
+    results = len(ranked.results)
+    behind = [*ranked.rows[1 : results + 1], None][:results]
+    return behind + [None] * (count - results)
 
 
 def _reason(
     explainer: Explainer,
     row: ScanRow,
     make: Callable[[], Memory],
-    replaced: Sequence[str],
-    question: str | None,
+    known: tuple[Sequence[str], str | None, ScanRow | None],
 ) -> Reason:
-    return explainer.reason(row, make(), replaced, question)
+    return explainer.reason(row, make(), *known)
 
 
 def _same(memory: Memory) -> Memory:

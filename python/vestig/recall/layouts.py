@@ -227,6 +227,15 @@ def _compact(hit: RecallHit, style: Style) -> str:
     return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_lines(hit.content)}"
 
 
+def _related(hit: RecallHit) -> str:
+    """One line for a memory beside the results; stored text stands behind what Vestig writes."""
+    line = one_line(hit.content, _LIST_CHARS)
+    reason, walk = hit.reason, ""
+    if reason.signal_strength is not UNSET and reason.hops is not UNSET:
+        walk = f" (signal={reason.signal_strength:.4f}, hops={reason.hops})"
+    return f"Related: [{hit.id}]{walk} {line}"
+
+
 def _list(hit: RecallHit, style: Style) -> str:
     created, line = _time(hit.memory.t_created, style), one_line(hit.content, _LIST_CHARS)
     return f"ID: {hit.id}\nScore: {hit.score:.4f}\nCreated: {created}\nContent: {line}"
@@ -249,7 +258,8 @@ def render(
     local_zone: bool = False,
 ) -> str:
     """A result in one of the layouts `text`, `compact`, `explain`, `list`: a line that says how
-    sure the store is, then the results, or the nearest misses where recall abstained.
+    sure the store is, then the results, or the nearest misses where recall abstained, then a line
+    for each memory beside the results.
 
     Args:
         explained: with a line for the reason of each result, in `text`.
@@ -267,6 +277,8 @@ def render(
         return line_without_results(result)
     style = Style(query_time=result.query_time, explained=explained, local_zone=local_zone)
     shown = separator.join(layout(hit, style) for hit in hits)
+    if result.associated:
+        shown += separator + "\n".join(map(_related, result.associated))
     first = first_line(result)
     return shown if first is None else f"{first}\n\n{shown}"
 

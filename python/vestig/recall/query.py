@@ -6,13 +6,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from functools import cache, partial
+from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import QueryEntity, QueryName
 from vestig.commit.text import normalise
 from vestig.config import Config
+from vestig.config.signals import SIGNALS
 from vestig.embedders.piece_codes import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
@@ -22,12 +24,13 @@ from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.distinct_texts import scan_distinct
+from vestig.recall.newer_first import newer_first
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
-from vestig.recall.scan import Scan, ScanFunction
+from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
@@ -37,7 +40,10 @@ from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = ["BoundQuery", "Query", "analyse", "request_of", "scan_together"]
+__all__ = ["BoundQuery", "Query", "Ranked", "analyse", "request_of", "scan_together"]
+
+
+_DATE: Final = SIGNALS.index("date")
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +147,22 @@ def analyse(
     )
 
 
+class Ranked(msgspec.Struct, frozen=True, kw_only=True):
+    """The memories of one call in the order of its results.
+
+    Args:
+        scan: its rows in the order of the ranking alone.
+        rows: all that were ranked, best first; more than the results.
+        results: the best, as many as were wanted, without those below the least score.
+        below_min_score: how many these are.
+    """
+
+    scan: Scan
+    rows: Sequence[ScanRow]
+    results: Sequence[ScanRow]
+    below_min_score: int
+
+
 class BoundQuery:
     """A query at the state of one view: entities and seed are those of this state, and every scan
     sees it.
@@ -205,28 +227,58 @@ class BoundQuery:
             return {}
         return shares(ranking.meta_weights, self.available)
 
-    def scan(
+    def ranked(
         self,
         *,
         request: Request | None = None,
         ranking: Ranking | None = None,
         limit: int | None = None,
         watch: bytes = b"",
+    ) -> Ranked:
+        """The results, and what was ranked behind them; what is not given is that of the query.
+
+        Args:
+            watch: as `scan`.
+        """
+        chosen = self.request if request is None else request
+        by = self.query.ranking if ranking is None else ranking
+        limit = chosen.limit if limit is None else limit
+        scan = self.scan(
+            request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
+        )
+        rows = newer_first(self.session, self.view, chosen.query, chosen.namespace, by, scan.rows)
+        least, wanted = by.min_score, rows[:limit]
+        results = wanted if least is None else [row for row in wanted if row.final_score >= least]
+        return Ranked(
+            scan=scan, rows=rows, results=results, below_min_score=len(wanted) - len(results)
+        )
+
+    def scan(
+        self,
+        *,
+        request: Request | None = None,
+        ranking: Ranking | None = None,
+        limit: int | None = None,
+        rows: int | None = None,
+        watch: bytes = b"",
     ) -> Scan:
         """One scan, in which each text stands once; what is not given is that of the query.
 
         Args:
+            rows: how many are returned; None = `limit`, and only those that reach the least score.
             watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
         """
         chosen = self.request if request is None else request
-        rows = chosen.limit if limit is None else limit
+        limit = chosen.limit if limit is None else limit
         known = self.first_scan
         if known is not None and request is None and ranking is None and not watch:
             made, found = known
-            if made.limit == rows:
+            if (made.shown, made.limit) == (limit, rows):
                 return self._distinct(made, chosen, _known_first(made, found, self._scan))
         ranked_by = self.query.ranking if ranking is None else ranking
-        made = self.scan_request(chosen, ranked_by, rows, self.filter(chosen))
+        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen))
+        if rows is not None:
+            made = msgspec.structs.replace(made, limit=rows, min_score=None)
         if watch:
             made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
@@ -252,6 +304,7 @@ class BoundQuery:
             limit=limit,
             pool=ranking.pool(limit),
             min_score=ranking.min_score,
+            shown=limit,
         )
 
     def filter(self, request: Request | None = None) -> dict[str, Any]:
@@ -341,6 +394,7 @@ class BoundQuery:
         query, moments = self.query, self.request.moments
         return Explainer(
             terms=scan.terms,
+            content=cache(partial(_content, self.request.query, query.times, scan)),
             windows=query.windows,
             entities={id_bytes(entity.id): entity for entity in self.entities},
             base=query.ranking.base,
@@ -354,6 +408,13 @@ class BoundQuery:
         )
 
 
+def _content(query: str, times: Sequence[tuple[int, int]], scan: Scan) -> frozenset[str]:
+    """Terms that say what a query is about; where an eligible memory meets a date of the query, the
+    words of the date do not."""
+    dated = (scan.maxima[_DATE] or 0.0) > 0.0
+    return frozenset(one.term for one in content_terms(query, times) if not (dated and one.in_time))
+
+
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:
     """A scan function that has the scan of one request."""
 
@@ -363,18 +424,16 @@ def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunc
     return known
 
 
-def scan_together(bounds: Sequence[BoundQuery], limit: int) -> None:
-    """The first scan of each of these queries, which have all but their text in common, in one pass
-    over the arrays.
-
-    Args:
-        limit: of that scan.
-    """
+def scan_together(bounds: Sequence[BoundQuery]) -> None:
+    """What `ranked` scans of each of these queries, which have all but their text in common, in one
+    pass over the arrays."""
     first = bounds[0]
-    filter = first.filter()
-    made = [
+    filter, limit = first.filter(), first.request.limit
+    rows = first.query.ranking.rows_for(limit)
+    requests = [
         bound.scan_request(bound.request, bound.query.ranking, limit, filter) for bound in bounds
     ]
+    made = [msgspec.structs.replace(one, limit=rows, min_score=None) for one in requests]
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan

@@ -18,12 +18,25 @@ from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import TraceParams, Walk
 from vestig.types import EventType, OriginType
 
-__all__ = ["Ranking", "ranking_of", "ranking_of_settings"]
+__all__ = ["NEWER_ROWS", "Ranking", "ranking_of", "ranking_of_settings"]
 
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
 _RECENCY: Final = META_SIGNALS.index("recency")
+# Results among which the newer of two statements is looked for.
+NEWER_ROWS: Final = 10
+# What `ranking.enabled: false` ranks by.
+_BY_COSINE: Final = {
+    "base": "semantic",
+    "tracerank_power": 1.0,
+    "association": 0.0,
+    "alpha": 0.0,
+    "questions": False,
+    "start_enabled": False,
+    "summary_prior": 0.0,
+    "expand_summaries": False,
+}
 # The term of a cross-encoder.
 RERANK: Final = "rerank"
 
@@ -45,6 +58,10 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     order: str
     seed: int | None
+    # how many memories the walk adds beside the results
+    associated: int
+    # whether a note that says what has changed stands before the one that it is newer than
+    newer_first: bool
     reason_parts: ReasonParts
     # terms that weigh something for any origin, where terms are summed
     weighed: frozenset[str]
@@ -102,15 +119,12 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         return self.counts_words
 
     def rows_for(self, limit: int) -> int:
-        """How many rows a scan returns for so many results: confidence reads the best few. The
-        first of more rows are the same where the pool does not shrink with the limit."""
-        least = max(limit, ROWS_READ)
-        whole = (
-            self.min_score is None
-            and self.direct_pool in ("auto", "all")
-            and self.pool(limit) == self.pool(least)
-        )
-        return least if self.has_confidence and whole else limit
+        """How many rows are ranked for so many results: the reason of the last one compares it
+        with the next; confidence and the newer of two statements look at the best few."""
+        least = limit + 1
+        if self.has_confidence:
+            least = max(least, ROWS_READ)
+        return max(least, NEWER_ROWS) if self.newer_first else least
 
     def counts(self, term: str) -> bool:
         """Whether a term weighs something for an origin, where terms are summed."""
@@ -123,10 +137,6 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         if self.direct_pool == "auto":
             return max(POOL_MIN, POOL_PER_RESULT * limit)
         return self.direct_pool
-
-    def without_min_score(self) -> Ranking:
-        """The same without a least score."""
-        return msgspec.structs.replace(self, min_score=None)
 
 
 class Rankings:
@@ -162,6 +172,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "base": final.base,
         "weights": [weights_of(settings, origin.value) for origin in OriginType],
         "tracerank_power": final.tracerank_power,
+        "tracerank_bound": final.tracerank_bound,
         "path_power": final.path_power,
         "association": final.association,
         "alpha": given.alpha_meta,
@@ -185,16 +196,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
     if not final.enabled:
         # every eligible memory, max(0, cosine) · TraceRank
         pool = "all"
-        scores |= {
-            "base": "semantic",
-            "tracerank_power": 1.0,
-            "association": 0.0,
-            "alpha": 0.0,
-            "questions": False,
-            "start_enabled": False,
-            "summary_prior": 0.0,
-            "expand_summaries": False,
-        }
+        scores |= _BY_COSINE
     trace = _trace(settings.usage)
     walking = final.enabled and walk.enabled
     weighed = frozenset[str]().union(*scores["weights"])
@@ -208,6 +210,8 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         mode=walk.mode,
         order=walk.order,
         seed=walk.seed,
+        associated=walk.associated,
+        newer_first=scores["base"] == "linear" and final.newer_first,
         reason_parts=ReasonParts(
             enabled=shown.enabled,
             include_path=shown.include_path,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -12,6 +12,7 @@ from msgspec import UNSET
 from vestig.answers import (
     EvidenceValue,
     Hypothetical,
+    NewerThan,
     OriginEvidence,
     QueryEntity,
     Reason,
@@ -21,7 +22,9 @@ from vestig.answers import (
 )
 from vestig.config.signals import ORIGINS
 from vestig.ids import id_text
+from vestig.language.content_words import frame_words
 from vestig.memories.read import flags_of
+from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
@@ -35,6 +38,8 @@ _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION
 _MENTIONS: Final = 0
 BIAS: Final = "bias"
 TOPIC: Final = "topic"
+# The term of a cross-encoder, which origin evidence does not scale.
+RERANK: Final = "rerank"
 _ONE: Final = (1.0, 1.0)
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
@@ -114,6 +119,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
+        content: gives those of them that say what the query is about; others are never named.
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
@@ -126,6 +132,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     terms: Sequence[str]
+    content: Callable[[], frozenset[str]]
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     base: str
@@ -167,10 +174,14 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     def _matched(self, row: ScanRow, memory: Memory | None) -> dict[str, tuple[str, ...]]:
         """What of the query the memory has, by signal."""
+        content, framing = self.content(), frame_words()
+        matched = (self.terms[index] for index in row.matched_terms)
+        words = tuple(term for term in matched if term in content)
         found = {
-            "keyword": tuple(row.matched_keywords),
+            "keyword": tuple(word for word in row.matched_keywords if word not in framing),
             "entity": tuple(self._labels(row)),
-            "lexical": tuple(self.terms[index] for index in row.matched_terms),
+            "lexical": words,
+            "topic_lexical": words,
         }
         if memory is not None:
             found["temporal"] = found["date"] = tuple(self._matched_windows(memory))
@@ -197,11 +208,17 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return row.similarity if self.has_vector else None
 
     def reason(
-        self, row: ScanRow, memory: Memory, replaced: Sequence[str], question: str | None
+        self,
+        row: ScanRow,
+        memory: Memory,
+        replaced: Sequence[str],
+        question: str | None,
+        following: ScanRow | None = None,
     ) -> Reason:
         """The reason of one hit.
 
         Args:
+            following: the next memory of the ranking.
             replaced: ids that this memory superseded.
             question: the stored question of the memory that is nearest to the query, where the
                 row has one.
@@ -215,6 +232,10 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
+        newer_than = None
+        if row.newer_than is not None:
+            newer_than = NewerThan(id=id_text("mem", row.newer_than), final=row.final_score)
+            flags.append(f"newer_than: {newer_than.id}")
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -239,8 +260,14 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             signal_strength=row.signal_strength if walked else UNSET,
             path_score=row.path_score if walked else UNSET,
             tracerank_boost=_boost(row) if scores else UNSET,
+            newer_than=newer_than if scores else UNSET,
             flags=tuple(flags),
-            explanation=self._explanation(row, memory, flags, hypothetical, matched),
+            explanation=" ".join(
+                [
+                    *self._decided(row, following, matched),
+                    *self._sentences(row, memory, flags, hypothetical, matched),
+                ]
+            ),
         )
 
     def _evidence(self, row: ScanRow) -> OriginEvidence | None:
@@ -264,14 +291,52 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             sum=total,
         )
 
-    def _explanation(
+    def _contributions(self, row: ScanRow, same_origin: bool) -> dict[str, float]:
+        """What each term adds to the sum of the formula; of its constants, what differs by
+        origin."""
+        signals = self._signals(row, {})
+        found = {name: contribution(one) for name, one in signals.items() if name != BIAS}
+        if self.base == "linear":
+            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
+            found = {n: v if n == RERANK else scale * v for n, v in found.items()}
+            if not same_origin:
+                bias = contribution(signals[BIAS]) if BIAS in signals else 0.0
+                found[KIND_OF_MEMORY] = scale * bias + constant
+        elif self.base == "blend" and row.alpha_used:
+            found = {name: row.alpha_used * value for name, value in found.items()}
+            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
+        else:
+            found = {"cosine": row.semantic_score}
+        return found
+
+    def _decided(
+        self,
+        row: ScanRow,
+        following: ScanRow | None,
+        matched: Mapping[str, tuple[str, ...]],
+    ) -> list[str]:
+        """The sentence that names what decided; a memory that only the walk reached is there by
+        its links."""
+        if _walked_to(row):
+            return []
+        same_origin = following is None or following.origin == row.origin
+        own = self._contributions(row, same_origin)
+        theirs = None if following is None else self._contributions(following, same_origin)
+        term = deciding_term(own, theirs)
+        if term is None:
+            return []
+        name = TERM_NAMES.get(term) or TERM_NAMES[term.partition(".")[0]]
+        terms = matched.get(term)
+        return [f"Mostly by {name}: {', '.join(terms)}." if terms else f"Mostly by {name}."]
+
+    def _sentences(
         self,
         row: ScanRow,
         memory: Memory,
         flags: Sequence[str],
         hypothetical: Hypothetical | None,
         matched: Mapping[str, tuple[str, ...]],
-    ) -> str:
+    ) -> list[str]:
         """Sentences; each only where it is true."""
         sentences = [self._first_sentence(row)]
         if hypothetical is not None and hypothetical.cosine > row.similarity:
@@ -283,9 +348,12 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 sentences.append(f"{label} {', '.join(matched[name])}.")
         if row.tracerank != 1.0:
             sentences.append(f"Reinforced {row.events}×; TraceRank {row.tracerank:.4f}.")
+        if row.newer_than is not None:
+            older = id_text("mem", row.newer_than)
+            sentences.append(f"Newer than {older}, which says otherwise.")
         if "no_longer_valid" in flags and memory.t_invalid is not None:
             sentences.append(f"No longer valid since {memory.t_invalid:%Y-%m-%d}.")
-        return " ".join(sentences)
+        return sentences
 
     def _first_sentence(self, row: ScanRow) -> str:
         if _walked_to(row):

@@ -20,7 +20,7 @@ from vestig.ports import LedgerView, TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
 from vestig.recall.found_memories import FoundMemories, found_memories
-from vestig.recall.query import BoundQuery, Query, analyse, request_of
+from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import read_with_scores
@@ -154,37 +154,37 @@ class OneRecall:
 
             expected = expected_of(bound)
         with span("score") as counts:
-            scan = bound.scan(
-                limit=query.ranking.rows_for(request.limit),
-                watch=b"" if expected is None else expected.watch,
-            )
+            ranked = bound.ranked(watch=b"" if expected is None else expected.watch)
+            scan = ranked.scan
             counts.update(eligible=scan.eligible, scored=scan.scored, walked=scan.walked)
         certainty = confidence(scan) if bound.has_confidence else None
         least = request.min_confidence
         abstained = least is not None and certainty is not None and certainty < least
-        best_score = _best_score(bound, scan)
         timings |= bound.extra_ms
         if "rerank" in timings:
             timings["rerank"] += query.rerank_scores.spent_ms
-        ranked = time.perf_counter()
+        scored = time.perf_counter()
         with span("rank") as counts:
-            memories = found_memories(bound, scan)
+            memories = found_memories(bound, ranked, beside=not abstained)
             counts["returned"] = len(memories.hits)
-        missing = None if expected is None else why_not(bound, scan, expected, abstained)
+        missing = (
+            None
+            if expected is None
+            else why_not(bound, ranked, expected, certainty if abstained else None)
+        )
         loaded = time.perf_counter()
-        timings["rank"] = 1e3 * (loaded - ranked)
-        fields = self.fields(bound, scan, memories, certainty, abstained)
-        fields["best_score"] = best_score
+        timings["rank"] = 1e3 * (loaded - scored)
+        fields = self.fields(bound, ranked, memories, certainty, abstained)
         fields["why_not"] = missing
         if request.budget is not None:
-            fields["context"] = _context(bound, scan, fields)
+            fields["context"] = _context(bound, ranked, fields)
         timings["format"] = 1e3 * (time.perf_counter() - loaded)
         return fields, timings
 
     def fields(
         self,
         bound: BoundQuery,
-        scan: Scan,
+        ranked: Ranked,
         found: FoundMemories,
         certainty: float | None,
         abstained: bool,
@@ -194,7 +194,7 @@ class OneRecall:
         Args:
             certainty: the confidence.
         """
-        request, ranking = self.request, bound.query.ranking
+        request, ranking, scan = self.request, bound.query.ranking, ranked.scan
         results = () if abstained else found.hits
         at = request.moments
         return {
@@ -219,17 +219,19 @@ class OneRecall:
                 scored=scan.scored,
                 walked=scan.walked,
                 returned=len(results),
-                below_min_score=scan.below_min_score,
+                below_min_score=ranked.below_min_score,
                 approximate=is_approximate(scan),
             ),
             "formula": _formula(bound, scan),
             "confidence": certainty,
             "abstained": abstained,
             "nearest_misses": found.hits if abstained else (),
+            "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
             "warnings": self.warnings(scan, certainty, found.later_updates),
             "min_confidence": request.min_confidence,
             "min_score": ranking.min_score,
+            "best_score": _best_score(ranked),
         }
 
     def warnings(
@@ -273,23 +275,23 @@ def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Tok
     return [(None, None)] * len(calls)
 
 
-def _context(bound: BoundQuery, scan: Scan, fields: dict[str, Any]) -> ContextBlock:
+def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
     """The results as one block for a prompt."""
     from vestig.recall.context.entries import context_block
     from vestig.recall.layouts import line_without_results
 
     memories = [hit.memory for hit in fields["results"]]
+    linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
     with span("context"):
-        return context_block(bound, scan, memories, line)
+        return context_block(bound, ranked.results if memories else (), memories, linked, line)
 
 
-def _best_score(bound: BoundQuery, scan: Scan) -> float | None:
+def _best_score(ranked: Ranked) -> float | None:
     """The best score where `recall.min_score` left no result."""
-    if scan.rows or not scan.below_min_score:
+    if ranked.results or not ranked.below_min_score:
         return None
-    rows = bound.scan(ranking=bound.query.ranking.without_min_score(), limit=1).rows
-    return rows[0].final_score if rows else None
+    return ranked.rows[0].final_score
 
 
 def _degraded(bound: BoundQuery, scan: Scan, pending: int) -> tuple[Degradation, ...]:
@@ -339,6 +341,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
         pool=ranking.pool(bound.request.limit),
         path_power=scores["path_power"],
         tracerank_power=scores["tracerank_power"],
+        tracerank_bound=scores["tracerank_bound"] if ranking.base == "linear" else None,
         association=scores["association"],
         content_weight=scores["content_weight"],
         query_weight=scores["question_weight"],

@@ -139,4 +139,4 @@ class _Batch:
         request, ranking = self.calls[0].request, bounds[0].query.ranking
         alone = ranking.core_for_reranking is not None or bool(request.expect)
         if not alone and all(bound.is_exact for bound in bounds):
-            scan_together(bounds, ranking.rows_for(request.limit))
+            scan_together(bounds)

@@ -6,7 +6,7 @@ import base64
 import copy
 import hashlib
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn, cast
 
 import msgspec
@@ -21,12 +21,13 @@ from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
+from vestig.language.newer_words import newer_words_version
 from vestig.ports import LedgerView, TokenStates, are_states
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import RerankScores
-from vestig.recall.scan import Scan
+from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.projection.earlier_state import EarlierState, irreversible_changes
@@ -94,6 +95,8 @@ def _analyser(config: Config) -> str:
         versions.append(RULES_VERSION)
     if ranking.counts_content:
         versions.append(frame_words_version())
+    if ranking.newer_first:
+        versions.append(newer_words_version())
     return " ".join(versions)
 
 
@@ -205,15 +208,15 @@ def replay(session: Session, given: object) -> ReplayReport:
                 f"the receipt is of transaction {wanted.seq}, and this copy of the store ends at"
                 f" {view.seq}: replay it on the newer copy"
             )
-        scan = _scan(session, view, wanted, query)
-        found = _ids_hash((id_text("mem", row.id), row.final_score) for row in scan.rows)
+        rows = _results(session, view, wanted, query)
+        found = _ids_hash((id_text("mem", row.id), row.final_score) for row in rows)
         if found == wanted.ids_hash:
             return ReplayReport(
                 equal=True,
                 seq=wanted.seq,
                 ledger_seq=view.seq,
                 ids_hash=found,
-                returned=len(scan.rows),
+                returned=len(rows),
             )
         changed = irreversible_changes(view, wanted.namespace, wanted.seq)
     reasons = "; ".join(changed) if changed else "the receipt itself was changed"
@@ -222,14 +225,16 @@ def replay(session: Session, given: object) -> ReplayReport:
     )
 
 
-def _scan(session: Session, view: SqliteView, wanted: Receipt, query: Query) -> Scan:
-    """The scan at the seq of the receipt."""
+def _results(
+    session: Session, view: SqliteView, wanted: Receipt, query: Query
+) -> Sequence[ScanRow]:
+    """The results at the seq of the receipt."""
     identity = session.ledger.embedding_identity()
     past = EarlierState(view, wanted.seq, session.ledger.store_uuid, identity)
     # the past state stands in for the view and for the keeper
     then = copy.copy(session)
     then.keeper = cast("ProjectionKeeper", past)
-    return BoundQuery(then, cast("LedgerView", past), query).scan()
+    return BoundQuery(then, cast("LedgerView", past), query).ranked().results
 
 
 def _check_store(session: Session, wanted: Receipt) -> None:

@@ -91,6 +91,9 @@ class ScanRow(Protocol):
     def events(self) -> int: ...
     @property
     def stability(self) -> int: ...
+    @property
+    def newer_than(self) -> bytes | None: ...
+    def put_before(self, older: Any) -> ScanRow: ...
 
 
 class Scan(Protocol):
@@ -100,6 +103,8 @@ class Scan(Protocol):
     def rows(self) -> Sequence[ScanRow]: ...
     @property
     def watched(self) -> Sequence[ScanRow]: ...
+    @property
+    def associated(self) -> Sequence[ScanRow]: ...
     @property
     def terms(self) -> Sequence[str]: ...
     @property
@@ -128,6 +133,7 @@ class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: Sequence[ScanRow]
     watched: Sequence[ScanRow]
+    associated: Sequence[ScanRow]
     terms: Sequence[str]
     stored: int
     eligible: int

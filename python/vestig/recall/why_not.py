@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.config.weights import weighing, weights_of
+from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
+from vestig.language.content_words import content_terms
+from vestig.language.words import placed_terms
 from vestig.memories.equal_texts import text_keys
-from vestig.recall.query import BoundQuery, request_of
+from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
-from vestig.recall.reason import META_SIGNALS, Explainer
+from vestig.recall.reason import Explainer
 from vestig.recall.request import Request
-from vestig.recall.scan import Scan, ScanRow
+from vestig.recall.scan import ScanRow
+from vestig.session.embedding import all_query_vectors
 from vestig.times import from_us
-from vestig.types import OriginType
+from vestig.types import Memory
 
 __all__ = ["Expected", "expected_of", "why_not"]
 
 
-def _abstained(request: Request, at: Standing) -> WhyNot:
-    """The entry of a memory that would be a result without `min_confidence`."""
+def _abstained(request: Request, at: Standing, certainty: float | None) -> WhyNot:
+    """The entry of a memory that would be a result with a lower `min_confidence`."""
     named = request.arguments.min_confidence is not None
     change = Change(
-        kind="filter",
+        kind="threshold",
         key="min_confidence" if named else "recall.min_confidence",
         before=request.min_confidence,
-        after=None,
+        after=certainty,
         rank=at.rank,
     )
     return WhyNot(
@@ -58,11 +63,11 @@ def _without_change(entry: WhyNot) -> WhyNot:
 
 
 RUNS_MAX: Final = 64
-RUNS_PER_SIGNAL: Final = 8
-# Runs that weights leave over, so that the limit that would be enough is found.
-RUNS_OF_LIMITS: Final = 8
-FACTOR_MAX: Final = 4.0
-DIGITS: Final = 2
+# Words of the memory that are tried in the question.
+WORDS_MAX: Final = 8
+# Words of it whose idf is looked up.
+TERMS_MAX: Final = 200
+_INSTANT: Final = timedelta(microseconds=1)
 # Arguments that exclude memories, with the value at which they exclude none.
 _WITHOUT: Final[dict[str, Any]] = {
     "scope": None,
@@ -101,21 +106,6 @@ _WITHOUT: Final[dict[str, Any]] = {
 }
 # Arguments that set the query time too.
 _TIMES: Final = frozenset(("as_of", "known_at"))
-# Switches beside those of the signals, in the order in which they are tried: the smallest change
-# first.
-_SWITCHES: Final = (
-    "questions.enabled",
-    "walk.enabled",
-    "walk.normalize_weights",
-    "walk.use_tracerank",
-    "recall.expand_summaries",
-    "usage.enabled",
-    "walk.start.enabled",
-    "ranking.pool",
-    "ranking.enabled",
-)
-# Without these switches nothing is left to rank by when the query has no vector.
-_NEED_WORDS: Final = frozenset(("ranking.enabled", "signals.lexical.enabled"))
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,17 +148,18 @@ def expected_of(bound: BoundQuery) -> Expected:
 
 
 def why_not(
-    bound: BoundQuery, scan: Scan, expected: Expected, abstained: bool
+    bound: BoundQuery, ranked: Ranked, expected: Expected, below: float | None
 ) -> tuple[WhyNot, ...]:
     """One entry for each expected memory that is not among the results, in the order of `expect`.
 
     Args:
-        scan: with the rows of `expected.watch`.
+        ranked: with the rows of `expected.watch`.
+        below: the confidence, where recall abstains; else None.
     """
-    explainer = bound.explainer(scan)
-    rows = scan.rows[: bound.request.limit]
-    # confidence may have needed more rows than there are results
-    watched = {row.id: row for row in (*scan.rows[len(rows) :], *scan.watched)}
+    explainer, abstained = bound.explainer(ranked.scan), below is not None
+    rows = ranked.results
+    # more rows are ranked than there are results
+    watched = {row.id: row for row in (*ranked.rows[len(rows) :], *ranked.scan.watched)}
     ranks = {row.id: rank for rank, row in enumerate(rows, 1)}
     same_text = _results_with_text(bound, rows, expected)
     last = _standing(rows[-1], len(rows), explainer) if rows else None
@@ -176,13 +167,13 @@ def why_not(
     for id in expected.here:
         rank = ranks.get(id_bytes(id))
         if rank is None:
-            missing = _Missing(bound, scan, id, watched.get(id_bytes(id)), last)
+            missing = _Missing(bound, ranked, id, watched.get(id_bytes(id)), last)
             at = same_text.get(id_bytes(id))
             entry = missing.entry() if at is None else missing.folded(at, rows[at - 1])
             entries.append(_without_change(entry) if abstained else entry)
         elif abstained:
             standing = _standing(rows[rank - 1], rank, explainer)
-            entries.append(_abstained(bound.request, standing))
+            entries.append(_abstained(bound.request, standing, below))
     reasons = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",
@@ -231,10 +222,16 @@ class _Missing:
     """
 
     def __init__(
-        self, bound: BoundQuery, scan: Scan, id: str, row: ScanRow | None, last: Standing | None
+        self,
+        bound: BoundQuery,
+        ranked: Ranked,
+        id: str,
+        row: ScanRow | None,
+        last: Standing | None,
     ) -> None:
         self.bound = bound
-        self.scan = scan
+        self.ranked = ranked
+        self.scan = ranked.scan
         self.id = id
         self.raw = id_bytes(id)
         self.row = row
@@ -244,6 +241,12 @@ class _Missing:
         self.settings = self.config.settings
         self.request = bound.request
         self.limit = bound.request.limit
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The memory as it is now."""
+        (found,) = self.bound.view.memories(self.request.namespace, [self.id])
+        return found
 
     def entry(self) -> WhyNot:
         """Stage, standing, and the change."""
@@ -301,7 +304,7 @@ class _Missing:
     def without(self, stage: str, filters: list[str]) -> str:
         """Why there is no change to name."""
         if stage != "filtered":
-            return "no filter, switch, weight of one signal or limit alone brings it in"
+            return "no threshold, word or limit alone brings it in"
         if len(filters) == 1:
             return f"without {filters[0]} it is still not among the results"
         return f"{len(filters)} filters exclude it, each by itself"
@@ -316,25 +319,40 @@ class _Missing:
         limit: int | None = None,
     ) -> int | None:
         """The rank that the memory has with a change, from 1; None when it is no result."""
-        if self.runs_left == 0:
-            raise _NoRunsLeft
-        self.runs_left -= 1
         ranking = None
         if overrides is not None:
             ranking = ranking_of_settings(self.config.with_overrides(overrides).settings)
-        rows = self.bound.scan(request=request, ranking=ranking, limit=limit).rows
-        return next((rank for rank, row in enumerate(rows, 1) if row.id == self.raw), None)
+        return self.rank_of(
+            partial(self.bound.ranked, request=request, ranking=ranking, limit=limit)
+        )
+
+    def rank_of(self, run: Callable[[], Ranked]) -> int | None:
+        """The rank that the memory has in a run, from 1; None when it is no result."""
+        self.spend()
+        results = run().results
+        return next((rank for rank, row in enumerate(results, 1) if row.id == self.raw), None)
+
+    def spend(self) -> None:
+        """Counts a run."""
+        if self.runs_left == 0:
+            raise _NoRunsLeft
+        self.runs_left -= 1
 
     def changes(self, stage: str, filters: list[str]) -> Iterator[Change]:
         """Changes that bring it in, in the order in which they are tried."""
         if stage == "filtered":
-            if len(filters) == 1:
+            newer = self.memory.superseded_by
+            if filters == ["include_expired"] and newer is not None:
+                yield self.replaced_by(newer, None)
+            elif len(filters) == 1:
+                yield from self.date_moved(filters[0])
                 yield from self.filter_removed(filters[0])
             return
-        if self.settings.recall.min_score is not None:
-            yield from self.keyed("filter", "recall.min_score", None)
-        yield from self.switches()
-        yield from self.weights()
+        if stage == "below_min_score":
+            assert self.row is not None, "filters do not exclude it"
+            yield from self.keyed("threshold", "recall.min_score", self.row.final_score)
+        yield from self.newer()
+        yield from self.words()
         yield from self.limits()
 
     def value(self, key: str) -> Any:
@@ -391,6 +409,27 @@ class _Missing:
             return bool(self.bound.scan(request=only, limit=1).rows)
         return bool(self.bound.eligible({**filter, "ids": self.raw}))
 
+    def date_moved(self, name: str) -> Iterator[Change]:
+        """With this bound moved just so far that the memory passes."""
+        given, memory = self.given(name), self.memory
+        if name in ("since", "until", "created_since", "created_until"):
+            own = memory.t_created if name.startswith("created") else memory.t_valid
+            moments = [own if name.endswith("since") else own + _INSTANT]
+        elif name in ("as_of", "known_at", "valid_at"):
+            ends = (memory.t_expired, memory.t_invalid)
+            moments = [memory.t_created, memory.t_valid]
+            moments += [end - _INSTANT for end in ends if end is not None]
+            at = from_us(parse_time(given, name))
+            moments.sort(key=lambda moment: abs(moment - at))
+        else:
+            return
+        for moment in moments:
+            request = self.variant(**{name: moment})
+            if self.passes(request):
+                rank = self.rank_with(request=request)
+                if rank is not None:
+                    yield Change(kind="date", key=name, before=given, after=moment, rank=rank)
+
     def filter_removed(self, name: str) -> Iterator[Change]:
         """Without this filter."""
         after = _WITHOUT[name]
@@ -404,76 +443,67 @@ class _Missing:
                 rank=rank,
             )
 
-    # --- switches, weights, limit ----------------------------------------------------------
+    # --- newer, word, limit ------------------------------------------------------------------
 
-    def switches(self) -> Iterator[Change]:
-        """Each switch the other way."""
-        ranking = self.settings.ranking
-        keys = list(_SWITCHES)
-        if ranking.enabled and ranking.base == "linear":
-            missing = {"rerank"} if self.bound.session.reranker is None else set[str]()
-            names = [name for name in weighing(self.settings) if name not in missing]
-            keys[:0] = [f"signals.{name}.enabled" for name in names]
-        for key in keys:
-            if not ranking.enabled and key not in ("ranking.enabled", "usage.enabled"):
-                continue
-            if key == "ranking.pool":
-                if ranking.pool != "all":
-                    yield from self.keyed("switch", key, "all")
-                continue
-            if self.bound.query.vector is None and key in _NEED_WORDS:
-                continue
-            yield from self.keyed("switch", key, not self.value(key))
-
-    def weights(self) -> Iterator[Change]:
-        """Each signal's weight between a quarter and four times itself."""
-        ranking = self.settings.ranking
-        if not ranking.enabled or ranking.base == "cosine":
+    def newer(self) -> Iterator[Change]:
+        """The memory that took its place because it says otherwise."""
+        ranked, limit = self.ranked, self.limit
+        ranks = {row.id: rank for rank, row in enumerate(ranked.scan.rows[:limit], 1)}
+        if self.raw not in ranks:
             return
-        if ranking.base == "linear":
-            assert self.row is not None, "filters do not exclude it"
-            origin = list(OriginType)[self.row.origin].value
-            keys = {
-                f"ranking.weights.{origin}.{name}": weight
-                for name, weight in weights_of(self.settings, origin).items()
-                if name != "bias"
-            }
-            most = None
-        else:
-            place = self.settings.reference
-            keys = {
-                f"reference.{n}_weight": getattr(place, f"{n}_weight")
-                for n in META_SIGNALS
-                if n in self.bound.available
-            }
-            most = 1.0
-        for key, weight in keys.items():
-            if weight != 0 and self.runs_left > RUNS_OF_LIMITS:
-                yield from self.weight(key, weight, most)
+        came = [row for row in ranked.results if row.newer_than and row.id not in ranks]
+        rank = self.rank_with(overrides={"ranking.newer_first": False}) if came else None
+        if rank is not None:
+            yield self.replaced_by(id_text("mem", came[0].id), rank)
 
-    def weight(self, key: str, weight: float, most: float | None) -> Iterator[Change]:
-        """The smallest change of one weight that is enough, to two digits."""
-        spent = self.runs_left
-        for end in (FACTOR_MAX, 1 / FACTOR_MAX):
-            value = _rounded(weight * end)
-            if most is not None and value > most:
-                value = most
-            if value == weight:
+    def replaced_by(self, id: str, rank: int | None) -> Change:
+        """A newer memory says otherwise."""
+        return Change(kind="newer", key="id", before=self.id, after=id, rank=rank)
+
+    def words(self) -> Iterator[Change]:
+        """The question with one more word of the memory, rare ones first."""
+        query = self.request.query
+        for word in self.missing_words():
+            text = f"{query} {word}"
+            if len(text) > self.settings.recall.max_query_chars:
                 continue
-            rank = self.rank_with(overrides={key: value})
-            if rank is None:
-                continue
-            near, best = weight, (value, rank)
-            while spent - self.runs_left < RUNS_PER_SIGNAL:
-                middle = _rounded((abs(near) * abs(best[0])) ** 0.5 * (1 if weight > 0 else -1))
-                if middle in (_rounded(near), best[0]):
-                    break
-                rank = self.rank_with(overrides={key: middle})
-                if rank is None:
-                    near = middle
-                else:
-                    best = (middle, rank)
-            yield Change(kind="weight", key=key, before=weight, after=best[0], rank=best[1])
+            rank = self.rank_of(self.query_with(text).ranked)
+            if rank is not None:
+                yield Change(kind="word", key="query", before=query, after=text, rank=rank)
+
+    def missing_words(self) -> list[str]:
+        """Words of the memory that say what it is about and that the query lacks, by their idf."""
+        own = {term for term, _, _ in placed_terms(self.request.query)}
+        content = self.memory.content
+        found = dict[str, str]()
+        for one in content_terms(content, ()):
+            if one.term not in own:
+                found.setdefault(one.term, content[one.start : one.end])
+        if not found:
+            return []
+        terms = list(found)[:TERMS_MAX]
+        self.spend()
+        summed = self.config.with_overrides({"ranking.base": "linear"}).settings
+        words = self.query_with(" ".join(found[term] for term in terms), embed=False)
+        scan = words.scan(ranking=ranking_of_settings(summed), limit=1)
+        idfs = dict(zip(scan.terms, scan.idfs, strict=True))
+        terms = [term for term in terms if term in idfs]
+        # by idf, then as they stand in the memory
+        terms.sort(key=lambda term: -idfs[term])
+        return [found[term] for term in terms[:WORDS_MAX]]
+
+    def query_with(self, text: str, *, embed: bool = True) -> BoundQuery:
+        """Another question, everything else as it is; a vector of the caller's stays."""
+        query, bound = self.bound.query, self.bound
+        vector, pieces = query.vector, None
+        if not embed:
+            vector = None
+        elif vector is not None and self.request.query_vector is None:
+            late = query.ranking.counts_tokens
+            ((vector, pieces),) = all_query_vectors(bound.session, [text], late=late)
+        request = self.variant(query=text, messages=None)
+        made = analyse(bound.session, self.config, request, vector, pieces)
+        return BoundQuery(bound.session, bound.view, made)
 
     def limits(self) -> Iterator[Change]:
         """A greater limit, raised until it comes."""
@@ -491,7 +521,3 @@ class _Missing:
             if limit >= self.scan.eligible:
                 return
             limit = min(2 * limit, self.scan.eligible)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")

@@ -10,6 +10,7 @@ use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
     filter::eligible_ids,
+    newer_pairs::newer_pairs,
     related::{Texts, related},
     search,
 };
@@ -303,7 +304,7 @@ impl Projection {
     }
 
     #[pyo3(signature = (seq, query, filter, ranking, *, limit, pool=None, min_score=None,
-        watch=b"".as_slice(), threads=1))]
+        watch=b"".as_slice(), shown=None, threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn recall(
         &self,
@@ -316,11 +317,13 @@ impl Projection {
         pool: Option<&Bound<'_, PyAny>>,
         min_score: Option<f64>,
         watch: &[u8],
+        shown: Option<usize>,
         threads: usize,
     ) -> PyResult<Scan> {
         self.check(query.0.vector.as_ref())?;
         let selection = Selection {
             limit,
+            shown: shown.unwrap_or(limit),
             pool: pool.map_or(Ok(Pool::All), pool_of)?,
             min_score,
             watch: ids_of(watch)?,
@@ -335,7 +338,7 @@ impl Projection {
     }
 
     #[pyo3(signature = (seq, queries, filter, ranking, *, limit, pool=None, min_score=None,
-        threads=1))]
+        shown=None, threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn recall_many(
         &self,
@@ -347,11 +350,13 @@ impl Projection {
         limit: usize,
         pool: Option<&Bound<'_, PyAny>>,
         min_score: Option<f64>,
+        shown: Option<usize>,
         threads: usize,
     ) -> PyResult<Vec<Scan>> {
         let queries = self.checked(&queries)?;
         let selection = Selection {
             limit,
+            shown: shown.unwrap_or(limit),
             pool: pool.map_or(Ok(Pool::All), pool_of)?,
             min_score,
             watch: Vec::new(),
@@ -420,6 +425,20 @@ impl Projection {
             .into_iter()
             .map(|votes| neighbours(py, votes))
             .collect())
+    }
+
+    fn newer_pairs(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        ids: &[u8],
+        gap_us: i64,
+        least_cosine: f64,
+    ) -> PyResult<Vec<(usize, usize)>> {
+        let ids = ids_of(ids)?;
+        self.on_snapshot(py, seq, |snapshot| {
+            newer_pairs(snapshot, &ids, gap_us, least_cosine)
+        })
     }
 
     #[allow(clippy::too_many_arguments)]

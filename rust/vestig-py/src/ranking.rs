@@ -141,7 +141,7 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128, evidence=None, sittings=true))]
+        expand_summaries, late_pool=128, evidence=None, sittings=true, tracerank_bound=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -167,6 +167,7 @@ impl Ranking {
         late_pool: usize,
         evidence: Option<[[f64; 6]; 4]>,
         sittings: bool,
+        tracerank_bound: Option<f64>,
     ) -> PyResult<Self> {
         let [a, b, c, d] = weights.each_ref().map(weights_of);
         let evidence = match evidence {
@@ -184,6 +185,9 @@ impl Ranking {
                 return refuse(format!("expected {name} > 0, got {days}"));
             }
         }
+        if let Some(bound) = tracerank_bound.filter(|bound| bound.is_nan() || *bound < 0.0) {
+            return refuse(format!("expected tracerank_bound >= 0, got {bound}"));
+        }
         for (name, share) in [
             ("alpha", alpha),
             ("content_weight", content_weight),
@@ -199,6 +203,7 @@ impl Ranking {
             evidence: std::array::from_fn(|origin| evidence[origin]),
             trace: trace.0.clone(),
             tracerank_power,
+            tracerank_bound,
             path_power,
             association,
             alpha,

@@ -71,6 +71,8 @@ pub(crate) struct Row {
     events: u32,
     #[pyo3(get)]
     stability: u8,
+    /// The memory before which it was put, whose final score it has.
+    newer_than: Option<Id>,
     /// The rest of the numbers, not yet as Python objects.
     hit: Hit,
     shared: Arc<Shared>,
@@ -85,6 +87,42 @@ fn hex(ids: &[Id]) -> String {
 }
 
 impl Row {
+    fn of(hit: Hit, shared: &Arc<Shared>) -> Self {
+        Self {
+            final_score: hit.final_score,
+            similarity: hit.cosine,
+            semantic_score: hit.semantic,
+            start_score: hit.start_score,
+            level: hit.level,
+            base: hit.base,
+            origin: hit.origin,
+            kind: hit.kind,
+            embedded: hit.embedded,
+            nearest_question: hit.question,
+            metadata_score: hit.metadata,
+            alpha_used: hit.alpha,
+            filled: hit.filled,
+            direct: hit.direct,
+            start_rank: hit.start_rank,
+            pool_rank: hit.pool_rank,
+            path_score: hit.path_score,
+            trace: hit.trace.trace,
+            basic: hit.trace.basic,
+            connectivity: hit.trace.connectivity,
+            confidence: hit.trace.confidence,
+            unclipped: hit.trace.unclipped,
+            tracerank: hit.trace.clipped,
+            events: hit.trace.events,
+            stability: hit.stability,
+            newer_than: None,
+            hit,
+            shared: Arc::clone(shared),
+            signals: PyOnceLock::new(),
+            path: PyOnceLock::new(),
+            steps: PyOnceLock::new(),
+        }
+    }
+
     fn path_steps(&self) -> &[PathStep] {
         self.hit.path.as_ref().map_or(&[], |path| &path.steps)
     }
@@ -182,6 +220,19 @@ impl Row {
     }
 
     #[getter]
+    fn newer_than<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.newer_than?))
+    }
+
+    /// The same row put directly before another one, with that one's final score.
+    fn put_before(&self, older: &Self) -> Self {
+        let mut row = Self::of(self.hit.clone(), &self.shared);
+        row.final_score = older.final_score;
+        row.newer_than = Some(older.hit.id);
+        row
+    }
+
+    #[getter]
     fn start<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let path = self.hit.path.as_ref()?;
         Some(PyBytes::new(py, &path.start))
@@ -203,6 +254,7 @@ impl Row {
 pub(crate) struct Scan {
     rows: Py<PyTuple>,
     watched: Py<PyTuple>,
+    associated: Py<PyTuple>,
     terms: Py<PyTuple>,
     stored: usize,
     eligible: usize,
@@ -221,41 +273,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         weighed: std::array::from_fn(|origin| ranking.weighed(origin)),
         evidence: scan.evidence,
     });
-    let row = |hit: Hit| {
-        let row = Row {
-            final_score: hit.final_score,
-            similarity: hit.cosine,
-            semantic_score: hit.semantic,
-            start_score: hit.start_score,
-            level: hit.level,
-            base: hit.base,
-            origin: hit.origin,
-            kind: hit.kind,
-            embedded: hit.embedded,
-            nearest_question: hit.question,
-            metadata_score: hit.metadata,
-            alpha_used: hit.alpha,
-            filled: hit.filled,
-            direct: hit.direct,
-            start_rank: hit.start_rank,
-            pool_rank: hit.pool_rank,
-            path_score: hit.path_score,
-            trace: hit.trace.trace,
-            basic: hit.trace.basic,
-            connectivity: hit.trace.connectivity,
-            confidence: hit.trace.confidence,
-            unclipped: hit.trace.unclipped,
-            tracerank: hit.trace.clipped,
-            events: hit.trace.events,
-            stability: hit.stability,
-            hit,
-            shared: Arc::clone(&shared),
-            signals: PyOnceLock::new(),
-            path: PyOnceLock::new(),
-            steps: PyOnceLock::new(),
-        };
-        Py::new(py, row)
-    };
+    let row = |hit: Hit| Py::new(py, Row::of(hit, &shared));
     let rows = |hits: Vec<Hit>| -> PyResult<Py<PyTuple>> {
         let rows: Vec<Py<Row>> = hits.into_iter().map(row).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, rows)?.unbind())
@@ -263,6 +281,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
     Ok(Scan {
         rows: rows(scan.hits)?,
         watched: rows(scan.watched)?,
+        associated: rows(scan.associated)?,
         terms: PyTuple::new(py, scan.terms)?.unbind(),
         stored: scan.stored,
         eligible: scan.eligible,

@@ -19,7 +19,7 @@ from vestig.recall.context.neighbours import (
 )
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.query import BoundQuery
-from vestig.recall.scan import Scan, ScanRow
+from vestig.recall.scan import ScanRow
 from vestig.store.projection.keeper import similar_within
 from vestig.times import from_us
 from vestig.types import Kind, Memory
@@ -37,17 +37,23 @@ _LEXICAL_BESIDE: Final = {offset: f"neighbours.lexical.{offset:+d}" for offset i
 
 
 def context_block(
-    bound: BoundQuery, scan: Scan, memories: Sequence[Memory], nothing: str
+    bound: BoundQuery,
+    rows: Sequence[ScanRow],
+    memories: Sequence[Memory],
+    linked: Sequence[Memory],
+    nothing: str,
 ) -> ContextBlock:
-    """The block of a scan's results, of their neighbours, and of what says the same; for a callback
-    of the keeper's `run`.
+    """The block of results, of their neighbours, and of what says the same; for a callback of the
+    keeper's `run`.
 
     Args:
+        rows: of the results.
         memories: the results, as known at the time of the request; () where recall abstains.
+        linked: what links lead to from the results, best first.
         nothing: the text without results.
     """
     settings = bound.session.config.settings
-    entries = _entries(bound, scan, memories) if memories else ()
+    entries = _entries(bound, rows, memories, linked) if memories else ()
     return block(
         entries,
         _twins(bound, entries),
@@ -58,23 +64,37 @@ def context_block(
     )
 
 
-def _entries(bound: BoundQuery, scan: Scan, memories: Sequence[Memory]) -> tuple[Entry, ...]:
-    """Results, then neighbours, with their flags."""
+def _entries(
+    bound: BoundQuery,
+    rows: Sequence[ScanRow],
+    memories: Sequence[Memory],
+    linked: Sequence[Memory],
+) -> tuple[Entry, ...]:
+    """Results, then neighbours, then what links lead to, with their flags."""
     request = bound.request
-    results = [_ranked_turn(row, memory) for row, memory in zip(scan.rows, memories, strict=False)]
+    results = [_ranked_turn(row, memory) for row, memory in zip(rows, memories, strict=True)]
     sessions = _sessions(bound, memories)
     turns = _around(bound, sessions, memories)
     near = _similar_enough(bound, evidence_neighbours(results, sessions, turns))
     known = as_known(bound.view, request.namespace, [turns[id] for id, _ in near], request.moments)
     query_time = from_us(request.moments.query_time_us)
 
-    def entry(memory: Memory, rank: int, neighbour: bool) -> Entry:
+    def entry(memory: Memory, rank: int, *, neighbour: bool = False, linked: bool = False) -> Entry:
         flags = tuple(flags_of(memory, query_time))
-        return Entry(memory=memory, rank=rank, neighbour=neighbour, flags=flags)
+        return Entry(memory=memory, rank=rank, neighbour=neighbour, linked=linked, flags=flags)
 
+    beside = {id for id, _ in near}
     return (
-        *(entry(memory, rank, False) for rank, memory in enumerate(memories)),
-        *(entry(memory, rank, True) for memory, (_, rank) in zip(known, near, strict=True)),
+        *(entry(memory, rank) for rank, memory in enumerate(memories)),
+        *(
+            entry(memory, rank, neighbour=True)
+            for memory, (_, rank) in zip(known, near, strict=True)
+        ),
+        *(
+            entry(memory, rank, linked=True)
+            for rank, memory in enumerate(linked)
+            if memory.id not in beside
+        ),
     )
 
 
@@ -135,7 +155,7 @@ def _similar_enough(bound: BoundQuery, near: list[tuple[str, int]]) -> list[tupl
         return near
     exact = BoundQuery(bound.session, bound.view, bound.query)
     scan = exact.scan(watch=b"".join(id_bytes(id) for id, _ in near))
-    passed = {id_text("mem", row.id) for row in scan.watched}
+    passed = {id_text("mem", row.id) for row in (*scan.rows, *scan.watched)}
     return [(id, rank) for id, rank in near if id in passed]
 
 

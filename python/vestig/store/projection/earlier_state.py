@@ -89,6 +89,12 @@ class EarlierState(SqliteView):
         """Ids that a filter lets through, 16 bytes each."""
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
+    def newer_pairs(
+        self, _: LedgerView, ids: bytes, *, gap_us: int, least_cosine: float
+    ) -> list[tuple[int, int]]:
+        """As `ProjectionKeeper.newer_pairs`."""
+        return self.core.newer_pairs(self.seq, ids, gap_us, least_cosine)
+
     # --- rows as they were -----------------------------------------------------------------
 
     def _rows(self) -> Iterator[ProjectionRow]:

@@ -383,6 +383,13 @@ class ProjectionKeeper:
         """Ids that a filter lets through, 16 bytes each; for a callback of `run`."""
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
+    def newer_pairs(
+        self, view: LedgerView, ids: bytes, *, gap_us: int, least_cosine: float
+    ) -> list[tuple[int, int]]:
+        """(newer, older), places in `ids` (16 bytes each), as the core says; for a callback of
+        `run`."""
+        return self.core.newer_pairs(view.seq, ids, gap_us, least_cosine)
+
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this
@@ -421,6 +428,7 @@ class ProjectionKeeper:
             limit=first.limit,
             pool=first.pool,
             min_score=first.min_score,
+            shown=first.shown,
         )
 
     # --- degradations ----------------------------------------------------------------------
@@ -456,6 +464,7 @@ def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Sca
         pool=request.pool,
         min_score=request.min_score,
         watch=request.watch,
+        shown=request.shown,
     )
 
 

@@ -33,7 +33,7 @@ def _recalled(value: RecallResult, *, reasons: bool) -> Any:
     if not reasons:
         # what a reader needs to compute a score again
         del shown["formula"]
-        for name in ("results", "nearest_misses"):
+        for name in ("results", "nearest_misses", "associated"):
             shown[name] = [_without_reason(hit) for hit in shown[name]]
     return to_plain({name: part for name, part in shown.items() if part is not UNSET})
 

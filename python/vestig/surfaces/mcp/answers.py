@@ -203,7 +203,8 @@ def recall(at: OpenStore, given: Mapping[str, Any]) -> Answer:
         raise ValidationError("budget", budget, f"an integer >= {BUDGET_MIN}")
     result = at.store.recall(fields.pop("query"), **fields)
     hits = result.nearest_misses if result.abstained else result.results
-    short = at.short([id for hit in hits for id in (hit.id, *replaced_ids(hit))])
+    named = (*hits, *result.associated)
+    short = at.short([id for hit in named for id in (hit.id, *replaced_ids(hit))])
     counted = measure(at.session, budget)
     if counted.counted_by == ESTIMATE:
         at.session.metrics.degraded([ESTIMATED])

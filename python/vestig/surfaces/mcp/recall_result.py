@@ -1,5 +1,6 @@
 """The result of the tool `recall` within a budget of tokens: a text for an agent to read, and
-numbers for a program. No text stands in both.
+numbers for a program. No text stands in both. What links lead to from the results comes behind
+them, as far as there is room.
 
 The text has a line that says how sure the store is, then one block for each memory: its short id,
 day, author or role and what limits it, and below that the stored text, each line behind `> `, so
@@ -124,6 +125,10 @@ class _Fit:
         self.terse = False
         self.short_ids = short_ids
         self.rows = [self._row(hit, zone) for hit in hits]
+        self.associated = [
+            msgspec.structs.replace(row, head=f"Related: {row.head}")
+            for row in (self._row(hit, zone) for hit in result.associated)
+        ]
 
     def _row(self, hit: RecallHit, zone: str) -> _Row:
         short = self.short_ids[hit.id]
@@ -167,8 +172,21 @@ class _Fit:
                 self.terse = terse
                 found = self._with(self.rows[:shown])
                 if found is not None:
-                    return found
+                    return found if shown < len(self.rows) else self._with_associated(found)
         return self._measured([], [], [])
+
+    def _with_associated(self, found: RecallLayout) -> RecallLayout:
+        """With what links lead to from the results, whole texts, as many of the best as fit."""
+        for row in self.associated:
+            text = f"{found.text}{_BLOCK}{row.head}\n{quoted(row.text)}"
+            known = found.content.get("associated", [])
+            numbers = msgspec.json.decode(wire.encode(row.numbers))
+            content = {**found.content, "associated": [*known, numbers]}
+            tokens = self.count(text) + self.count(wire.encode(content).decode())
+            if tokens > self.budget:
+                break
+            found = RecallLayout(text=text, content=content, tokens=tokens)
+        return found
 
     def _with(self, rows: Sequence[_Row]) -> RecallLayout | None:
         """The layout of these rows; None where they do not fit."""

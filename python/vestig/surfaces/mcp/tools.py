@@ -163,6 +163,11 @@ _RECALLED: Final = _object(
         "seq": _COUNT,
         "results": {"type": "array", "items": _HIT},
         "nearest_misses": {"type": "array", "items": _HIT},
+        "associated": {
+            "type": "array",
+            "description": "Beside the results: what links lead to from them.",
+            "items": _HIT,
+        },
         "degraded": {"type": "array", "items": {"anyOf": [_OBJECT, _TEXT]}},
         "warnings": _TEXTS,
     },

@@ -7,7 +7,7 @@ use super::analysed_query::Query;
 use super::candidates::{Candidate, by_start, ranks};
 use super::eligible_graph::EligibleGraph;
 use super::hits::WordNumbers;
-use super::ranking::{Pool, Ranking, Selection};
+use super::ranking::{Base, Pool, Ranking, Selection};
 use super::result::Scan;
 use super::score_table::ScoreTable;
 use super::scorer::{Scorer, Scores, origin};
@@ -38,6 +38,11 @@ fn by_final(a: &PoolEntry, b: &PoolEntry) -> Ordering {
     descending(a.final_score, b.final_score)
         .then(descending(a.candidate.cosine, b.candidate.cosine))
         .then(a.candidate.id.cmp(&b.candidate.id))
+}
+
+/// Where the base is linear: logistics that rounding made equal are told apart by L.
+fn by_final_and_level(a: &PoolEntry, b: &PoolEntry) -> Ordering {
+    descending(a.final_score, b.final_score).then(by_start(&a.candidate, &b.candidate))
 }
 
 /// Everything a call ranks with.
@@ -119,7 +124,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .collect();
         let cap = traversal
             .max_nodes
-            .max(self.selection.limit)
+            .max(self.selection.shown)
             .max(starts.len());
         let params = traversal.params(cap);
         self.graph
@@ -174,10 +179,16 @@ impl<'a, 'b> Ranker<'a, 'b> {
             }
         }
         if ranking.tracerank_power == 0.0 {
-            score
-        } else {
-            score * power(entry.factors.clipped, ranking.tracerank_power)
+            return score;
         }
+        let mut factor = power(entry.factors.clipped, ranking.tracerank_power);
+        if let Some(bound) = ranking
+            .tracerank_bound
+            .filter(|_| ranking.base == Base::Linear)
+        {
+            factor = factor.clamp(math::exp(-bound / 2.0), math::exp(bound / 2.0));
+        }
+        score * factor
     }
 
     /// The pool: direct candidates, what the walk reached, what pooled summaries cover.
@@ -199,7 +210,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .map(|entry| self.graph.number(self.node(&entry.candidate)))
             .collect();
         pooled.sort_unstable();
-        let reached: Vec<u32> = self.walk.iter().map(|walked| walked.node).collect();
+        let mixed = if ranking.mixes_walked() {
+            &self.walk[..]
+        } else {
+            &[]
+        };
+        let reached: Vec<u32> = mixed.iter().map(|walked| walked.node).collect();
         for number in reached {
             if pooled.binary_search(&number).is_err() {
                 let candidate = self.candidate(self.graph.node(number));
@@ -243,10 +259,15 @@ impl<'a, 'b> Ranker<'a, 'b> {
         scan.walked = self.walk.iter().filter(|walked| walked.hops > 0).count();
         let mut pool = self.pool(candidates);
         let mut rest = Vec::new();
-        if self.selection.watch.is_empty() {
-            top_k(&mut pool, self.selection.limit, by_final);
+        let order = if self.ranking().base == Base::Linear {
+            by_final_and_level
         } else {
-            pool.sort_unstable_by(by_final);
+            by_final
+        };
+        if self.selection.watch.is_empty() {
+            top_k(&mut pool, self.selection.limit, order);
+        } else {
+            pool.sort_unstable_by(order);
             rest = pool.split_off(self.selection.limit.min(pool.len()));
         }
         for (rank, entry) in pool.iter_mut().chain(&mut rest).enumerate() {
@@ -263,6 +284,10 @@ impl<'a, 'b> Ranker<'a, 'b> {
         scan.below_min_score = below.len();
         let mut watched = self.watched(&returned, below, rest);
         self.find_ranks(&mut returned, &mut watched, candidates);
+        if !self.ranking().mixes_walked() {
+            let associated = self.associated().into_iter();
+            scan.associated = associated.map(|entry| self.hit(scan, entry)).collect();
+        }
         scan.hits = returned
             .into_iter()
             .map(|entry| self.hit(scan, entry))
@@ -271,6 +296,27 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .into_iter()
             .map(|entry| self.hit(scan, entry))
             .collect();
+    }
+
+    /// What the walk reached, by signal · base of the start.
+    fn associated(&mut self) -> Vec<PoolEntry> {
+        let reached = self.walk.iter().filter(|walked| walked.hops > 0);
+        let strength = |walked: &Walked| walked.signal * self.start_base(walked);
+        let mut found: Vec<(f64, Candidate)> = reached
+            .map(|walked| {
+                (
+                    strength(walked),
+                    self.candidate(self.graph.node(walked.node)),
+                )
+            })
+            .collect();
+        found.sort_unstable_by(|(a, one), (b, other)| {
+            descending(*a, *b).then(one.id.cmp(&other.id))
+        });
+        found
+            .into_iter()
+            .map(|(_, candidate)| self.entry(candidate, false, false))
+            .collect()
     }
 
     fn fill(&mut self, shown: &mut Vec<PoolEntry>, candidates: &[Candidate]) {

@@ -171,9 +171,13 @@ pub struct Ranking {
     pub trace: TraceParams,
     /// 0 = no TraceRank at all.
     pub tracerank_power: f64,
+    /// Where the base is linear, TraceRank's factor lies within e^(±bound/2): a memory never passes
+    /// one whose base is more than e^bound times its own. None = no bound.
+    pub tracerank_bound: Option<f64>,
     /// Of the path score.
     pub path_power: f64,
-    /// Share of the start's base that a walked memory keeps per signal; 0 = off.
+    /// Share of the start's base that a walked memory keeps per signal; 0 = off. Where the base is
+    /// linear, walked memories compete only with a share above 0.
     pub association: f64,
     /// Share of the metadata signals in S; only for the bases semantic and blend.
     pub alpha: f64,
@@ -224,6 +228,13 @@ impl Ranking {
         weighed.map(|(signal, _)| signal).collect()
     }
 
+    /// Whether memories that the walk reached are ranked with the others. Those that are not come
+    /// in a list of their own.
+    #[must_use]
+    pub fn mixes_walked(&self) -> bool {
+        self.base != Base::Linear || self.association > 0.0
+    }
+
     /// A plain ranking by this base: no traversal, no metadata signals, no TraceRank.
     #[must_use]
     pub fn plain(base: Base, trace: TraceParams) -> Self {
@@ -233,6 +244,7 @@ impl Ranking {
             evidence: [EvidenceWeights::NEUTRAL; 4],
             trace,
             tracerank_power: 0.0,
+            tracerank_bound: None,
             path_power: 1.0,
             association: 0.0,
             alpha: 0.0,
@@ -260,6 +272,8 @@ impl Ranking {
 pub struct Selection {
     /// Most results.
     pub limit: usize,
+    /// How many of them the caller shows, at most: the walk may admit as many.
+    pub shown: usize,
     /// Direct candidates.
     pub pool: Pool,
     /// Only results with at least this final score.
@@ -274,6 +288,7 @@ impl Selection {
     pub fn best(limit: usize) -> Self {
         Self {
             limit,
+            shown: limit,
             pool: Pool::All,
             min_score: None,
             watch: Vec::new(),

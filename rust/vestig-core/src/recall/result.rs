@@ -95,6 +95,9 @@ pub struct Scan {
     pub hits: Vec<Hit>,
     /// Eligible ones of `Ranking::watch` that are not among the hits, in its order.
     pub watched: Vec<Hit>,
+    /// What the traversal reached, where walked memories are not ranked with the others: by signal
+    /// · base of the start, then by id. Some may be among the hits too.
+    pub associated: Vec<Hit>,
     /// Distinct query terms by first position.
     pub terms: Vec<String>,
     /// Distinct query keywords by first position.

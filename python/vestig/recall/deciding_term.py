@@ -1,0 +1,77 @@
+"""What decided the place of a result: the term that added most over the memory behind it, in
+words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["KIND_OF_MEMORY", "TERM_NAMES", "deciding_term"]
+
+# What is constant within an origin.
+KIND_OF_MEMORY: Final = "kind_of_memory"
+# Signals whose parts count as one term.
+_WHOLE: Final = ("context", "late")
+# A term, or the signal that it is a part of → how the sentence of a reason names it.
+TERM_NAMES: Final[Mapping[str, str]] = {
+    "cosine": "meaning",
+    "lexical": "words",
+    "keyword": "shared keywords",
+    "temporal": "time",
+    "entity": "names",
+    "recency": "recency",
+    "topic": "topic",
+    "topic_lexical": "words of the topic",
+    "bigram": "words side by side",
+    "context": "the lines around it",
+    "neighbours": "a line near it",
+    "answer": "the answer that follows it",
+    "role": "being said by the user",
+    "questions": "questions that it answers",
+    "person": "its author",
+    "date": "date",
+    "when": "naming a time",
+    "form": "its form",
+    "reply": "the question before it",
+    "answer_type": "the kind of answer",
+    "first_person": "speaking of oneself",
+    "entity_walk": "links between names",
+    "pair": "names shared with another result",
+    "title": "title",
+    "late": "wording",
+    "rerank": "the cross-encoder",
+    KIND_OF_MEMORY: "kind of memory",
+}
+
+
+def _summed(contributions: Mapping[str, float]) -> dict[str, float]:
+    """With the parts of `_WHOLE` as one term."""
+    found: dict[str, float] = {}
+    for name, value in contributions.items():
+        signal, _, _ = name.partition(".")
+        term = signal if signal in _WHOLE else name
+        found[term] = found.get(term, 0.0) + value
+    return found
+
+
+def deciding_term(own: Mapping[str, float], following: Mapping[str, float] | None) -> str | None:
+    """The term with the greatest lead over the next memory of the ranking; where nothing follows,
+    the one that adds most. None without any term.
+
+    Args:
+        own: contributions by term; what is constant within an origin only where the next memory
+            is of another one.
+
+    Example:
+        >>> deciding_term({"cosine": 2.0, "lexical": 1.5}, {"cosine": 1.9, "lexical": 0.5})
+        'lexical'
+        >>> deciding_term({"late.own_idf": 0.6, "late.w1_idf": 0.6, "cosine": 1.0}, None)
+        'late'
+    """
+    ours = _summed(own)
+    theirs = _summed(following or {})
+    leads = {
+        term: ours.get(term, 0.0) - theirs.get(term, 0.0)
+        for term in dict.fromkeys((*ours, *theirs))
+    }
+    return max(leads, key=leads.__getitem__) if leads else None
