@@ -23,8 +23,10 @@ fn main() {
         .map(|_| [(); SIGN_BYTES].map(|()| (rng.unit() * 256.0) as u8))
         .collect();
     let codes = (0..TOKENS).map(|_| [(); CODE_BITS].map(|()| (rng.unit() * 15.0) as i8 - 7));
-    let query = QueryPieces::new(vec![0; TOKENS], codes.collect(), vec![0.1; TOKENS]);
-    let tokens = Tokens::new(&query.unwrap());
+    let Ok(query) = QueryPieces::new(vec![0; TOKENS], codes.collect(), vec![0.1; TOKENS]) else {
+        unreachable!("codes lie between -7 and 7");
+    };
+    let tokens = Tokens::new(&query);
     let scales = vec![0x2800; MEMORIES * PIECES];
     for level in Level::available() {
         for (name, step) in [("apart", MEMORIES / ASKED), ("together", 1)] {

@@ -115,7 +115,7 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
                 (None, Some(9_000), false),
             ],
             question_kinds: 7,
-            pieces: rng.pieces(),
+            pieces: rng.query_pieces(),
             query_time: 10_000_000_000_000,
             ..QueryParts::default()
         },

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces};
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, QueryPieces};
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME};
 use vestig_core::snapshot::projection::Projection;
@@ -66,6 +66,16 @@ impl Rng {
             .map(|_| self.below(0x7C) as u8)
             .collect();
         OwnedPieces::from_bytes(&ids, &codes).ok()
+    }
+
+    /// None, or up to four of a query.
+    pub fn query_pieces(&mut self) -> Option<QueryPieces> {
+        let count = self.below(5) as usize;
+        let ids = (0..count).map(|_| self.below(9) as u32).collect();
+        let codes = (0..count).map(|_| [(); 256].map(|()| self.below(15) as i8 - 7));
+        let codes = codes.collect();
+        let steps = (0..count).map(|_| self.below(100) as f64 / 700.0).collect();
+        QueryPieces::new(ids, codes, steps).ok()
     }
 
     pub fn text(&mut self) -> String {
