@@ -48,23 +48,41 @@ class RerankScores:
     Args:
         given: those of a receipt; None = it has none.
         of_receipt: nothing else is scored.
+        beside: those of the call's own question, where this is another that is compared with it:
+            both share the time, and what fails here is said there.
     """
 
     def __init__(
-        self, given: Mapping[str, float] | None = None, *, of_receipt: bool = False
+        self,
+        given: Mapping[str, float] | None = None,
+        *,
+        of_receipt: bool = False,
+        beside: RerankScores | None = None,
     ) -> None:
         self.of_receipt = of_receipt
         self.scores = dict(given or {})
         self.missing = of_receipt and given is None
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
+        self.beside = beside
+        self._others: dict[str, RerankScores] = {}
+
+    def of_text(self, text: str) -> RerankScores:
+        """Those of another question that is compared with the call's own; kept, so that a read that
+        begins again finds what was scored before."""
+        if text not in self._others:
+            self._others[text] = RerankScores(of_receipt=self.of_receipt, beside=self)
+        # a reranker that failed reads no more in a call
+        self._others[text].missing |= self.missing
+        return self._others[text]
 
     def ask(self, session: Session, wanted: TextsToScoreError, timeout_s: float) -> None:
         """Adds the reranker's scores of these memories; where it fails, or has taken `timeout_s`
         seconds in all, the call goes on without it (`degraded`)."""
         assert session.reranker is not None, "checked before the query was analysed"
         started = time.perf_counter()
-        left_s = timeout_s - self.spent_ms / 1e3
+        timed = self if self.beside is None else self.beside
+        left_s = timeout_s - timed.spent_ms / 1e3
         try:
             scores = scores_within(session.reranker, wanted.query, wanted.texts, left_s, timeout_s)
         except ProviderError as error:
@@ -77,14 +95,15 @@ class RerankScores:
             self._fail(error)
         else:
             self.scores.update(zip(wanted.ids, scores, strict=True))
-        self.spent_ms += (time.perf_counter() - started) * 1e3
+        timed.spent_ms += (time.perf_counter() - started) * 1e3
 
     def _fail(self, error: ProviderError) -> None:
-        self.missing = True
+        told = self if self.beside is None else self.beside
+        self.missing = told.missing = True
         # the first scan is that of the results; scores that it had stay in them
-        without = "what else was compared went" if self.scores else "ranked"
+        without = "what else was compared went" if told.scores else "ranked"
         detail = f"{error}: {without} without it"
-        self.degraded = Degradation(code="partial_backend", detail=detail)
+        told.degraded = Degradation(code="partial_backend", detail=detail)
 
 
 def read_with_scores(session: Session, read: Callable[[LedgerView], _T], timeout_s: float) -> _T:

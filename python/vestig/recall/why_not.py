@@ -502,7 +502,8 @@ class _Missing:
             late = query.ranking.counts_tokens
             ((vector, pieces),) = all_query_vectors(bound.session, [text], late=late)
         request = self.variant(query=text, messages=None)
-        made = analyse(bound.session, self.config, request, vector, pieces)
+        scores = query.rerank_scores.of_text(text)
+        made = analyse(bound.session, self.config, request, vector, pieces, rerank_scores=scores)
         return BoundQuery(bound.session, bound.view, made)
 
     def limits(self) -> Iterator[Change]:
