@@ -43,8 +43,8 @@ def sealed(lines: list[Line], **trailer: Any) -> list[bytes]:
 
 
 def before_claims(lines: list[Line]) -> list[Line]:
-    """The lines without what format 6 brought."""
-    newer = ("claim", "evidence", "model_calls", "idempotency_key", "request")
+    """The lines without what formats 6 and 7 brought."""
+    newer = ("claim", "evidence", "model_calls", "idempotency_key", "request", "token_codes")
     older = [dict(line) for line in lines if line["record"] not in newer]
     jobs = [line for line in older if line["record"] == "job"]
     for job in jobs:

@@ -38,12 +38,13 @@ def boost(store: Any) -> Any:
 
 
 def often_confirmed(world: World) -> Any:
-    """The score of a memory that is confirmed again and again, with the whole of TraceRank."""
+    """Final scores beside a memory that is confirmed again and again, where TraceRank counts."""
     store = some(world)
     for _ in range(5):
         store.commit(OSLO)
         world.clock.move(hours=30)
-    return round(store.recall(QUERY, config={"ranking.tracerank_power": 2}).results[0].score, 9)
+    found = store.recall(QUERY, config={"ranking.tracerank_power": 20})
+    return [(hit.content, round(hit.score, 12), hit.reason.tracerank_boost) for hit in found]
 
 
 def newest_first(world: World) -> Any:
@@ -217,7 +218,7 @@ RECALL: Final[dict[str, Act]] = {
     "ranking.pool": Act(1, formula),
     "ranking.base": Act("semantic", scores),
     "ranking.tracerank_power": Act(1, scores),
-    "ranking.tracerank_bound": Act(None, often_confirmed),
+    "ranking.tracerank_bound": Act(5.0, often_confirmed),
     "ranking.newer_first": Act(False, newest_first),
     "recall.reasons.enabled": Act(False, reason_fields),
     "recall.reasons.include_path": Act(False, reason_fields),

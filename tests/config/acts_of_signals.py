@@ -113,12 +113,25 @@ def seen_together(world: World, origin: str = "chat_peer") -> Any:
     return [(hit.content, round(hit.score, 9)) for hit in found]
 
 
+def seen_in_a_sitting(world: World) -> Any:
+    """Scores of notes that were written one after the other."""
+    store = world.open(embedder=TokenHashingEmbedder(64))
+    for text, *_ in SESSION:
+        store.commit(text)
+        world.clock.move(minutes=5)
+    found = store.recall(ASKED, limit=len(SESSION))
+    return [(hit.content, round(hit.score, 9)) for hit in found]
+
+
 SIGNALLED: Final[dict[str, Act]] = {
     **{
         f"signals.{name}.enabled": Act(False, seen, weighing(parts(name)))
         for name in SWITCHES
-        if name != "evidence"
+        if name not in ("evidence", "sittings")
     },
+    "signals.sittings.enabled": Act(
+        False, seen_in_a_sitting, {**SILENT, "ranking.weights.note.context.soft": 1.5}
+    ),
     "signals.evidence.enabled": Act(False, seen_together, compared()),
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),

@@ -158,7 +158,7 @@ def summary(world: World) -> Any:
     other.graph.link(ids["S"], ids["B"], "SUMMARIZES")
     found = other.recall(QUERY_OF_GRAPH, limit=2)
     return [
-        (hit.memory.kind.value, round(hit.score, 9), str(hit.reason.explanation)[:6])
+        (hit.memory.kind.value, round(hit.score, 9), "Filled" in str(hit.reason.explanation))
         for hit in found
     ]
 

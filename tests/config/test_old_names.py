@@ -19,7 +19,7 @@ KEYS = tuple(key_specs())
 Loader = Callable[..., Config]
 
 # Signals that never had another spelling.
-SINCE = ("bigram", "topic_lexical")
+SINCE = ("bigram", "evidence", "sittings", "topic", "topic_lexical")
 OLD = "m5.traversal.max_nodes"
 NEW = "walk.max_nodes"
 

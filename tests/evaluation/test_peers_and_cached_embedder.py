@@ -163,7 +163,7 @@ def test_token_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path)
 
 def test_a_torn_end_of_cached_token_vectors_is_cut_off(tmp_path: Path) -> None:
     inner = checked_embedder(TokenHashingEmbedder(8))
-    for method, name in (("embed_codes", "*.codes-*"), ("embed_tokens", "*.states")):
+    for method, name in (("embed_codes", "*.codes-*"), ("embed_tokens", "*.placed-states")):
         wanted = getattr(cached_embedder(inner, tmp_path), method)(["a b", "c"])
         (file,) = tmp_path.glob(name)
         size = file.stat().st_size

@@ -200,7 +200,7 @@ def test_format_5_is_read_without_a_warning() -> None:
         report = take(store, sealed(older))
         assert (report.warnings, report.imported) == ((), report.lines - 2)
         newer = records(digest(store))
-        assert of(newer, "header")["format_version"] == 6
+        assert of(newer, "header")["format_version"] == 7
         assert before_claims(newer)[1:] == [line for line in older[1:] if line["record"] != "end"]
 
 
@@ -441,7 +441,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "written before it was there": (_set("memory", seq=5, wseq=4), "wseq"),
     "time": (_set("event", occurred_at="soon"), "occurred_at"),
     "year 0": (_set("memory", t_valid="0000-01-01T00:00:00Z"), "t_valid"),
-    "newer format": (_set("header", format_version=7), "schema"),
+    "newer format": (_set("header", format_version=8), "schema"),
     "format before claims": (_set("header", format_version=5), "line"),
     "claim twice": (_twice("claim"), "id"),
     "evidence twice": (_twice("evidence"), "id"),
@@ -589,8 +589,15 @@ def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind
                 assert "café" not in error
                 assert store.admin.stats().seq == 0
             else:
-                assert report.imported == report.lines - 2
-                assert records(digest(store))[1:] == records(b"".join(raw))[1:], (member, value)
+                # codes that were made in another way are left out, and said so
+                left_out = report.skipped - 2
+                other_codes = kind == "token_codes" and member in ("model", "axes")
+                assert left_out == (1 if other_codes else 0), (member, value)
+                assert report.imported == report.lines - 2 - left_out
+                wanted = records(b"".join(raw))[1:]
+                if left_out:
+                    wanted.remove(of(wanted, kind))
+                assert records(digest(store))[1:] == wanted, (member, value)
                 store.close()
                 store = opened()
     store.close()

@@ -321,7 +321,7 @@ def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
         assert block.counted_by == ESTIMATE
         left = [one.id for one in block.left_out if not one.neighbour]
         assert sorted([*block.ids, *left]) == sorted(hit.id for hit in found)
-        shown = [*block.ids, *block.neighbours]
+        shown = [*block.ids, *block.neighbours, *block.associated]
         named = ID.findall(block.text)
         assert len(set(named)) == len(named)
         assert {short(id) for id in shown if id not in block.folded} <= set(named)

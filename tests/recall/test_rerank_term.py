@@ -31,10 +31,12 @@ class Reading(WordReranker):
     def __init__(self, answer: Callable[[Sequence[str]], Any] | None = None) -> None:
         super().__init__()
         self.read: list[list[str]] = []
+        self.questions: list[str] = []
         self.answer = answer
 
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         self.read.append(list(texts))
+        self.questions.append(query)
         made: Any = super().score(query, texts) if self.answer is None else self.answer(texts)
         return made
 
@@ -227,14 +229,16 @@ def test_receipts_hold_the_scores_of_the_reranker(opener: Opener, clock: FrozenC
         store.replay_receipt(receipt)
 
 
-def test_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> None:
+def test_why_not_reads_each_memory_once_for_a_question(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
     last = list(store.recall(QUESTION, limit=EVERY, config=ON))[-1].id
     reranker.read.clear()
+    reranker.questions.clear()
     keys = {**ON, "signals.rerank.pool": 2}
     entry = store.recall(QUESTION, limit=1, config=keys, expect=last).why_not[0]
-    read = [text for texts in reranker.read for text in texts]
+    asked = zip(reranker.questions, reranker.read, strict=True)
+    read = [(question, text) for question, texts in asked for text in texts]
     assert len(read) == len(set(read)) >= 2
     assert entry.runs > 1
     assert entry.signals["rerank"].weight == 2.0

@@ -14,11 +14,11 @@ import pytest
 
 ROWS = 16_384
 DIMENSIONS = 4_096
-# A row takes 20 KiB of vector and codes, 4.5 KiB of 64 word pieces: 411 MB in all. Held may be
+# A row takes 20 KiB of vector and codes, 4.75 KiB of 128 word pieces: 415 MB in all. Held may be
 # 64 MiB of them, twice while halves are merged, with the 12 MB of rows that come in and the slack
 # of the allocator (160 MiB are enough on an idle machine), or less than a KiB a row of the other
 # columns.
-IMAGE = ROWS * (DIMENSIONS * 5 + 64 * 72)
+IMAGE = ROWS * (DIMENSIONS * 5 + 128 * 38)
 MOST = {"rebuild": (2 * 64 + 88) << 20, "merge": ROWS * 1024 + (24 << 20)}
 
 LIMITED = """
@@ -34,7 +34,7 @@ def row(number):
     return ProjectionRow(
             id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
             None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
-            [], [], [], [], [], 0, None, (bytes(256), bytes(4096), bytes(256)), None)
+            [], [], [], [], [], 0, None, (bytes(4 * 128), bytes(34 * 128)), None)
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")
 def limit():
     with open("/proc/self/status") as status:

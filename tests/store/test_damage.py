@@ -147,7 +147,9 @@ def test_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> None:
         assert {f.check for f in ledger.verify_all()} >= {"counts", "ends"}
 
 
-@pytest.mark.parametrize("table", [t for t in COLUMNS if t not in ("memories", "sources")])
+@pytest.mark.parametrize(
+    "table", [t for t in COLUMNS if t not in ("memories", "sources", "token_vectors")]
+)
 def test_a_removed_row_is_found(store: Path, table: str) -> None:
     fill(store)
     where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"

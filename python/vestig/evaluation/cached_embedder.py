@@ -242,7 +242,8 @@ class CachedTokenEmbedder(CachedEmbedder):
 
 def _token_states(ids: bytes, held: bytes) -> TokenStates:
     cut = _STATE_BYTES * (len(ids) // _NUMBER_BYTES)
-    return TokenStates(ids, held[:cut], held[cut:])
+    places = held[cut:]
+    return TokenStates(ids, held[:cut], places if any(places) else b"")
 
 
 def cached_embedder(
