@@ -102,7 +102,7 @@ def order(world: World) -> Any:
     later = world.clock() + timedelta(days=5)
     made = found(world, query_time=later, max_iterations=2)
     return [
-        (fact[:20], round(one.parts.composite, 2), round(one.level, 6))
+        (fact[:20], round(one.parts.composite, 2), round(one.level))
         for fact, one in zip(made.facts, made.details, strict=True)
     ]
 
