@@ -91,7 +91,7 @@ def _sql(folder: Path, *statements: str) -> None:
 def test_the_judge_sees_silence_and_altered_text(original: Path, tmp_path: Path) -> None:
     truth = truth_of(original, tmp_path / "truth")
     folder = copied(original, tmp_path / "store")
-    _sql(folder, "UPDATE edges SET weight = weight / 2")
+    _sql(folder, "DELETE FROM edges")
     assert judged(folder, truth) == TOLD
     blind = DoctorReport(findings=(), seq=0)
     assert judged(folder, truth, lambda _store: blind) == "SILENT"
