@@ -15,9 +15,6 @@ pub(super) type Shape = [u32; 3];
 /// Words, soft, wide.
 pub(super) const SHAPES: [Shape; 3] = [[1, 1, 0], [4, 2, 1], [1, 1, 1]];
 
-/// Below this the length of a window is a number of 32 bits, whatever its shape.
-const LONG: u32 = 1 << 28;
-
 /// Of the windows of one shape.
 pub(super) struct WindowNorms {
     /// Length norm in its units, by turn.
@@ -35,7 +32,7 @@ impl TurnIndex {
                 own[turn] = segment.column::<u32>(Section::Lengths)[row];
             });
             let mut lengths = vec![0_u32; self.len()];
-            if self.single() && own.iter().all(|length| *length < LONG) {
+            if self.single() {
                 self.spread_all(&own, SHAPES[shape], &mut lengths);
             } else {
                 for (turn, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
@@ -165,7 +162,7 @@ pub(super) fn score_windows(
                 } else {
                     for (turn, tf) in &holders {
                         index.spread(*turn as usize, SHAPES[shape], |at, weight| {
-                            frequencies[at] += weight * tf;
+                            frequencies[at] = frequencies[at].saturating_add(weight * tf);
                         });
                     }
                 }
@@ -198,7 +195,7 @@ fn add_sparse(
             if frequencies[at] == 0 {
                 touched.push(at as u32);
             }
-            frequencies[at] += weight * tf;
+            frequencies[at] = frequencies[at].saturating_add(weight * tf);
         });
     }
 }

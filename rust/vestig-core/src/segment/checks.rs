@@ -3,6 +3,7 @@
 use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
 use crate::kernels::piece_codes::{PIECES_MAX, is_scale};
 use crate::segment::format::{Damage, SECTION_TABLE, Section, damaged};
+use crate::segment::row::{LOWER_CASE, WORDS_MAX};
 
 impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {
@@ -235,6 +236,18 @@ impl Segment {
             if !ascending || list.last().is_some_and(|row| *row as usize >= self.rows()) {
                 return damaged("a posting list is not ascending rows");
             }
+        }
+        let possible = |count: &u32| (1..=WORDS_MAX).contains(&(count & !LOWER_CASE));
+        if !self
+            .column::<u32>(Section::PostingCounts)
+            .iter()
+            .all(possible)
+        {
+            return damaged("section posting_counts has an impossible count");
+        }
+        let lengths = self.column::<u32>(Section::Lengths);
+        if lengths.iter().any(|length| *length > WORDS_MAX) {
+            return damaged("section lengths has an impossible length");
         }
         let text_terms = self.column::<u32>(Section::TextTerms);
         let offsets = self.column::<u64>(Section::TextTermOffsets);

@@ -6,6 +6,8 @@ use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME
 
 /// Bit of a term's count: some occurrence was written in lower case.
 pub const LOWER_CASE: u32 = 1 << 31;
+/// Words of a text that are counted, so that the counts of a window fit 32 bits.
+pub const WORDS_MAX: u32 = 1 << 24;
 
 /// One memory or entity as of one transaction.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use crate::error::{CoreError, Result};
 use crate::kernels::dot::unit;
 use crate::kernels::piece_codes::{OwnedPieces, Pieces};
 use crate::segment::format::Identity;
-use crate::segment::row::{LOWER_CASE, RowVersion, Vector};
+use crate::segment::row::{LOWER_CASE, RowVersion, Vector, WORDS_MAX};
 use crate::segment::{
     Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,
     OPEN_START,
@@ -107,6 +107,9 @@ impl<'a> Analysed<'a> {
         let (mut counts, mut text_terms, mut length) = (Vec::new(), Vec::new(), 0);
         let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
         words::visit_terms(&row.content, row.author.as_deref(), until, |term, word| {
+            if length == WORDS_MAX {
+                return;
+            }
             length += 1;
             let place = terms.get(term).copied().unwrap_or_else(|| {
                 let place = counts.len() as u32;
