@@ -91,10 +91,11 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
     let title = segment.title(1).and_then(|number| segment.string(number));
     assert_eq!(title, Some("plan 2"));
     let word = |value: u32| value.to_le_bytes();
-    let broken: [(Section, usize, [u8; 4], &str); 10] = [
+    let broken: [(Section, usize, [u8; 4], &str); 11] = [
         (Section::TextTermOffsets, 0, word(1), "not ascending from 0"),
         (Section::TextTermOffsets, 24, word(99), "do not end"),
-        (Section::TextTerms, 4, word(99), "unknown term"),
+        (Section::TextTerms, 1, word(99), "unknown term"),
+        (Section::TextTerms, 0, word(u32::MAX), "within a number"),
         (Section::Features, 4, word(1 << 16), "unknown bit"),
         (Section::Titles, 8, word(77), "unknown string"),
         (Section::PieceOffsets, 0, word(1), "not ascending from 0"),

@@ -73,8 +73,10 @@ impl TurnSignals<'_> {
                 let Some(turn) = turns.get(row as usize).filter(|turn| **turn != NONE) else {
                     continue;
                 };
-                for pair in segment.text_terms(row as usize).windows(2) {
-                    let found = wanted.iter().position(|own| *own == (pair[0], pair[1]));
+                let mut before = None;
+                for number in segment.text_terms(row as usize) {
+                    let pair = before.replace(number).map(|before| (before, number));
+                    let found = pair.and_then(|pair| wanted.iter().position(|own| *own == pair));
                     if let Some(at) = found.filter(|at| seen[*at] != row) {
                         seen[at] = row;
                         counts[*turn as usize] += 1.0;

@@ -249,12 +249,18 @@ impl Segment {
         if lengths.iter().any(|length| *length > WORDS_MAX) {
             return damaged("section lengths has an impossible length");
         }
-        let text_terms = self.column::<u32>(Section::TextTerms);
+        let text_terms = self.column::<u8>(Section::TextTerms);
         let offsets = self.column::<u64>(Section::TextTermOffsets);
         check_offsets(offsets.iter().copied(), text_terms.len(), "text_terms")?;
         let terms = self.term_count();
-        if text_terms.iter().any(|number| *number as usize >= terms) {
-            return damaged("section text_terms names an unknown term");
+        for row in 0..self.rows() {
+            let mut numbers = self.text_terms(row);
+            if numbers.any(|number| number as usize >= terms) {
+                return damaged("section text_terms names an unknown term");
+            }
+            if numbers.is_cut() {
+                return damaged("section text_terms ends within a number");
+            }
         }
         Ok(())
     }

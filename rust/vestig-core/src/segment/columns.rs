@@ -9,6 +9,7 @@ mod edges;
 use crate::kernels::piece_codes::Pieces;
 use crate::segment::format::{SECTIONS, Section};
 use crate::segment::map::{Plain, bytes_of};
+use crate::segment::packed_number;
 use crate::segment::row::{RowVersion, Vector};
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
@@ -203,7 +204,7 @@ fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut holding: Vec<u64> = Vec::new();
-    let (mut text_offsets, mut text_terms) = (vec![0_u64], Vec::<u32>::new());
+    let (mut text_ends, mut text_terms) = (Vec::<usize>::new(), Vec::<u32>::new());
     let mut own: Vec<u32> = Vec::new();
     for row in rows.iter() {
         own.clear();
@@ -216,15 +217,20 @@ fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
             holding[number] += 1;
         }
         text_terms.extend(row.text_terms.iter().map(|place| own[*place as usize]));
-        text_offsets.push(text_terms.len() as u64);
+        text_ends.push(text_terms.len());
     }
     let (offsets, bytes, numbers) = interner.finish();
-    for number in &mut text_terms {
-        *number = numbers[*number as usize];
+    let (mut text_offsets, mut packed, mut start) = (vec![0_u64], Vec::new(), 0);
+    for end in text_ends {
+        let own = &text_terms[std::mem::replace(&mut start, end)..end];
+        own.iter()
+            .for_each(|number| packed_number::push(&mut packed, numbers[*number as usize]));
+        text_offsets.push(packed.len() as u64);
     }
-    columns.put(S::TextTermOffsets, &text_offsets);
-    columns.put(S::TextTerms, &text_terms);
     drop(text_terms);
+    columns.put(S::TextTermOffsets, &text_offsets);
+    columns.put(S::TextTerms, &packed);
+    drop(packed);
     let mut starts = vec![0_u64; numbers.len() + 1];
     for (provisional, holding) in holding.into_iter().enumerate() {
         starts[numbers[provisional] as usize + 1] = holding;

@@ -14,6 +14,7 @@ mod links;
 pub mod map;
 mod mention_counts;
 mod note_rows;
+pub mod packed_number;
 pub mod row;
 mod row_set_cache;
 mod session_rows;
@@ -392,9 +393,10 @@ impl Segment {
 
     /// Term numbers of a row in the order of its text, those of function words left out.
     #[must_use]
-    pub fn text_terms(&self, row: usize) -> &[u32] {
+    pub fn text_terms(&self, row: usize) -> packed_number::Numbers<'_> {
         let offsets = self.column::<u64>(Section::TextTermOffsets);
-        &self.column::<u32>(Section::TextTerms)[offsets[row] as usize..offsets[row + 1] as usize]
+        let range = offsets[row] as usize..offsets[row + 1] as usize;
+        packed_number::numbers(&self.column::<u8>(Section::TextTerms)[range])
     }
 
     /// String numbers of a list column of a row.

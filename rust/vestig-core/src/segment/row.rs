@@ -193,8 +193,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
         length: segment.column::<u32>(S::Lengths)[row],
         text_terms: segment
             .text_terms(row)
-            .iter()
-            .filter_map(|number| terms.binary_search_by_key(number, |(term, _)| *term).ok())
+            .filter_map(|number| terms.binary_search_by_key(&number, |(term, _)| *term).ok())
             .map(|place| place as u32)
             .collect(),
         features: segment.features(row),

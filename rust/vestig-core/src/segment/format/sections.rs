@@ -189,7 +189,7 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("posting_counts", 4),
     ("lengths", 4),
     ("text_term_offsets", 8),
-    ("text_terms", 4),
+    ("text_terms", 1),
     ("event_offsets", 4),
     ("event_types", 1),
     ("event_occurred", 8),
