@@ -31,6 +31,8 @@ __all__ = [
 # Terms, then evidence.
 NAMES: Final = (*TERMS, *EVIDENCE)
 SCALE: Final = "evidence.scale"
+# What evidence weighs where none is learned.
+NO_EVIDENCE: Final = tuple(default for _, default in EVIDENCE.values())
 LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json"
 
 
@@ -121,7 +123,7 @@ def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
         (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     """
     if not settings.signals.evidence.enabled:
-        return tuple(default for _, default in EVIDENCE.values())
+        return NO_EVIDENCE
     own = settings.ranking.weights.get(origin, {})
     return tuple(own.get(name, _unset(origin, name)) for name in EVIDENCE)
 
@@ -160,8 +162,7 @@ def weighing(settings: Settings) -> tuple[str, ...]:
         for term, weight in all_weights(settings, origin).items()
         if weight != 0
     }
-    neutral = tuple(default for _, default in EVIDENCE.values())
-    if any(evidence_of(settings, origin) != neutral for origin in ORIGINS):
+    if any(evidence_of(settings, origin) != NO_EVIDENCE for origin in ORIGINS):
         found.add("evidence")
     notes = {term.partition(".")[0] for term, weight in of_notes.items() if weight != 0}
     if not SITTING_SIGNALS.isdisjoint(notes):

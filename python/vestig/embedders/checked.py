@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+_P = TypeVar("_P", TokenStates, Pieces)
 
 FLOAT32_BYTES: Final = 4
 DIMENSIONS_MAX: Final = 8192
@@ -194,20 +195,16 @@ class CheckedTokenEmbedder(CheckedEmbedder):
             ProviderError: as `embed`, or states of another shape.
             ValidationError: a text holds lone surrogates.
         """
-        if not texts:
-            return []
-        answers = self._in_batches(texts, self._tokens)
-        dimensions = self.dimensions
-        for number, answer in enumerate(answers):
-            vector, states = _both(answer)
-            self._check_vector(number, vector, dimensions)
-            if not isinstance(states, TokenStates) or not are_states(states):
-                raise ProviderError(
-                    f'embedder "{self.model}": expected hidden states of 1 to {PIECES_MAX} word'
-                    f" pieces, each with a number and {STATE_DIMENSIONS} finite values, text"
-                    f" {number} of the call has something else; check the provider"
-                )
-        return answers
+        expected = (
+            f"hidden states of 1 to {PIECES_MAX} word pieces, each with a number and"
+            f" {STATE_DIMENSIONS} finite values"
+        )
+        return self._with_pieces(
+            texts,
+            self._tokens,
+            lambda states: isinstance(states, TokenStates) and are_states(states),
+            expected,
+        )
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """One checked vector per text with the codes of its word pieces; [] for [].
@@ -223,17 +220,34 @@ class CheckedTokenEmbedder(CheckedEmbedder):
 
             made = self.embed_tokens(texts)
             return [(vector, piece_codes(states)) for vector, states in made]
+        expected = (
+            f"codes of 1 to {PIECES_MAX} word pieces, each with a number and {CODE_BYTES} bytes"
+        )
+        return self._with_pieces(
+            texts,
+            self._codes,
+            lambda pieces: isinstance(pieces, Pieces) and are_pieces(pieces),
+            expected,
+        )
+
+    def _with_pieces(
+        self,
+        texts: Sequence[str],
+        call: Callable[[list[str]], list[tuple[bytes, _P]]],
+        is_sound: Callable[[object], bool],
+        expected: str,
+    ) -> list[tuple[bytes, _P]]:
+        """One checked vector per text with what stands beside it."""
         if not texts:
             return []
-        answers = self._in_batches(texts, self._codes)
+        answers = self._in_batches(texts, call)
         dimensions = self.dimensions
         for number, answer in enumerate(answers):
-            vector, pieces = _both(answer)
+            vector, beside = _both(answer)
             self._check_vector(number, vector, dimensions)
-            if not isinstance(pieces, Pieces) or not are_pieces(pieces):
+            if not is_sound(beside):
                 raise ProviderError(
-                    f'embedder "{self.model}": expected codes of 1 to {PIECES_MAX} word pieces,'
-                    f" each with a number and {CODE_BYTES} bytes, text {number} of the call has"
+                    f'embedder "{self.model}": expected {expected}, text {number} of the call has'
                     " something else; check the provider"
                 )
         return answers

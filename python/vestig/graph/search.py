@@ -300,5 +300,5 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
     )
     with session.operation("search"):
         result = _Search(session, settings, checked).run()
-        session.metrics.queries("search")
+        session.metrics.add("vestig_queries_total", source="search")
         return result

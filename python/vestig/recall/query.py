@@ -345,7 +345,9 @@ class BoundQuery:
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),
-            pieces=None if query.states is None else query_codes(query.states),
+            pieces=None
+            if query.states is None or not ranking.counts_tokens
+            else query_codes(query.states),
             topic=self._topic(content) if ranking.counts_topic else None,
             questions=self._questions(filter) if ranking.counts_questions else None,
             **given,

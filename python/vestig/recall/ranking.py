@@ -12,7 +12,7 @@ from vestig.config.signals import CONTENT_TERMS, TOKEN_TERMS
 from vestig.config.weights import evidence_of, weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
-from vestig.recall.reason import META_SIGNALS, ReasonParts
+from vestig.recall.reason import META_SIGNALS, RERANK, ReasonParts
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import TraceParams, Walk
@@ -38,7 +38,6 @@ _BY_COSINE: Final = {
     "expand_summaries": False,
 }
 # The term of a cross-encoder.
-RERANK: Final = "rerank"
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):

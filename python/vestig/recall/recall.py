@@ -258,11 +258,10 @@ def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Tok
     given = [call.request.query_vector for call in calls]
     if None not in given:
         return [(vector, None) for vector in given]
-    # a change that `why_not` tries may weigh what the call itself does not
-    late = ranking.counts_states or bool(first.request.expect)
+    texts = [call.request.query for call in calls]
     try:
         check_identity(session)
-        return [*all_query_vectors(session, [call.request.query for call in calls], late=late)]
+        return [*all_query_vectors(session, texts, late=ranking.counts_states)]
     except ProviderError as error:
         if not ranking.counts_words:
             raise
@@ -424,5 +423,5 @@ def recall(
     request = checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
         result = OneRecall(session, config, request).run()
-        session.metrics.queries("recall")
+        session.metrics.add("vestig_queries_total", source="recall")
         return result

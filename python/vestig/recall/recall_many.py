@@ -66,7 +66,7 @@ def recall_many(
     calls = [one for one in found if isinstance(one, OneRecall)]
     with session.operation("recall_many"):
         results = iter(_Batch(session, calls).results() if calls else ())
-        session.metrics.queries("recall", len(calls))
+        session.metrics.add("vestig_queries_total", len(calls), source="recall")
         return [next(results) if isinstance(one, OneRecall) else one for one in found]
 
 

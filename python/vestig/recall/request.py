@@ -290,12 +290,11 @@ def check_request(
         moments=at,
         seed=seed_argument(request.seed),
         expect=() if request.expect is None else request.expect,
-        receipt=request.receipt is not False and flag_argument("receipt", request.receipt),
+        receipt=flag_argument("receipt", request.receipt),
         budget=_budget(request),
         min_confidence=_confidence(request.min_confidence),
-        touch=request.touch is not False and flag_argument("touch", request.touch),
-        include_vectors=request.include_vectors is not False
-        and flag_argument("include_vectors", request.include_vectors),
-        trace=request.trace is not False and flag_argument("trace", request.trace),
+        touch=flag_argument("touch", request.touch),
+        include_vectors=flag_argument("include_vectors", request.include_vectors),
+        trace=flag_argument("trace", request.trace),
         warnings=warnings + at.warnings,
     )

@@ -231,7 +231,6 @@ class _Missing:
     ) -> None:
         self.bound = bound
         self.ranked = ranked
-        self.scan = ranked.scan
         self.id = id
         self.raw = id_bytes(id)
         self.row = row
@@ -264,7 +263,7 @@ class _Missing:
             filters=tuple(filters),
             rank=rank,
             score=None if row is None else row.final_score,
-            signals=None if row is None else self.bound.explainer(self.scan).signals(row),
+            signals=None if row is None else self.bound.explainer(self.ranked.scan).signals(row),
             last_returned=self.last,
             change=change,
             no_change=why,
@@ -285,7 +284,7 @@ class _Missing:
             stage="folded",
             rank=rank,
             score=row.final_score,
-            signals=self.bound.explainer(self.scan).signals(row),
+            signals=self.bound.explainer(self.ranked.scan).signals(row),
             last_returned=self.last,
             change=change,
             runs=0,
@@ -495,15 +494,15 @@ class _Missing:
     def query_with(self, text: str, *, embed: bool = True) -> BoundQuery:
         """Another question, everything else as it is; a vector of the caller's stays."""
         query, bound = self.bound.query, self.bound
-        vector, pieces = query.vector, None
+        vector, states = query.vector, None
         if not embed:
             vector = None
         elif vector is not None and self.request.query_vector is None:
-            late = query.ranking.counts_tokens
-            ((vector, pieces),) = all_query_vectors(bound.session, [text], late=late)
+            late = query.ranking.counts_states
+            ((vector, states),) = all_query_vectors(bound.session, [text], late=late)
         request = self.variant(query=text, messages=None)
         scores = query.rerank_scores.of_text(text)
-        made = analyse(bound.session, self.config, request, vector, pieces, rerank_scores=scores)
+        made = analyse(bound.session, self.config, request, vector, states, rerank_scores=scores)
         return BoundQuery(bound.session, bound.view, made)
 
     def limits(self) -> Iterator[Change]:
@@ -519,6 +518,6 @@ class _Missing:
                     limit = max(rank, self.limit + 1)
                 yield Change(kind="limit", key="limit", before=self.limit, after=limit, rank=rank)
                 return
-            if limit >= self.scan.eligible:
+            if limit >= self.ranked.scan.eligible:
                 return
-            limit = min(2 * limit, self.scan.eligible)
+            limit = min(2 * limit, self.ranked.scan.eligible)

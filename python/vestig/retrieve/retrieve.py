@@ -129,7 +129,7 @@ class _Retrieval:
         if found is not None:
             self.degraded += [] if found[1] is None else [found[1]]
             for one in planned:
-                self.session.metrics.queries(one.source)
+                self.session.metrics.add("vestig_queries_total", source=one.source)
         self.rounds.add(None if found is None else found[0])
         made = self.calls.made[-1]
         self.note("execute", f"{made.result_count} facts in {made.attempts} attempts")

@@ -126,7 +126,7 @@ def search_facts(session: Session, given: FactSearchRequest) -> FactSearchResult
         result = session.keeper.run(lambda view, core: _read(session, view, core, asked, vectors))
         degraded += session.keeper.take_degraded()
         session.metrics.degraded(degraded)
-        session.metrics.queries("search_facts", len(asked.queries))
+        session.metrics.add("vestig_queries_total", len(asked.queries), source="search_facts")
         return msgspec.structs.replace(result, degraded=tuple(degraded))
 
 

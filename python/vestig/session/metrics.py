@@ -33,15 +33,6 @@ def _stage_key(operation: str, stage: str) -> _Key:
     return "vestig_operation_duration_seconds", (("operation", operation), ("stage", stage))
 
 
-@cache
-def _queries_key(source: str) -> _Key:
-    return "vestig_queries_total", (("source", source),)
-
-
-def _no_durations() -> list[float]:
-    return [0.0] * (len(DURATION_BOUNDS_S) + 2)
-
-
 class Metrics:
     """Counters and duration histograms of one open store; thread-safe."""
 
@@ -52,13 +43,7 @@ class Metrics:
 
     def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
         """Adds to a counter."""
-        self._add((name, tuple(sorted(labels.items()))), amount)
-
-    def queries(self, source: str, count: int = 1) -> None:
-        """Counts queries of this operation."""
-        self._add(_queries_key(source), count)
-
-    def _add(self, key: _Key, amount: float) -> None:
+        key = (name, tuple(sorted(labels.items())))
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + amount
 
@@ -70,16 +55,12 @@ class Metrics:
         Args:
             error_type: of what it raised; None = it went well.
         """
-        counters, durations = self._counters, self._durations
+        counters = self._counters
         done = _operation_key(operation, "ok" if error_type is None else "error")
         with self._lock:
             counters[done] = counters.get(done, 0) + 1
             for stage, seconds in stages:
-                buckets = durations.get(key := _stage_key(operation, stage))
-                if buckets is None:
-                    buckets = durations[key] = _no_durations()
-                buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
-                buckets[-1] += seconds
+                self._add_duration(_stage_key(operation, stage), seconds)
         if error_type is not None:
             self.add("vestig_errors_total", operation=operation, error_type=error_type)
 
@@ -87,9 +68,15 @@ class Metrics:
         """Adds one duration: a count per bucket (the last is beyond all bounds) and the sum."""
         key = (name, tuple(sorted(labels.items())))
         with self._lock:
-            buckets = self._durations.setdefault(key, _no_durations())
-            buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
-            buckets[-1] += seconds
+            self._add_duration(key, seconds)
+
+    def _add_duration(self, key: _Key, seconds: float) -> None:
+        """Adds to a histogram; under the lock."""
+        buckets = self._durations.get(key)
+        if buckets is None:
+            buckets = self._durations[key] = [0.0] * (len(DURATION_BOUNDS_S) + 2)
+        buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
+        buckets[-1] += seconds
 
     def degraded(self, entries: Iterable[Degradation]) -> None:
         """Adds every degradation of a result to its counter."""
