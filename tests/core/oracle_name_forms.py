@@ -1,4 +1,4 @@
-"""Normal forms of a name: with capitals, in lower case, as the key of an entity, as aliases."""
+"""Normal forms of a name: with capitals, in lower case, without outer punctuation."""
 
 from __future__ import annotations
 
@@ -8,28 +8,20 @@ from unicodedata import normalize
 
 from vestig.errors import ValidationError
 from vestig.language.text_cache import TextCache
-from vestig.language.word_list import word_list
 
 __all__ = [
-    "LEGAL_FORMS",
-    "TITLES",
-    "aliases_of",
     "cased_name",
-    "norm_key",
     "norm_name",
     "trimmed",
     "without_possessive",
 ]
 
-TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
-LEGAL_FORMS: Final = frozenset(word_list("ltd limited inc incorporated corp corporation llc gmbh"))
 # A space between punctuation goes with it.
 _OUTER: Final = frozenset(string.punctuation + " ")
 
 
 def norm_name(name: str) -> str:
-    """A name in lower case, composed (NFC), without outer punctuation and repeated spaces: the part
-    of a `norm_key` after the type.
+    """A name in lower case, composed (NFC), without outer punctuation and repeated spaces.
 
     Raises:
         ValidationError: only whitespace.
@@ -105,35 +97,3 @@ def without_possessive(word: str) -> str:
     if len(word) > 2 and word[-1] == "s" and word[-2] in "'’":
         return word[:-2]
     return word
-
-
-def norm_key(name: str, type: str) -> str:
-    """The key of an entity, `TYPE:name`: entities of a namespace with equal keys are one.
-
-    Raises:
-        ValidationError: an empty name.
-
-    Example:
-        >>> norm_key("  Dr. Lovelace  ", "person"), norm_key("C#", "SKILL")
-        ('PERSON:dr. lovelace', 'SKILL:c#')
-    """
-    return f"{type.strip().upper()}:{norm_name(name)}"
-
-
-def aliases_of(name: str, type: str) -> tuple[str, ...]:
-    """The name without the titles of a person or the legal form of an organisation.
-
-    Example:
-        >>> aliases_of("Prof. Dr. Ada Lovelace", "PERSON"), aliases_of("Acme Ltd.", "ORG")
-        (('Ada Lovelace',), ('Acme',))
-    """
-    words = name.split()
-    kept = list(words)
-    if type == "PERSON":
-        while kept and kept[0].rstrip(".").lower() in TITLES:
-            kept.pop(0)
-    elif type == "ORG":
-        while kept and kept[-1].rstrip(".").lower() in LEGAL_FORMS:
-            kept.pop()
-    stripped = " ".join(kept).rstrip(",")
-    return (stripped,) if kept and len(kept) < len(words) and stripped else ()

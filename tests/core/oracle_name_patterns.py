@@ -6,33 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
+from vestig.language.names.rules import Name
 from vestig.language.stopwords import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["UPPER", "Name", "addresses", "identifiers", "name_at"]
-
-
-class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A name as written.
-
-    Attributes:
-        name: the words, without a final `'s`.
-        start, end: code point offsets, half-open; both -1 for a title given beside the text.
-        type: an entity type of the ontology, or `UNTYPED`.
-        confidence: 0-1, that of the pattern.
-        opens: whether several capitalised words begin a sentence, so that the first may have its
-            capital from there.
-    """
-
-    name: str
-    start: int
-    end: int
-    type: str
-    confidence: float
-    opens: bool = False
-
+__all__ = ["UPPER", "addresses", "identifiers", "name_at"]
 
 # Capitals, as part of a pattern.
 UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())

@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from oracle_name_forms import LEGAL_FORMS, TITLES
-from oracle_name_patterns import UPPER, Name, addresses, identifiers, name_at
+from oracle_name_patterns import UPPER, addresses, identifiers, name_at
 
+from vestig.language.names.forms import LEGAL_FORMS, TITLES
+from vestig.language.names.rules import Name
 from vestig.language.stopwords import NAME_STOPWORDS
 from vestig.language.text_cache import TextCache
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
-    "Name",
     "candidates",
     "find_names",
     "is_specific",

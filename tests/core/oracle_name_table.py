@@ -7,7 +7,8 @@ from typing import Final
 
 from oracle_name_forms import norm_name
 from oracle_name_words import WordForms
-from oracle_names import NameHit
+
+from vestig.language.names.gazetteer import NameHit
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 

@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 from oracle_name_forms import trimmed, without_possessive
-from oracle_name_rules import Name, candidates, starts_sentence, title_name
+from oracle_name_rules import candidates, starts_sentence, title_name
 
 from vestig.language.names.ontology import UNTYPED
+from vestig.language.names.rules import Name
 from vestig.language.stopwords import NAME_STOPWORDS
 from vestig.language.text_cache import TextCache
 from vestig.lazy_pattern import lazy_pattern

@@ -10,51 +10,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from oracle_name_forms import cased_name, norm_name
-from oracle_name_rules import Name, is_specific, without_first, without_overlaps
+from oracle_name_rules import is_specific, without_first, without_overlaps
 from oracle_name_words import AnalysedText, first_word, may_be_opener
 
+from vestig.language.names.gazetteer import KnownEntity, Mention, NameHit
 from vestig.language.names.ontology import UNTYPED
+from vestig.language.names.rules import Name
 
 __all__ = [
-    "KnownEntity",
-    "Mention",
-    "NameHit",
-    "best_mentions",
     "entity_named",
     "named_by_whole_text",
     "resolve_names",
     "single_word_names",
 ]
-
-# (first word, number of words, entity id, stored name)
-NameHit = tuple[int, int, str, str]
-
-
-class KnownEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An entity of the store. The oldest has the least `order`."""
-
-    id: str
-    type: str
-    name: str
-    order: tuple[int, str] = (0, "")
-
-
-class Mention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A name in a text: as written there, or as stored when `entity` is known.
-
-    Attributes:
-        start, end: code points of the text, half-open; both -1 for a title beside the text.
-        entity: id of the entity that is meant, or None for a name new to the store.
-    """
-
-    name: str
-    type: str
-    confidence: float
-    start: int
-    end: int
-    evidence: str
-    entity: str | None = None
-
 
 # --- known names among the words of a text ---------------------------------------------------
 
@@ -279,22 +247,3 @@ def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> KnownEntity | N
     the type of the only typed entity that has it."""
     group = by_norm.get(norm_name(name.name), ())
     return entity_named((match.known for match in group), name.name, name.type)
-
-
-def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:
-    """The `most` names of highest confidence, each once, in order of position.
-
-    Example:
-        >>> from oracle_name_words import analyse
-        >>> names = resolve_names(analyse("NATO met NATO and Ada Lovelace"))
-        >>> [name.name for name in best_mentions(names, 1)]
-        ['Ada Lovelace']
-    """
-    own: dict[object, Mention] = {}
-    for name in names:
-        key = name.entity or (name.type, norm_name(name.name))
-        known = own.get(key)
-        if known is None or name.confidence > known.confidence:
-            own[key] = name
-    ranked = sorted(own.values(), key=lambda name: (-name.confidence, name.start))
-    return sorted(ranked[:most], key=lambda name: name.start)
