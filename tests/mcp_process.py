@@ -142,3 +142,13 @@ def text_of(result: dict[str, Any]) -> str:
     text = item["text"]
     assert isinstance(text, str)
     return text
+
+
+async def told_and_asked(session: Any, fact: str, query: str) -> str:
+    """The text that a client of the SDK gets for a query, once a server has been told a fact."""
+    await session.initialize()
+    # the client checks structured content against the schema of the tool
+    await session.list_tools()
+    await session.call_tool("remember", {"text": fact})
+    result = await session.call_tool("recall", {"query": query})
+    return str(result.content[0].text)

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from world import Act, World
 
-import vestig
 from calls import committing, selecting
-from exports import of, parsed, sealed
+from exports import of
 from vestig.config.signals import SIGNALS
 from vestig.errors import ConfigError
 from vestig.ids import new_id
@@ -91,22 +90,14 @@ def weight_of(event: EventType, world: World) -> Any:
     if event not in made:
         happen(store, event, id, world)
         return first(store, ids=[id]).reason.tracerank_boost.trace
-    # an export in which an event is of this type, as another program's store may hold it
-    written = world.folder / "export.jsonl"
-    store.export(str(written))
-    lines = parsed(written.read_bytes())
-    added = of(lines, "event")
-    another = {**added, "event_type": event.value, "id": new_id("evt")}
-    lines.insert(lines.index(added) + 1, another)
-    written.write_bytes(b"".join(sealed(lines)))
-    other = vestig.open(
-        str(world.folder / "other"),
-        config=world.overrides,
-        clock=world.clock,
-        embedder=store._session.embedder,
-    )
-    world.opened.append(other)
-    other.import_(str(written))
+
+    def add(lines: list[dict[str, Any]]) -> None:
+        """An event of this type, as another program's store may hold it."""
+        one = of(lines, "event")
+        another = {**one, "event_type": event.value, "id": new_id("evt")}
+        lines.insert(lines.index(one) + 1, another)
+
+    other = world.changed_copy(store, add)
     return first(other).reason.tracerank_boost.trace
 
 

@@ -8,9 +8,7 @@ from typing import Any, Final
 from acts_of_recall import QUERY, some
 from world import Act, World
 
-import vestig
 from calls import selecting
-from exports import parsed, sealed
 
 __all__ = ["WALK"]
 
@@ -140,21 +138,13 @@ def summary(world: World) -> Any:
     vectors = {QUERY_OF_GRAPH: 1.0, named("S"): 0.9, named("B"): 0.1}
     store = world.open(vectors)
     ids = {name: store.commit(named(name)).memory_id for name in "SB"}
-    file = world.folder / "export.jsonl"
-    store.export(str(file))
-    lines = parsed(file.read_bytes())
-    for line in lines:
-        if line.get("id") == ids["S"]:
-            line["kind"] = "SUMMARY"
-    file.write_bytes(b"".join(sealed(lines)))
-    other = vestig.open(
-        str(world.folder / "other"),
-        config=world.overrides,
-        clock=world.clock,
-        embedder=store._session.embedder,
-    )
-    world.opened.append(other)
-    other.import_(str(file))
+
+    def retype(lines: list[dict[str, Any]]) -> None:
+        for line in lines:
+            if line.get("id") == ids["S"]:
+                line["kind"] = "SUMMARY"
+
+    other = world.changed_copy(store, retype)
     other.graph.link(ids["S"], ids["B"], "SUMMARIZES")
     found = other.recall(QUERY_OF_GRAPH, limit=2)
     return [

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import vestig
+from exports import parsed, sealed
 from vestig.config import Config, load
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 
@@ -53,6 +54,23 @@ class World:
         store = vestig.open(config=self.config, clock=self.clock, **options)  # type: ignore[arg-type]
         self.opened.append(store)
         return store
+
+    def changed_copy(self, store: Any, change: Callable[[list[dict[str, Any]]], None]) -> Any:
+        """A store that holds an export of this one whose records another program has changed."""
+        file = self.folder / "export.jsonl"
+        store.export(str(file))
+        lines = parsed(file.read_bytes())
+        change(lines)
+        file.write_bytes(b"".join(sealed(lines)))
+        other = vestig.open(
+            str(self.folder / "other"),
+            config=self.overrides,
+            clock=self.clock,
+            embedder=store._session.embedder,
+        )
+        self.opened.append(other)
+        other.import_(str(file))
+        return other
 
     def close(self) -> None:
         """Closes every store."""

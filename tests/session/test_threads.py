@@ -85,53 +85,43 @@ class Watched:
         self.release()
 
 
+def closed_while_waiting(store: vestig.Vestig, call: Callable[[], object]) -> BaseException:
+    """What a call raises that waits for the lock of writers while the store is closed."""
+    ledger: Any = store._session.ledger
+    held, watched = ledger._write_lock, Watched(ledger._write_lock)
+    ledger._write_lock = watched
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:  # the test looks at it
+            raised.append(error)
+
+    with held:
+        waiting = threading.Thread(target=run, daemon=True)
+        waiting.start()
+        assert watched.reached.wait(60)
+        store.close()
+    waiting.join(60)
+    assert ledger._writer is None
+    [error] = raised
+    return error
+
+
 @pytest.mark.parametrize("path", [":memory:", "store"])
 def test_a_write_that_waited_finds_the_store_closed(opener: Opener, path: str) -> None:
     """Use after close is refused, also when the call began before it."""
     store = opener(path)
     memory = store.commit("The harbour froze in January").memory_id
     assert memory is not None
-    ledger: Any = store._session.ledger
-    held, watched = ledger._write_lock, Watched(ledger._write_lock)
-    ledger._write_lock = watched
-    raised: list[BaseException] = []
-
-    def pin() -> None:
-        try:
-            store.pin(memory)
-        except BaseException as error:  # the test looks at it
-            raised.append(error)
-
-    with held:
-        waiting = threading.Thread(target=pin, daemon=True)
-        waiting.start()
-        assert watched.reached.wait(60)
-        store.close()
-    waiting.join(60)
-    assert [type(error) for error in raised] == [vestig.ConflictError]
-    assert ledger._writer is None
+    error = closed_while_waiting(store, lambda: store.pin(memory))
+    assert isinstance(error, vestig.ConflictError)
 
 
 def test_a_read_that_waited_finds_the_store_in_memory_closed(opener: Opener) -> None:
     store = opener(":memory:")
-    ledger: Any = store._session.ledger
-    held, watched = ledger._write_lock, Watched(ledger._write_lock)
-    ledger._write_lock = watched
-    raised: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            store.count()
-        except BaseException as error:  # the test looks at it
-            raised.append(error)
-
-    with held:
-        waiting = threading.Thread(target=read, daemon=True)
-        waiting.start()
-        assert watched.reached.wait(60)
-        store.close()
-    waiting.join(60)
-    assert [type(error) for error in raised] == [vestig.ConflictError]
+    assert isinstance(closed_while_waiting(store, store.count), vestig.ConflictError)
 
 
 def test_what_fails_after_a_durable_commit_is_a_degradation(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from mcp_process import MAIN, MODERN, VERSIONS, written_config
+from mcp_process import MAIN, MODERN, VERSIONS, told_and_asked, written_config
 from vestig.surfaces.cli import run
 
 FACT = "The spare key of the office lies under the blue pot."
@@ -130,11 +130,7 @@ def test_the_client_of_the_sdk_can_use_it(site: Site) -> None:
             streamable_http_client(site.url) as streams,
             ClientSession(streams[0], streams[1]) as session,
         ):
-            await session.initialize()
-            await session.list_tools()
-            await session.call_tool("remember", {"text": FACT})
-            result = await session.call_tool("recall", {"query": "where is the key?"})
-            return str(result.content[0].text)
+            return await told_and_asked(session, FACT, "where is the key?")
 
     assert FACT in asyncio.run(talk())
 

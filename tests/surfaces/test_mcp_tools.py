@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 import vestig
-from mcp_process import MAIN, McpProcess, text_of, written_config
+from mcp_process import MAIN, McpProcess, text_of, told_and_asked, written_config
 from vestig.config import load
 from vestig.errors import ProviderError
 from vestig.filters import FIELDS
@@ -428,12 +428,7 @@ def test_the_client_of_the_sdk_can_use_it(tmp_path: Path) -> None:
 
     async def talk() -> str:
         async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            # the client checks structured content against the schema of the tool
-            await session.list_tools()
-            await session.call_tool("remember", {"text": FACT})
-            result = await session.call_tool("recall", {"query": "where is the key?"})
-            return str(result.content[0].text)
+            return await told_and_asked(session, FACT, "where is the key?")
 
     assert FACT in asyncio.run(talk())
 
