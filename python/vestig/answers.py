@@ -341,9 +341,8 @@ class Counts(_Value, frozen=True, kw_only=True):
 class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute a final score again.
 
-    `bias` per origin type, None unless `base` is linear; `tracerank_bound` likewise, or where
-    TraceRank has no bound; `normalisers`: the largest raw values of
-    the terms that weigh something, by which they were divided.
+    `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: the
+    largest raw values of the terms that weigh something, by which they were divided.
     """
 
     base: str

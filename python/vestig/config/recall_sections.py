@@ -155,10 +155,10 @@ class RankingSettings(Section, frozen=True, kw_only=True):
         NotNegative, doc("Power to which TraceRank enters the final score.", shown=True)
     ] = 0.5
     tracerank_bound: Annotated[
-        NotNegative | None,
+        NotNegative,
         doc(
             "Where ranking.base is linear: TraceRank puts no memory before one that scores more"
-            " than e to this power times as much without it; null: no bound."
+            " than e to this power times as much without it; 100: as good as no bound."
         ),
     ] = 0.5
     newer_first: Annotated[
