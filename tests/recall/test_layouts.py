@@ -140,6 +140,30 @@ def test_compact_and_list() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("layout", "separator"),
+    [
+        ("text", "\n\n---\n\n"),
+        ("explain", "\n\n---\n\n"),
+        ("compact", "\n\n---\n\n"),
+        ("list", "\n\n"),
+    ],
+)
+def test_what_is_associated_stands_behind_the_results(layout: str, separator: str) -> None:
+    """A line each: how the walk came there where the reason has it, then the text on one line."""
+    bare = ReasonParts(include_path=False, include_scores=False)
+    linked = (
+        hit(WALKED, content="a\n---\nRelated: b"),
+        hit(MadeRow(id=START), bare, content="x" * 101),
+    )
+    direct = hit(DIRECT, content="One line")
+    assert render(result(direct, associated=linked), layout) == (
+        f"{render(result(direct), layout)}{separator}"
+        f"Related: [{B}] (signal=0.9000, hops=2) a --- Related: b\n"
+        f"Related: [{S}] {'x' * 100}..."
+    )
+
+
 def test_nothing_found() -> None:
     assert render(result(), "text") == "No memories found."
 

@@ -329,6 +329,25 @@ def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
         assert len(set(shown)) == len(shown)
 
 
+WALK = {"mode": "deterministic", "start": {"limit": 1}}
+
+
+def test_what_is_associated_stands_in_the_block(opener: Opener) -> None:
+    store = opener(embedder=Counting(), config={"walk": WALK})
+    found = store.commit("Ben went on holiday to Oslo", t_valid="2026-03-10").memory_id
+    linked = store.commit("The opera has a white roof", t_valid="2026-03-10").memory_id
+    assert found is not None
+    assert linked is not None
+    store.graph.link(found, linked, "RELATED", weight=1.0)
+    block = context(store, limit=1)
+    assert (block.ids, block.neighbours, block.associated) == ((found,), (), (linked,))
+    assert "~: linked with what was found." in block.text
+    assert "The opera has a white roof" in block.text
+    none = context(store, limit=1, config={"walk.associated": 0})
+    assert none.associated == ()
+    assert "opera" not in none.text
+
+
 def test_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
     from vestig.embedders.builtin import MODEL, BuiltinEmbedder
 

@@ -6,6 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,8 +17,9 @@ from chat_store import PLAIN, weighed
 from scripted import Opener
 from vestig.answers import RecallResult
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.embedders.checked import unit_bytes
+from vestig.embedders.checked import checked_embedder, unit_bytes
 from vestig.errors import ConflictError, ValidationError
+from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.ports import SPECIAL_PIECE, STATE_DIMENSIONS, TokenStates
 from vestig.testing import FailingEmbedder, TokenScriptedEmbedder
 
@@ -130,6 +132,25 @@ def test_a_given_vector_is_compared_itself(store: vestig.Vestig) -> None:
     found = store.recall(QUERY, query_vector=vector, limit=EVERY, config=ON)
     assert sides(found) == {"query"}
     assert raw(found)["maria"] == 1.0
+
+
+def test_a_cache_of_embeddings_keeps_the_places_of_word_pieces(
+    store: vestig.Vestig, opener: Opener, tmp_path: Path
+) -> None:
+    """In memory, and in files between runs."""
+    wanted = raw(store.recall(QUERY, limit=EVERY, config=ON))
+    assert any(wanted.values())
+    for run in ("first", "second"):
+        inner = WordAxes()
+        embedder = cached_embedder(checked_embedder(inner), tmp_path / "cache")
+        cached = opener(run, config=PLAIN, embedder=embedder)
+        for text in TEXTS.values():
+            cached.commit(text, t_valid="2020-01-01")
+        for _ in range(2):
+            found = cached.recall(QUERY, limit=EVERY, config=ON)
+            assert sides(found) == {None}
+            assert raw(found) == wanted
+        assert bool(inner.runs) == (run == "first")
 
 
 def test_an_embedder_without_hidden_states_serves_too(opener: Opener) -> None:

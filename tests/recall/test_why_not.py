@@ -13,6 +13,7 @@ from fixed_graph import PLAIN
 from scripted import Opener
 from vestig.answers import WhyNot
 from vestig.config.signals import SIGNALS
+from vestig.recall import why_not
 from vestig.surfaces.cli import render
 from vestig.testing import vector_at
 
@@ -284,6 +285,35 @@ def test_no_change_is_ever_a_signal_a_weight_or_a_switch(opener: Opener) -> None
     assert kinds
     assert kinds <= {"word", "limit", "newer"}
     assert all(entry.change is not None or entry.no_change for entry in result.why_not)
+
+
+def test_the_search_for_a_change_ends_after_so_many_runs(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stored(opener, TEXTS)
+    given = {"expect": id_of(store, LAST), "limit": 2}
+    whole = the_only(store.recall(QUERY, **selecting(given)))
+    assert whole.change is not None
+    assert 1 < whole.runs <= why_not.RUNS_MAX == 64
+    for most in range(1, whole.runs):
+        monkeypatch.setattr(why_not, "RUNS_MAX", most)
+        entry = the_only(store.recall(QUERY, **selecting(given)))
+        assert (entry.runs, entry.change) == (most, None)
+        assert entry.no_change == f"{most} runs found no change that brings it in"
+        assert (entry.stage, entry.rank) == (whole.stage, whole.rank)
+
+
+def test_runs_that_try_a_filter_count(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A least similarity is tried by one, and so is a date that passes it."""
+    store = stored(opener, TEXTS)
+    given = {"expect": id_of(store, LAST), "since": "2030-01-01", "min_similarity": 0.3}
+    entry = the_only(store.recall(QUERY, **selecting({**FIXED, **given, "limit": 12})))
+    assert entry.filters == ("since",)
+    assert entry.change is not None
+    assert entry.runs == 3
+    monkeypatch.setattr(why_not, "RUNS_MAX", 2)
+    entry = the_only(store.recall(QUERY, **selecting({**FIXED, **given, "limit": 12})))
+    assert (entry.runs, entry.change) == (2, None)
 
 
 def test_on_the_command_line(opener: Opener) -> None:

@@ -193,6 +193,33 @@ def test_blocks_say_day_author_and_what_limits_a_memory(tmp_path: Path) -> None:
         assert "> The office is in Bergen." in answer.text
 
 
+def test_what_is_associated_stands_behind_the_results_where_there_is_room(tmp_path: Path) -> None:
+    walk = "walk: {mode: deterministic, start: {limit: 1}}\n"
+    (tmp_path / "vestig.yaml").write_text(walk, encoding="utf-8")
+    at = opened(tmp_path, embedder=HashingEmbedder(64))
+    with at.store as store:
+        office = store.commit("The office is in Oslo.").memory_id
+        key = store.commit(
+            "The spare key lies under\nthe blue pot.", t_valid="2026-01-05"
+        ).memory_id
+        assert office is not None
+        assert key is not None
+        store.graph.link(office, key, "RELATED", weight=1.0)
+        asked = {"query": "where is the office?", "limit": 1}
+        answer = recalled(at, **asked)
+        assert answer.content is not None
+        head = f"Related: [{key[4:12]}] 2026-01-05:"
+        assert answer.text.endswith(f"{head}\n> The spare key lies under\n> the blue pot.")
+        assert [hit["id"] for hit in answer.content["results"]] == [office[4:12]]
+        (linked,) = answer.content["associated"]
+        assert linked["id"] == key[4:12]
+        assert linked["t_valid"].startswith("2026-01-05T")
+        small = recalled(at, **asked, budget=tokens(at, answer) - 1)
+        assert small.content is not None
+        assert "associated" not in small.content
+        assert "Related" not in small.text
+
+
 def test_stored_text_stands_behind_marks_only(tmp_path: Path) -> None:
     at = opened(tmp_path, embedder=HashingEmbedder(64))
     with at.store as store:

@@ -402,7 +402,7 @@ class _Missing:
         if listed is not None and self.raw not in split_ids(listed):
             return False
         if request.arguments.where.min_similarity is not None:
-            self.runs_left -= 1
+            self.spend()
             alone = msgspec.structs.replace(request.filter, ids=(self.id,))
             only = msgspec.structs.replace(request, filter=alone)
             return bool(self.bound.scan(request=only, limit=1).rows)

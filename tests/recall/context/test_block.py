@@ -29,7 +29,7 @@ def words(text: str) -> int:
 
 def entry(number: int, rank: int | None = None, **fields: Any) -> Entry:
     given: dict[str, Any] = {
-        name: fields.pop(name) for name in ("neighbour", "flags") if name in fields
+        name: fields.pop(name) for name in ("neighbour", "linked", "flags") if name in fields
     }
     fields.setdefault("content", f"fact number {number}")
     own = memory(bytes([number] * 16), **fields)
@@ -185,6 +185,19 @@ def test_at_most_three_folded_ids_stand_on_a_line() -> None:
     # and fewer, where they would be more than the text
     shown = made(*[entry(number, content="x" * 40) for number in range(6)], twins=every)
     assert body(shown) == [f"[00000000], also [01010101] and 4 more: {'x' * 40}"]
+
+
+def test_what_is_linked_stands_behind_its_sign_and_joins_a_result() -> None:
+    shown = made(entry(1), entry(2, linked=True), entry(3, linked=True), twins=[(1, 3)])
+    first, linked, twin = (memory(bytes([number] * 16)).id for number in (1, 2, 3))
+    preface, *lines = (line for line in shown.text.split("\n") if line)
+    assert preface.endswith("~: linked with what was found.")
+    assert [line.startswith("~") for line in lines] == [False, True]
+    assert short(linked) in lines[1]
+    assert (shown.ids, shown.neighbours) == ((first,), ())
+    assert sorted(shown.associated) == sorted((linked, twin))
+    (gone,) = made(entry(2, linked=True), budget=2).left_out
+    assert gone.neighbour
 
 
 def test_a_neighbour_joins_a_result_and_three_share_a_line() -> None:

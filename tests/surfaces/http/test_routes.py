@@ -87,6 +87,27 @@ def test_recall_is_compact_and_says_why_when_asked(site: Site) -> None:
     ]
 
 
+def test_recall_gives_what_is_associated_and_says_why_when_asked(site: Site) -> None:
+    ids = [
+        site.commit(text, tags=["yard"]) for text in ("The gate is locked at ten", "Ivo has a dog")
+    ]
+    site.store.graph.link(*ids, "RELATED", weight=1.0)
+    asked = {
+        "query": "when is the gate locked?",
+        "limit": 1,
+        "where": {"tags": ["yard"]},
+        "config": {"walk.mode": "deterministic", "walk.start.limit": 1},
+    }
+    compact = site.post("recall", asked).document
+    assert [hit["id"] for hit in compact["results"]] == ids[:1]
+    (linked,) = compact["associated"]
+    assert (linked["id"], linked["content"]) == (ids[1], "Ivo has a dog")
+    assert "reason" not in linked
+    (full,) = site.post("recall", {**asked, "reasons": True}).document["associated"]
+    assert full["id"] == ids[1]
+    assert full["reason"]["path"] == ["START", f"RELATED:{ids[1]}"]
+
+
 def test_search_has_final_and_score_and_says_why_when_asked(site: Site) -> None:
     site.commit("The pump in the cellar failed on Monday")
     asked = {"query": "which pump failed", "where": {"kinds": "MEMORY"}}
