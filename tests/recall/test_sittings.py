@@ -179,6 +179,30 @@ def test_they_are_no_sessions_elsewhere(store: vestig.Vestig) -> None:
     assert store.list(order_by="session").total == 3
 
 
+@pytest.mark.parametrize("merged", [False, True], ids=["alone", "merged"])
+def test_who_says_it_again_seats_nobody_elsewhere(
+    store: vestig.Vestig, opener: Opener, clock: FrozenClock, tmp_path: Path, merged: bool
+) -> None:
+    """The source that said a note first counts, here and in an import."""
+    agents = ("robot", None, None, "robot", None)
+    notes = [add(store, n, n, agent=agent) for n, agent in enumerate(agents)]
+    for said, agent in ((1, "robot"), (2, "robot"), (3, None), (0, None), (4, "third")):
+        clock.move(seconds=1)
+        again = store.commit(notes[said].text, t_valid=at(9), provenance={"agent": agent})
+        assert again.memory_id == notes[said].id
+    pairs = {("n2", "n1"), ("n4", "n2"), ("n3", "n0")}
+    assert beside(store, notes) == pairs
+    store.admin.rebuild()
+    assert beside(store, notes) == pairs
+    store.export(tmp_path / "all.jsonl")
+    other = opener("other", config=PLAIN)
+    if merged:
+        other.commit("what other stores hold", t_valid=at(0), provenance={"agent": "third"})
+    other.import_(tmp_path / "all.jsonl", merge=merged)
+    assert beside(other, notes) == pairs
+    check(store, notes)
+
+
 def test_switched_off_they_are_alone(store: vestig.Vestig) -> None:
     notes = [add(store, n, n) for n in range(4)]
     off = {"signals.sittings.enabled": False}

@@ -254,9 +254,22 @@ def test_what_an_earlier_version_left_alone_is_a_finding_and_goes(tmp_path: Path
         with ledger.write(made.NOW + 900) as txn:
             txn.forget("default", [ids[0]], actor=None)
         assert old_rows(ledger) == 1, "forgotten with the memory"
+        # without origins the command that removes them is refused
+        assert doctor(ledger)["token_codes"].level == "ok"
         assert fill_codes(ledger, Model(), PEER) == 0
         assert old_rows(ledger) == 0
         assert ledger.verify_all() == []
+
+
+def test_where_nothing_is_to_do_nothing_is_written(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "s") as ledger:
+        chats(ledger)
+        assert fill_codes(ledger, Model(), PEER) == 5
+        with ledger.read() as view:
+            before = view.seq, view.head
+        assert fill_codes(ledger, Model(), PEER) == 0
+        with ledger.read() as view:
+            assert (view.seq, view.head) == before
 
 
 def test_codes_along_other_axes_count_as_none(

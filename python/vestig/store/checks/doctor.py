@@ -216,7 +216,7 @@ def _token_codes(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
             f"{lacking} memories have none that can be compared and late interaction counts for"
             " them; make them with `vestig rebuild --tokens`"
         )
-    elif old:
+    elif old and origins:
         problems.append(
             f"{old} memories still have vectors of word pieces that an earlier version wrote;"
             " remove them with `vestig rebuild --tokens`"

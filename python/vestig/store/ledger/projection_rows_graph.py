@@ -61,6 +61,8 @@ _EDGE_COLUMNS: Final = itemgetter(
     _OTHER_END,
     *(_X[n] for n in ("edge_type", "weight", "confidence", "t_created_us", "t_expired_us")),
 )
+# By which of several edges came first: an import may have written them in one transaction.
+_EDGE_AGE: Final = itemgetter(_X["seq"], _X["t_created_us"], _X["id"])
 _ENTITY_COLUMNS: Final = itemgetter(
     *(
         _N[name]
@@ -164,7 +166,7 @@ def read_edges(
 
 def read_sources(conn: apsw.Connection, rows: Sequence[int]) -> NodeEdges:
     """Edges from sources to these memories, in one statement."""
-    found = select(conn, _SOURCES, list(rows), ' ORDER BY to_row, "row"') if rows else iter(())
+    found = select(conn, _SOURCES, list(rows), " ORDER BY to_row") if rows else iter(())
     return NodeEdges("mem", by_node(found, _X["to_row"]))
 
 
@@ -174,7 +176,7 @@ def first_source(edges: NodeEdges, node: int, id: bytes, digests: DigestCheck) -
     if rows is None:
         return None
     digests.check_all("edges", rows, _EDGE_WIDTH, id, edges.prefix)
-    return int(rows[0][_X["from_row"]])
+    return int(min(rows, key=_EDGE_AGE)[_X["from_row"]])
 
 
 def entity_rows(

@@ -211,7 +211,7 @@ def _are_sound(rows: Sequence[tuple[Any, ...]]) -> bool:
             _known_words.add(used)
     moments = [at for column in _times_of(columns) for at in column if at is not None]
     try:
-        # each of them alone is an array, or their number differs
+        # one that is no array alone, among others that are, breaks them or changes their number
         if len(_word_lists(f"[{','.join(columns[16])}]")) != len(rows):
             return False
         for times in columns[17]:

@@ -153,11 +153,9 @@ def old_vectors(conn: apsw.Connection) -> int:
 def _drop_old(ledger: SqliteLedger, batch: int) -> None:
     where, dropped = ledger.where, batch
     while dropped == batch:
-        with ledger.read() as view, store_faults(where):
-            if not old_vectors(view.connection):
-                return
         with ledger.write(NO_CLOCK) as txn, store_faults(where):
             link = txn.new_link()
             dropped = drop_old_vectors(txn.connection, link, batch)
-            txn.rows_written = dropped
-            txn.close_link(link)
+            if dropped:
+                txn.rows_written = dropped
+                txn.close_link(link)
