@@ -22,6 +22,7 @@ __all__ = [
     "AnalysedText",
     "Filter",
     "NameRules",
+    "PieceAxes",
     "NameTable",
     "PackedWeights",
     "Projection",
