@@ -7,9 +7,16 @@ conversation."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from benchmark_store import BenchmarkStore, unit_of
@@ -21,6 +28,9 @@ from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
 
 MIXED = "mixed/"
+# Notes without their sittings, and in sittings of so many by chance.
+APART, RANDOM = "/apart", "/random"
+TOGETHER = 9
 # What no weight is fitted to: off by default, or constant in documents, or needing the exact cosine
 # of every memory without bringing anything.
 NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
@@ -185,6 +195,37 @@ def common(
         )
 
 
+def _at_random(
+    benchmark: Benchmark, vectors: CachedEmbedder, late: Collection[str]
+) -> BenchmarkLists:
+    """The lists of notes that stand together by chance: facts without relation, imported at one
+    moment."""
+    places: Counter[str] = Counter()
+    with TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus.jsonl"
+        with corpus.open("w", encoding="utf-8") as lines:
+            for row in sorted(records(benchmark), key=_by_chance):
+                conversation = str(row.get("conversation"))
+                place = places[conversation]
+                places[conversation] += 1
+                row |= {"session": f"{conversation} {place // TOGETHER}", "turn": place}
+                lines.write(json.dumps(row) + "\n")
+        changed = msgspec.structs.replace(benchmark, corpus=corpus)
+        store = BenchmarkStore([changed], vectors, with_tokens(late))
+    return BenchmarkLists(store, changed, benchmark.name + RANDOM)
+
+
+def records(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """The lines of its corpus."""
+    raw = benchmark.corpus.read_bytes()
+    text = gzip.decompress(raw) if benchmark.corpus.suffix == ".gz" else raw
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _by_chance(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
 class CandidateLists:
     """Makes the lists from stores that are filled once.
 
@@ -199,6 +240,10 @@ class CandidateLists:
         for one in benchmarks:
             store = BenchmarkStore([one], vectors, with_tokens(late))
             self._alone.append(BenchmarkLists(store, one, one.name))
+            if store.stored[one.name].origin == "note":
+                apart = {"signals.sittings.enabled": False}
+                self._alone.append(BenchmarkLists(store, one, one.name + APART, apart))
+                self._alone.append(_at_random(one, vectors, late))
         self._mixed = []
         for asked, held in common(benchmarks):
             store = BenchmarkStore(held, vectors, with_tokens(late))

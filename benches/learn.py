@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from candidate_lists import MIXED, OFFERED, CandidateLists, Weights, question_count
+from candidate_lists import MIXED, OFFERED, RANDOM, CandidateLists, Weights, question_count
 from learning import (
     FOLDS,
     METRICS,
@@ -62,8 +62,9 @@ from vestig.evaluation.cached_embedder import cached_embedder
 FIRST_ROUND = 6
 # Questions asked of a common store, every so many-th: few numbers are fitted to them.
 COMMON = 3
-# What sets count beside 1: alone, and where several origins compete.
-ALONE = {"hotpot200": 0.5, "shipped": 0.5}
+# What sets count beside 1, alone and where several origins compete; a name after a slash is that of
+# a kind of sets.
+ALONE = {"hotpot200": 0.5, "shipped": 0.5, RANDOM: 0.5}
 COMPETING = {"shipped": 1.5}
 
 

@@ -26,6 +26,8 @@ METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
 PENALTIES = {"chat_peer": 0.02, "chat_agent": 0.06, "document": 0.03, "note": 0.03}
 PENALTY_EVIDENCE = 0.0003
 LEAST_SCALE = 0.001
+# A standardised weight below this is none.
+LEAST_WEIGHT = 0.04
 # Levels whose mean is a part of the evidence.
 BEST = 5
 # The share of questions whose best memory has at most this L, so that 1/(1 + e^−L) does not
@@ -109,6 +111,18 @@ class Block:
         weights[used] = found / spread[used]
         return weights
 
+    def fit_few(
+        self, penalty: float, only: NDArray[np.bool_] | None, on: NDArray[np.bool_]
+    ) -> Values:
+        """As `fit`; columns that hardly count are left out, and the others fitted again, until all
+        that are left count: what is not weighed need not be computed."""
+        while True:
+            weights = self.fit(penalty, only, on)
+            small = on & (np.abs(weights * self.x.std(0)) < LEAST_WEIGHT)
+            if not small.any():
+                return weights
+            on = on & ~small
+
 
 class _Softmax:
     """The loss of a block without its penalty, with slope and curvature."""
@@ -178,7 +192,12 @@ def shares_of(lists: Sequence[Listed], factors: Mapping[str, float]) -> list[flo
     whole: Counter[str] = Counter()
     for one in lists:
         whole[one.set] += one.weight  # type: ignore[assignment]
-    return [factors.get(one.set, 1.0) * one.weight / whole[one.set] for one in lists]
+    return [_factor(one.set, factors) * one.weight / whole[one.set] for one in lists]
+
+
+def _factor(name: str, factors: Mapping[str, float]) -> float:
+    """Of a set, or of a kind of sets, whose names end so after a slash."""
+    return factors.get(name, factors.get("/" + name.rpartition("/")[2], 1.0))
 
 
 # --- weights of an origin --------------------------------------------------------------------
@@ -213,7 +232,8 @@ class OriginRows:
             only = np.array([one.fold != without_fold for one in self.lists])
             if not only.any():
                 only = None
-        return rounded(self.block.fit(PENALTIES[ORIGINS[self.origin]], only, on))
+        whole = np.ones(self.block.x.shape[1], bool) if on is None else on
+        return rounded(self.block.fit_few(PENALTIES[ORIGINS[self.origin]], only, whole))
 
 
 def rounded(values: Values) -> Values:
