@@ -35,6 +35,16 @@ TOGETHER = 9
 # of every memory without bringing anything.
 NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
 OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
+# Terms of the earlier sums, which choose whose word pieces are compared and where walks begin.
+EARLIER_SUMS = (
+    np.array([term not in TOKEN_TERMS for term in OFFERED]),
+    np.array(
+        [
+            term not in TOKEN_TERMS and not term.startswith(("entity_walk", "pair", "title"))
+            for term in OFFERED
+        ]
+    ),
+)
 COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
 # The best of a common store, and of the question's own conversation there.
 CANDIDATES = 400

@@ -33,7 +33,15 @@ from typing import Any
 
 import numpy as np
 
-from candidate_lists import MIXED, OFFERED, RANDOM, CandidateLists, Weights, question_count
+from candidate_lists import (
+    EARLIER_SUMS,
+    MIXED,
+    OFFERED,
+    RANDOM,
+    CandidateLists,
+    Weights,
+    question_count,
+)
 from learning import (
     FOLDS,
     METRICS,
@@ -69,7 +77,7 @@ COMPETING = {"shipped": 1.5}
 
 
 # Word pieces of other origins cost more than they bring.
-LATE = ("chat_peer", "note")
+LATE = ("chat_peer",)
 
 
 class Fitted:
@@ -88,7 +96,7 @@ class Fitted:
         factors: Mapping[str, float],
         on: Values | None = None,
     ) -> None:
-        own = [OriginRows.of(o, alone, {**ALONE, **factors}) for o in range(len(ORIGINS))]
+        own = [rows_of(origin, alone, factors) for origin in range(len(ORIGINS))]
         chosen = None if on is None else on.astype(bool)
         self.weights = np.stack([rows.fit(on=chosen) for rows in own])
         self.folds = [np.stack([rows.fit(fold, chosen) for rows in own]) for fold in range(FOLDS)]
@@ -138,11 +146,16 @@ def _shift(scores: Sequence[Values]) -> float:
     return round(level - float(np.percentile(best, share)) - 0.05, 1)
 
 
+def rows_of(origin: int, alone: Sequence[Listed], factors: Mapping[str, float]) -> OriginRows:
+    """What the weights of an origin are fitted to."""
+    return OriginRows.of(origin, alone, {**ALONE, **factors}, EARLIER_SUMS)
+
+
 def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Weights:
     """Weights of a first round, without biases."""
     found = {}
     for place, origin in enumerate(ORIGINS):
-        fitted = OriginRows.of(place, alone, {**ALONE, **factors}).fit()
+        fitted = rows_of(place, alone, factors).fit()
         found[origin] = dict(zip(OFFERED, fitted.tolist(), strict=True))
     return found
 

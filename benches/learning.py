@@ -28,6 +28,9 @@ PENALTY_EVIDENCE = 0.0003
 LEAST_SCALE = 0.001
 # A standardised weight below this is none.
 LEAST_WEIGHT = 0.04
+# What the loss of an earlier sum counts beside that of the last: the earlier ones choose where
+# walks begin and whose word pieces are compared.
+EARLIER = 0.1
 # Levels whose mean is a part of the evidence.
 BEST = 5
 # The share of questions whose best memory has at most this L, so that 1/(1 + e^−L) does not
@@ -72,11 +75,16 @@ class Block:
     Args:
         parts: columns and relevance of the rows of each question.
         shares: what each question counts.
+        earlier: columns of each earlier sum, which is to rank well too.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[Values, NDArray[np.bool_]]], shares: Sequence[float]
+        self,
+        parts: Sequence[tuple[Values, NDArray[np.bool_]]],
+        shares: Sequence[float],
+        earlier: Sequence[NDArray[np.bool_]] = (),
     ) -> None:
+        self.earlier = earlier
         sizes = [len(rows) for rows, _ in parts]
         self.x = np.concatenate([rows for rows, _ in parts]).astype(np.float64)
         self.target = np.concatenate([own / own.sum() for _, own in parts])
@@ -90,8 +98,9 @@ class Block:
         only: NDArray[np.bool_] | None = None,
         on: NDArray[np.bool_] | None = None,
     ) -> Values:
-        """The weights with the least −Σ share · mean over the relevant of ln softmax(x · w)
-        + penalty · |w|² over standardised columns; 0 for columns that do not vary.
+        """The weights with the least −Σ share · mean over the relevant of ln softmax(x · w), that
+        of each earlier sum at `EARLIER`, + penalty · |w|² over standardised columns; 0 for columns
+        that do not vary.
 
         Args:
             only: questions that take part; their shares are divided by their sum.
@@ -106,7 +115,14 @@ class Block:
         used = np.flatnonzero((spread > 1e-9) & (True if on is None else on))
         x = self.x[:, used] / spread[used]
         ridge = np.broadcast_to(penalty, spread.shape)[used]
-        found = newton(_Softmax(x, self.target, self.starts, self.owner, shares), ridge)
+        of = [
+            (share, _Softmax(x, kept, self.target, self.starts, self.owner, shares))
+            for share, kept in (
+                (1.0, np.ones(len(used), bool)),
+                *((EARLIER, earlier[used]) for earlier in self.earlier),
+            )
+        ]
+        found = newton(of, ridge)
         weights = np.zeros(len(spread))
         weights[used] = found / spread[used]
         return weights
@@ -125,26 +141,27 @@ class Block:
 
 
 class _Softmax:
-    """The loss of a block without its penalty, with slope and curvature."""
+    """The loss of a block without its penalty, with slope and curvature.
+
+    Args:
+        kept: columns that are summed.
+    """
 
     def __init__(
         self,
         x: Values,
+        kept: NDArray[np.bool_],
         target: Values,
         starts: NDArray[np.int64],
         owner: NDArray[np.int64],
         shares: Values,
     ) -> None:
-        self.x, self.target, self.starts, self.owner = x, target, starts, owner
-        self.shares = shares
+        self.x, self.target, self.starts, self.owner = x[:, kept], target, starts, owner
+        self.kept, self.shares = kept, shares
         self.rows = shares[owner]
 
-    @property
-    def width(self) -> int:
-        return int(self.x.shape[1])
-
     def _softmax(self, w: Values) -> tuple[Values, Values]:
-        level = self.x @ w
+        level = self.x @ w[self.kept]
         level -= np.maximum.reduceat(level, self.starts)[self.owner]
         power = np.exp(level)
         total = np.add.reduceat(power, self.starts)[self.owner]
@@ -155,27 +172,38 @@ class _Softmax:
 
     def derivatives(self, w: Values) -> tuple[Values, Values]:
         share, _ = self._softmax(w)
-        slope = (self.rows * (share - self.target)) @ self.x
+        slope, curvature = np.zeros(len(w)), np.zeros((len(w), len(w)))
+        slope[self.kept] = (self.rows * (share - self.target)) @ self.x
         weighted = self.x * share[:, None]
         mean = np.add.reduceat(weighted, self.starts)
         weighted *= self.rows[:, None]
-        return slope, weighted.T @ self.x - (mean * self.shares[:, None]).T @ mean
+        curvature[np.ix_(self.kept, self.kept)] = (
+            weighted.T @ self.x - (mean * self.shares[:, None]).T @ mean
+        )
+        return slope, curvature
 
 
-def newton(of: _Softmax, ridge: Values) -> Values:
-    """The minimum of a convex loss with a penalty, by damped Newton steps from 0.
+def newton(of: Sequence[tuple[float, _Softmax]], ridge: Values) -> Values:
+    """The minimum of a sum of convex losses with a penalty, by damped Newton steps from 0.
+
+    Args:
+        of: each loss, and what it counts.
 
     Raises:
         RuntimeError: the steps did not end.
     """
-    w = np.zeros(of.width)
+    w = np.zeros(len(ridge))
 
     def whole(at: Values) -> float:
-        return of.loss(at) + float(ridge @ (at * at))
+        return sum(share * one.loss(at) for share, one in of) + float(ridge @ (at * at))
 
     value = whole(w)
     for _ in range(STEPS):
-        slope, curvature = of.derivatives(w)
+        slope, curvature = np.zeros(len(w)), np.zeros((len(w), len(w)))
+        for share, one in of:
+            own = one.derivatives(w)
+            slope += share * own[0]
+            curvature += share * own[1]
         step = np.linalg.solve(curvature + 2 * np.diag(ridge), slope + 2 * ridge * w)
         if np.abs(step).max(initial=0.0) < TOLERANCE:
             return w - step
@@ -212,8 +240,14 @@ class OriginRows:
     block: Block
 
     @classmethod
-    def of(cls, origin: int, lists: Sequence[Listed], factors: Mapping[str, float]) -> OriginRows:
-        """From lists of any origins."""
+    def of(
+        cls,
+        origin: int,
+        lists: Sequence[Listed],
+        factors: Mapping[str, float],
+        earlier: Sequence[NDArray[np.bool_]] = (),
+    ) -> OriginRows:
+        """From lists of any origins; `earlier` as that of a block."""
         kept, parts = [], []
         for one in lists:
             own = one.origins == origin
@@ -223,7 +257,7 @@ class OriginRows:
                 parts.append((one.terms[own], relevant))
         if not kept:
             raise SystemExit(f"expected questions about memories of origin {ORIGINS[origin]}")
-        return cls(origin, kept, Block(parts, shares_of(kept, factors)))
+        return cls(origin, kept, Block(parts, shares_of(kept, factors), earlier))
 
     def fit(self, without_fold: int | None = None, on: NDArray[np.bool_] | None = None) -> Values:
         """Weights of the terms, of so many digits."""
