@@ -58,10 +58,9 @@ MENUS = {
         BASIC_FEATURES,
     ),
     "chat_agent": (("meaning", "words", "cover"),),
+    "document": (BASIC_FEATURES,),
     "note": (BASIC_FEATURES,),
 }
-# Origins that share tables, by the one that folders have.
-LIKE = {"chat_peer": ("chat_peer",), "chat_agent": ("chat_agent",), "note": ("note", "document")}
 
 
 @dataclass(frozen=True)
@@ -191,16 +190,15 @@ class Data:
 
 def of_origin(found: Sequence[Example], origin: str) -> list[Example]:
     """The examples of an origin; all, where there are none."""
-    names = LIKE[origin]
-    return [one for one in found if one.origin in names] or list(found)
+    return [one for one in found if one.origin == origin] or list(found)
 
 
 def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
     """By folder and population, of questions that the fit has not seen."""
     confidence = np.zeros(len(found))
     population = np.array([one.population for one in found])
-    for origin, names in LIKE.items():
-        chosen = [at for at, one in enumerate(found) if one.origin in names]
+    for origin in MENUS:
+        chosen = [at for at, one in enumerate(found) if one.origin == origin]
         if not chosen:
             continue
         data = Data([found[at] for at in chosen], MENUS[origin][0])
@@ -227,7 +225,7 @@ def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
 def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
     """By origin: a table for each of its menus."""
     made: dict[str, list[Any]] = {}
-    for origin, names in LIKE.items():
+    for origin in MENUS:
         own = of_origin(found, origin)
         there = set.intersection(*(set(one.numbers) for one in own))
         rows = []
@@ -235,7 +233,7 @@ def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
             data = Data(own, menu)
             if there.issuperset(menu):
                 rows.append(data.table(data.fit(np.ones(len(own), bool))))
-        made.update(dict.fromkeys(names, rows))
+        made[origin] = rows
     return made
 
 
