@@ -15,10 +15,11 @@ from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
 from vestig.filters import checked_filter
 from vestig.ids import id_bytes, id_text, repeatable_ids
-from vestig.recall.query import BoundQuery, analyse, request_of
+from vestig.ports import LedgerView
+from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
 from vestig.recall.request import RecallRequest
 from vestig.recall.scan import Scan
-from vestig.session.embedding import query_vectors
+from vestig.session.embedding import all_query_vectors, query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
 
@@ -118,6 +119,33 @@ class BenchmarkStore:
         return session.keeper.run(
             lambda view, _: BoundQuery(session, view, query).scan(watch=watched)
         )
+
+    def ranked(
+        self, texts: Sequence[str], *, limit: int, **fields: Any
+    ) -> list[tuple[BoundQuery, Ranked]]:
+        """The results of questions that have all but their text in common; `fields` as of
+        `recall`."""
+        session = self.session
+        beside = {"scope": fields.pop("scope")} if "scope" in fields else {}
+        where = checked_filter(fields.pop("where", None), beside, query=True)
+        requests = [
+            request_of(
+                session, session.config, RecallRequest(query=text, where=where, limit=limit, **fields)
+            )
+            for text in texts
+        ]
+        embedded = all_query_vectors(session, [one.query for one in requests], late=True)
+        queries = [
+            analyse(session, session.config, request, vector, pieces)
+            for request, (vector, pieces) in zip(requests, embedded, strict=True)
+        ]
+
+        def run(view: LedgerView, _: object) -> list[tuple[BoundQuery, Ranked]]:
+            bounds = [BoundQuery(session, view, query) for query in queries]
+            scan_together(bounds)
+            return [(bound, bound.ranked()) for bound in bounds]
+
+        return session.keeper.run(run)
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

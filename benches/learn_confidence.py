@@ -1,15 +1,19 @@
-"""Fits the confidence that comes with the package, from labelled folders.
+"""Fits the confidence and the score that come with the package, from labelled folders.
 
-    python benches/learn_confidence.py FOLDER… [--cache DIR] [--weights FILE]
+    python benches/learn_confidence.py FOLDER… [--shipped] [--cache DIR] [--weights FILE]
         [--leave-out CATEGORY …] [--out FILE]
 
 Each question is run against its own conversation as it is, without its evidence and whatever says
 nearly the same (`removed`), and of the conversation before its own (`foreign`; of other folders of
-one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreign and ¼ removed
-questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
-folder, and writes the data file of the package. The numbers depend on the weights of the `default`
-profile (`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of
-`learn.py` instead of the weights built in.
+one conversation, where a folder is one): ½, ¼ and ¼ of what a set counts. Notes are also asked in
+blocks of a few dozen, and folders of people, documents and notes in one store without scopes;
+`--shipped` adds the benchmark that comes with the package, alone and there.
+
+The confidence is fitted first, for each origin type and for stores of several; then the score, to
+the ten best results of every question. Figures are cross-fitted by conversation. Prints them, and
+writes them with the weights to the data file of the package. All depends on the weights of the
+`default` profile: fit again when these change. `--weights` takes the `--out` of `learn.py` instead
+of the weights built in. The same folders give the same file.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,214 +31,224 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_store import BenchmarkStore
+from confidence_examples import Example, mixture
 from learning import FOLDS
+from logistic import Values, fit_logistic, rounded
+from vestig.answers import ScoreFormula
 from vestig.config.weights import WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
-from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
+from vestig.evaluation.cached_embedder import cached_embedder
+from vestig.evaluation.calibration import (
+    FOREIGN,
+    MIXTURE,
+    POPULATIONS,
+    REMOVED,
+    calibration_error,
+    calibrations,
+)
+from vestig.evaluation.unanswerable_questions import ANSWERABLE
 from vestig.recall.confidence import (
     BASIC_FEATURES,
     BIAS,
     FIT,
-    ROWS_READ,
+    KINDS,
+    OWN_FEATURES,
+    SEVERAL,
     SIGNAL_FEATURES,
-    features,
+    Features,
+    Fit,
+    Table,
+    logit,
+    probability,
+    score_line,
+    scored,
 )
 
-Values = NDArray[np.float64]
-PENALTY = 0.001
+RIDGE = 0.003
 DIGITS = 4
 SHARES = {ANSWERABLE: 0.5, FOREIGN: 0.25, REMOVED: 0.25}
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
+# An origin that is first in fewer questions has the weights of stores of several.
+LEAST = 40
 PIECES = tuple(name for name in SIGNAL_FEATURES if ".late." in name)
-# What a fit may use of what an origin has, the fullest first; a store has all of one, or falls back
-# to the next. How far the first of long messages stand apart says little about them.
-MENUS = {
-    "chat_peer": (
-        (*BASIC_FEATURES, *SIGNAL_FEATURES),
-        (*BASIC_FEATURES, *(name for name in SIGNAL_FEATURES if name not in PIECES)),
-        BASIC_FEATURES,
-    ),
-    "chat_agent": (("meaning", "words", "cover"),),
-    "document": (BASIC_FEATURES,),
-    "note": (BASIC_FEATURES,),
-}
 
 
-@dataclass(frozen=True)
-class Example:
-    """One question: the numbers of its scan."""
-
-    set: str
-    origin: str
-    population: str
-    fold: int
-    numbers: Mapping[str, float]
+def shares(found: Sequence[Example]) -> Values:
+    """What each question counts: every set 1, shared by its populations."""
+    sizes = Counter((one.set, one.population) for one in found)
+    return np.array([SHARES[one.population] / sizes[one.set, one.population] for one in found])
 
 
-def examples(
-    benchmark: Benchmark,
-    others: Sequence[Benchmark],
-    vectors: CachedEmbedder,
-    settings: Mapping[str, Any],
-) -> Iterator[Example]:
-    """The questions of a folder; `others`: where foreign ones come from if it is one
-    conversation."""
-    with BenchmarkStore([benchmark], vectors, settings) as asked:
-        held = asked.stored[benchmark.name]
-        found = list(cases(asked.session, benchmark, held))
-        names = list(dict.fromkeys(case.conversation for case in found))
-        if len(names) == 1:
-            found += [
-                Case(population=FOREIGN, query=query, conversation=names[0])
-                for other in others
-                for query in other.queries
-            ]
-        config = asked.session.config
-        numbers = Counter[str]()
-        for case in found:
-            scan = asked.scan(case.query.text, config, limit=ROWS_READ, **case.fields(held))
-            what = features(scan) if scan.rows else None
-            place = names.index(case.conversation)
-            if len(names) == 1:
-                place = numbers[case.population]
-                numbers[case.population] += 1
-            if what is not None:
-                yield Example(
-                    benchmark.name, held.origin or "", case.population, place % FOLDS, what.values
-                )
+# --- the confidence --------------------------------------------------------------------------
 
 
-class Data:
-    """Examples as columns: numbers, and a constant."""
-
-    def __init__(self, found: Sequence[Example], names: Sequence[str]) -> None:
-        self.names = (*names, BIAS)
-        columns = [[one.numbers.get(name, 0.0) for name in names] + [1.0] for one in found]
-        self.x = np.array(columns)
-        self.free = np.array([name == BIAS for name in self.names])
-        self.y = np.array([float(one.population == ANSWERABLE) for one in found])
-        self.population = np.array([one.population for one in found])
-        sizes = Counter((one.origin, one.population) for one in found)
-        self.weight = np.array(
-            [SHARES[one.population] / sizes[one.origin, one.population] for one in found]
-        )
-
-    def fit(self, rows: NDArray[np.bool_]) -> tuple[Values, Values]:
-        """Both logistics from these rows: each begins with the questions that it is to tell
-        apart, then both together are made as likely as can be."""
-        x, y = self.x[rows], self.y[rows]
-        weight = self.weight[rows] / self.weight[rows].sum()
-        mean = np.where(self.free, 0, weight @ x)
-        spread = np.where(self.free, 1, np.sqrt(weight @ (x - mean) ** 2) + 1e-12)
-        z = (x - mean) / spread
-        starts = []
-        for population in (FOREIGN, REMOVED):
-            own = (y == 1) | (self.population[rows] == population)
-            starts.append(self._one(z[own], y[own], weight[own]))
-        both = self._both(z, y, weight, starts)
-        plain = both / spread
-        # what the means take away, the constant gives back
-        plain[:, self.free] -= (plain @ mean)[:, None]
-        return plain[0], plain[1]
-
-    def _one(self, z: Values, y: Values, weight: Values) -> Values:
-        from scipy.optimize import minimize
-
-        penal = PENALTY * ~self.free
-
-        def loss(w: Values) -> tuple[float, Values]:
-            score = z @ w
-            value = float((weight * (np.logaddexp(0, score) - y * score)).sum() / weight.sum())
-            slope = z.T @ (weight * (1 / (1 + np.exp(-score)) - y)) / weight.sum()
-            return value + float(penal @ (w * w)), slope + 2 * penal * w
-
-        return np.asarray(minimize(loss, np.zeros(z.shape[1]), jac=True, method="L-BFGS-B").x)
-
-    def _both(self, z: Values, y: Values, weight: Values, starts: Sequence[Values]) -> Values:
-        from scipy.optimize import minimize
-
-        penal = PENALTY * ~self.free
-
-        def loss(flat: Values) -> tuple[float, Values]:
-            w = flat.reshape(2, -1)
-            logs = -np.logaddexp(0, -(w @ z.T))
-            log = logs.sum(0)
-            p = np.exp(log)
-            rest = np.maximum(1 - p, 1e-12)
-            value = -float((weight * (y * log + (1 - y) * np.log(rest))).sum())
-            pull = -weight * (y - (1 - y) * p / rest) * (1 - np.exp(logs))
-            slope = pull @ z + 2 * penal * w
-            return value + float((penal * w * w).sum()), slope.ravel()
-
-        found = minimize(
-            loss, np.concatenate(starts), jac=True, method="L-BFGS-B", options={"maxiter": 1000}
-        ).x
-        return np.asarray(found).reshape(2, -1)
-
-    def confidence(self, rows: NDArray[np.bool_], weights: tuple[Values, Values]) -> Values:
-        """Confidence of these rows."""
-        first, second = (1 / (1 + np.exp(-(self.x[rows] @ w))) for w in weights)
-        return np.asarray(first * second)
-
-    def table(self, weights: tuple[Values, Values]) -> dict[str, dict[str, float]]:
-        """One table of the data file."""
-        first, second = (
-            {name: float(f"{value:.{DIGITS}g}") for name, value in zip(self.names, w, strict=True)}
-            for w in weights
-        )
-        return {"belongs": first, "answered": second}
+def menus(found: Sequence[Example], kind: str) -> list[tuple[str, ...]]:
+    """What the fits of a kind may use, the fullest first; a store has all of one, or falls back to
+    the next."""
+    there = set.intersection(*(set(one.numbers) for one in found))
+    own = OWN_FEATURES if kind == SEVERAL else ()
+    signals = tuple(name for name in SIGNAL_FEATURES if name in there)
+    plain = tuple(name for name in signals if name not in PIECES)
+    chosen = dict.fromkeys((signals, plain, ()))
+    return [(*BASIC_FEATURES, *own, *more) for more in chosen]
 
 
-def of_origin(found: Sequence[Example], origin: str) -> list[Example]:
-    """The examples of an origin; all, where there are none."""
-    return [one for one in found if one.origin == origin] or list(found)
+def table(found: Sequence[Example], share: Values, names: Sequence[str]) -> Table:
+    """The logistics of some features: what belongs to a store among all, what is answered among
+    what belongs, and that of both together."""
+    x = np.array([[one.numbers[name] for name in names] for one in found])
+    answered = np.array([one.population == ANSWERABLE for one in found])
+    belongs = np.array([one.population != FOREIGN for one in found])
+    first = fit_logistic(x, belongs.astype(float), share, RIDGE)
+    second = fit_logistic(
+        x[belongs], answered[belongs].astype(float), share[belongs], RIDGE
+    )
+    plain = Table(belongs=_named(names, *first), answered=_named(names, *second))
+    both = np.array([[logit(_of_tables(one, [plain]))] for one in found])
+    scale, constant = fit_logistic(both, answered.astype(float), share, 0.0)
+    return msgspec.structs.replace(
+        plain,
+        scale=rounded([float(scale[0])], DIGITS)[0],
+        constant=rounded([constant], DIGITS)[0],
+    )
 
 
-def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
-    """By folder and population, of questions that the fit has not seen."""
+def _named(names: Sequence[str], weights: Values, constant: float) -> dict[str, float]:
+    values = rounded([*weights.tolist(), constant], DIGITS)
+    return dict(zip((*names, BIAS), values, strict=True))
+
+
+def _of_tables(one: Example, tables: Sequence[Table]) -> float:
+    plain = Fit(tables={one.kind: tables}, score=ScoreFormula(a=0.0, b=1.0, c=1.0))
+    return probability(Features(kind=one.kind, values=one.numbers), plain)
+
+
+def all_tables(found: Sequence[Example], share: Values) -> dict[str, list[Table]]:
+    """By kind: a table for each of its menus."""
+    made: dict[str, list[Table]] = {}
+    for kind in KINDS:
+        chosen = [at for at, one in enumerate(found) if one.kind == kind]
+        if len(chosen) < LEAST:
+            chosen = list(range(len(found)))
+        own = [found[at] for at in chosen]
+        made[kind] = [table(own, share[chosen], names) for names in menus(own, kind)]
+    return made
+
+
+def cross_fitted(found: Sequence[Example], share: Values) -> Values:
+    """The confidence of each question, from tables that have not seen its fold."""
     confidence = np.zeros(len(found))
+    fold = np.array([one.fold for one in found])
+    for judged in range(FOLDS):
+        seen = np.flatnonzero(fold != judged)
+        tables = all_tables([found[at] for at in seen], share[seen])
+        for at in np.flatnonzero(fold == judged):
+            confidence[at] = _of_tables(found[at], tables[found[at].kind])
+    return confidence
+
+
+# --- the score -------------------------------------------------------------------------------
+
+
+class Results:
+    """The best results of all questions as columns.
+
+    Attributes:
+        owner: of each result, its question.
+    """
+
+    def __init__(self, found: Sequence[Example], share: Values, confidence: Values) -> None:
+        self.found, self.confidence = found, confidence
+        sizes = np.array([len(one.finals) for one in found])
+        self.owner = np.repeat(np.arange(len(found)), sizes)
+        self.relevant = np.concatenate([np.array(one.relevant, float) for one in found])
+        self.share = (share / sizes)[self.owner]
+        finals = np.concatenate([np.array(one.finals) for one in found])
+        whole = np.array([sum(one.finals) for one in found])[self.owner]
+        self.x = np.column_stack(
+            [
+                np.log(np.maximum(finals, 1e-300) / np.maximum(whole, 1e-300)),
+                [logit(one) for one in confidence[self.owner]],
+            ]
+        )
+
+    def fit(self, rows: NDArray[np.bool_] | None = None) -> ScoreFormula:
+        """The weights, from some of the results."""
+        on = np.ones(len(self.owner), bool) if rows is None else rows
+        (b, c), a = fit_logistic(self.x[on], self.relevant[on], self.share[on], 0.0)
+        a, b, c = rounded([a, float(b), float(c)], DIGITS)
+        return ScoreFormula(a=a, b=b, c=c)
+
+    def cross_fitted(self) -> Values:
+        """The score of each result, from weights that have not seen its fold."""
+        fold = np.array([one.fold for one in self.found])[self.owner]
+        by = {judged: self.fit(fold != judged) for judged in range(FOLDS)}
+        values = []
+        for place, one in enumerate(self.found):
+            line = score_line(by[one.fold], one.finals)
+            values += [scored(final, self.confidence[place], line) for final in one.finals]
+        return np.array(values)
+
+
+# --- figures ---------------------------------------------------------------------------------
+
+
+def figures(
+    found: Sequence[Example], share: Values, confidence: Values, results: Results
+) -> dict[str, Any]:
+    """By set, of questions that the fits have not seen."""
+    score = results.cross_fitted()
+    first = np.flatnonzero(np.diff(results.owner, prepend=-1))
     population = np.array([one.population for one in found])
-    for origin in MENUS:
-        chosen = [at for at, one in enumerate(found) if one.origin == origin]
-        if not chosen:
-            continue
-        data = Data([found[at] for at in chosen], MENUS[origin][0])
-        fold = np.array([found[at].fold for at in chosen])
-        for judged in sorted(set(fold)):
-            values = data.confidence(fold == judged, data.fit(fold != judged))
-            confidence[np.array(chosen)[fold == judged]] = values
-    report: dict[str, dict[str, dict[str, float]]] = {}
+    right = np.array([bool(one.relevant and one.relevant[0]) for one in found])
+    report: dict[str, Any] = {}
     for name in dict.fromkeys(one.set for one in found):
         own = np.array([one.set == name for one in found])
-        values = {name: list(confidence[own & (population == name)]) for name in SHARES}
-        made = calibrations(values[ANSWERABLE], {one: values[one] for one in POPULATIONS})
+        of = {one: confidence[own & (population == one)] for one in SHARES}
+        made = calibrations(
+            of[ANSWERABLE].tolist(), {one: of[one].tolist() for one in POPULATIONS}
+        )
+        rows = own[results.owner]
         report[name] = {
-            kind: {
-                "auroc": round(one.auroc, 4),
-                "calibration_error": round(one.calibration_error, 4),
-                "questions": one.questions,
-            }
-            for kind, one in made.items()
+            "kind": Counter(one.kind for one in found if one.set == name).most_common(1)[0][0],
+            "questions": int((own & (population == ANSWERABLE)).sum()),
+            "auroc": {one: round(made[one].auroc, 3) for one in POPULATIONS},
+            "calibration_error": round(made[MIXTURE].calibration_error, 3),
+            "score": {
+                "calibration_error": round(
+                    calibration_error(score[rows], results.relevant[rows], results.share[rows]), 3
+                ),
+                "right_first": round(float(np.median(score[first[own & right]])), 2),
+                "foreign_first": round(
+                    float(np.median(score[first[own & (population == FOREIGN)]])), 3
+                ),
+            },
+            "thresholds": {
+                str(least): {
+                    "kept": round(float((confidence[own & right] >= least).mean()), 2),
+                    **{one: round(float((of[one] >= least).mean()), 2) for one in POPULATIONS},
+                }
+                for least in THRESHOLDS
+            },
         }
     return report
 
 
-def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
-    """By origin: a table for each of its menus."""
-    made: dict[str, list[Any]] = {}
-    for origin in MENUS:
-        own = of_origin(found, origin)
-        there = set.intersection(*(set(one.numbers) for one in own))
-        rows = []
-        for menu in MENUS[origin]:
-            data = Data(own, menu)
-            if there.issuperset(menu):
-                rows.append(data.table(data.fit(np.ones(len(own), bool))))
-        made[origin] = rows
-    return made
+def shown(report: Mapping[str, Any]) -> str:
+    """A line for each set."""
+    lines = []
+    for name, one in report.items():
+        half, score = one["thresholds"]["0.5"], one["score"]
+        lines.append(
+            f"{name:<22} {one['questions']:>5} questions"
+            f"  AUROC foreign {one['auroc'][FOREIGN]:.3f} removed {one['auroc'][REMOVED]:.3f}"
+            f"  calibration error {one['calibration_error']:.3f}, score"
+            f" {score['calibration_error']:.3f}  score of a right first {score['right_first']:.2f},"
+            f" of a foreign first {score['foreign_first']:.3f}  at 0.5: kept {half['kept']:.2f}"
+            f" foreign {half[FOREIGN]:.2f} removed {half[REMOVED]:.2f}"
+        )
+    return "\n".join(lines)
 
 
 def settings_of(file: Path | None) -> dict[str, Any]:
@@ -249,40 +263,48 @@ def settings_of(file: Path | None) -> dict[str, Any]:
     }
 
 
+def fitted(found: Sequence[Example], benchmarks: Sequence[Benchmark]) -> Fit:
+    """The fit with its figures."""
+    share = shares(found)
+    confidence = cross_fitted(found, share)
+    results = Results(found, share, confidence)
+    return Fit(
+        tables=all_tables(found, share),
+        score=results.fit(),
+        data={benchmark.name: benchmark.digest for benchmark in benchmarks},
+        figures=figures(found, share, confidence, results),
+    )
+
+
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="the confidence of recall from labelled folders")
-    parser.add_argument("folder", type=Path, nargs="+")
+    parser = argparse.ArgumentParser(
+        description="the confidence and the score of recall from labelled folders"
+    )
+    parser.add_argument("folder", type=Path, nargs="*")
+    parser.add_argument("--shipped", action="store_true", help="the benchmark of the package too")
     parser.add_argument("--cache", type=Path, default=None, help="keeps vectors between runs")
     parser.add_argument("--weights", type=Path, default=None, help="the --out of learn.py")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--out", type=Path, default=FIT)
-    return parser.parse_args()
+    given = parser.parse_args()
+    if not given.folder and not given.shipped:
+        parser.error("expected folders of labelled questions, or --shipped")
+    return given
 
 
 def main() -> int:
     options = arguments()
-    vectors = cached_embedder(BuiltinEmbedder(), options.cache)
-    settings = settings_of(options.weights)
-    chosen = [without_categories(read_benchmark(one), options.leave_out) for one in options.folder]
-    found: list[Example] = []
-    for place, benchmark in enumerate(chosen):
-        others = [one for at, one in enumerate(chosen) if at != place]
-        alone = [one for one in others if len({q.conversation for q in one.queries}) == 1]
-        found += examples(benchmark, alone or others, vectors, settings)
-        print(f"{benchmark.name}: {len(found)} examples so far", file=sys.stderr)
-    report = figures(found)
-    for name, by_population in report.items():
-        for population, values in by_population.items():
-            print(
-                f"{name:<12} {population:<8} AUROC {values['auroc']:.3f}"
-                f"  calibration error {values['calibration_error']:.3f}"
-                f"  ({values['questions']} questions)"
-            )
-    document = {
-        "tables": tables(found),
-        "data": {benchmark.name: benchmark.digest for benchmark in chosen},
-        "figures": report,
-    }
+    folders = [*options.folder]
+    with resources.as_file(resources.files("vestig").joinpath("data/benchmark")) as shipped:
+        if options.shipped:
+            folders.append(shipped)
+        chosen = [without_categories(read_benchmark(one), options.leave_out) for one in folders]
+        vectors = cached_embedder(BuiltinEmbedder(), options.cache)
+        settings = settings_of(options.weights)
+        found = list(mixture(chosen, vectors, settings))
+    made = fitted(found, chosen)
+    sys.stdout.write(shown(made.figures) + "\n")
+    document = msgspec.to_builtins(made)
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return 0
 

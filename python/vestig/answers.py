@@ -35,6 +35,7 @@ __all__ = [
     "Repeat",
     "ReplayReport",
     "RerankedScores",
+    "ScoreFormula",
     "SignalTrace",
     "Standing",
     "Step",
@@ -230,8 +231,9 @@ SNIPPET: Final = 60
 class RecallHit:
     """One memory of a result.
 
-    `score` orders the results of one query and is no probability; `final` is the final score of the
-    formula, and equal to it. `similarity` is the plain cosine, None only when the query had no
+    `score` is the probability that this memory is part of the answer, made of `final`, the final
+    score of the formula, and the result's `confidence`; it is `final` where there is no confidence.
+    Both order the results of a query alike. `similarity` is the plain cosine, None only when the query had no
     vector (`partial_backend`). `repeats`: the other memories of its namespace, scope and author
     with this text that passed the filter, oldest first; `repeats_more` counts those beyond 50.
     `memory` and `reason` are made when they are first looked at, of what the recall saw: they need
@@ -338,11 +340,23 @@ class Counts(_Value, frozen=True, kw_only=True):
     approximate: bool
 
 
+class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
+    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final) + c·g)), g the logit
+    of the confidence, which is taken as at least 1e-6 and at most 1 − 1e-6; 0 where the final score
+    is 0. `b` and `c` are those of every query, `a` is that of this one: a constant less b·ln of the
+    sum of the ten best final scores."""
+
+    a: float
+    b: float
+    c: float
+
+
 class Formula(_Value, frozen=True, kw_only=True):
-    """What a reader needs to compute a final score again.
+    """What a reader needs to compute final scores and scores again.
 
     `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: the
-    largest raw values of the terms that weigh something, by which they were divided.
+    largest raw values of the terms that weigh something, by which they were divided. `score`: None
+    where there is no confidence, so that the score is the final score.
     """
 
     base: str
@@ -356,10 +370,11 @@ class Formula(_Value, frozen=True, kw_only=True):
     query_weight: float
     summary_prior: float
     normalisers: dict[str, float]
+    score: ScoreFormula | None = None
 
 
 class Standing(_Value, frozen=True, kw_only=True):
-    """Where one memory stood: rank from 1, final score and the terms behind it."""
+    """Where one memory stood: rank from 1, score and the terms behind it."""
 
     id: str
     rank: int

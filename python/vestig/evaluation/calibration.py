@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FOREIGN", "POPULATIONS", "REMOVED", "calibration", "calibrations"]
+__all__ = [
+    "FOREIGN",
+    "MIXTURE",
+    "POPULATIONS",
+    "REMOVED",
+    "calibration",
+    "calibration_error",
+    "calibrations",
+]
 
 BINS: Final = 10
 # Questions of the next conversation; questions without the memories that answer them; both.
@@ -72,17 +80,31 @@ def calibration(answerable: Sequence[float], others: Sequence[Sequence[float]]) 
     for part in others:
         shares += [0.5 / len(others) / len(part)] * len(part)
     weights = np.array(shares)
-    table = _reliability(values, truth, weights)
     return Calibration(
         questions=len(values),
         auroc=_auroc(values, truth, weights),
-        calibration_error=sum(
-            one.share * abs(one.confidence - one.answerable)
-            for one in table
-            if one.confidence is not None and one.answerable is not None
-        ),
-        bins=tuple(table),
+        calibration_error=calibration_error(values, truth, weights),
+        bins=tuple(_reliability(values, truth, weights)),
         curve=tuple(_curve(values, truth, weights)),
+    )
+
+
+def calibration_error(
+    values: NDArray[np.float64], truth: NDArray[np.float64], weights: NDArray[np.float64]
+) -> float:
+    """Expected calibration error of probabilities: the weighted mean distance of probability and
+    truth in ten bins of equal width.
+
+    Example:
+        >>> import numpy as np
+        >>> round(calibration_error(np.array([0.9, 0.1]), np.array([1.0, 0.0]), np.ones(2)), 9)
+        0.1
+    """
+    whole = float(weights.sum())
+    return sum(
+        one.share * abs(one.confidence - one.answerable) / whole
+        for one in _reliability(values, truth, weights)
+        if one.confidence is not None and one.answerable is not None
     )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ANSWERABLE", "Case", "cases", "confidences"]
+__all__ = ["ANSWERABLE", "Case", "NearMemories", "cases", "confidences"]
 
 ANSWERABLE: Final = "answerable"
 # A memory whose cosine to the evidence is at least this may state the same, and is left out too.
@@ -61,7 +61,7 @@ def cases(session: Session, benchmark: Benchmark, stored: StoredUnits) -> Iterat
         queries_of.setdefault(query.conversation, []).append(query)
     names = list(queries_of)
     for place, conversation in enumerate(names):
-        near = _Near(session, stored, conversation)
+        near = NearMemories(session, stored, conversation)
         for query in queries_of[conversation]:
             yield Case(population=ANSWERABLE, query=query, conversation=conversation)
             yield Case(
@@ -75,7 +75,7 @@ def cases(session: Session, benchmark: Benchmark, stored: StoredUnits) -> Iterat
                 yield Case(population=FOREIGN, query=query, conversation=conversation)
 
 
-class _Near:
+class NearMemories:
     """Nearly equal memories of a conversation, by the cosine of their vectors."""
 
     def __init__(self, session: Session, stored: StoredUnits, conversation: str | None) -> None:

@@ -103,7 +103,6 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         limit: most results.
         pool: direct candidates; None = all, "starts" = the start nodes.
-        min_score: only results with at least this final score.
         watch: ids (16 bytes each) whose rows are wanted although they are not returned.
         shown: how many of them the caller shows, at most: the walk may admit as many.
     """
@@ -113,6 +112,5 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     ranking: ScanRanking
     limit: int
     pool: int | str | None
-    min_score: float | None
     watch: bytes = b""
     shown: int

@@ -200,7 +200,6 @@ def _candidates(
         eligible=every.eligible,
         scored=found.scored,
         walked=found.walked,
-        below_min_score=found.below_min_score,
         unembedded=found.unembedded,
         maxima=found.maxima,
         idfs=found.idfs,
@@ -217,5 +216,4 @@ def without_vector(request: ScanRequest, count: int) -> ScanRequest:
         ranking=request.ranking.with_walk(None),
         limit=count,
         pool=count,
-        min_score=None,
     )

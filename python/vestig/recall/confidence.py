@@ -1,32 +1,36 @@
-"""Whether the eligible memories answer a query at all: features of one scan, and two logistics of
-them that were fitted together offline.
+"""Whether the eligible memories answer a query at all: features of one scan, and logistics of them
+that were fitted offline.
 
-The first tells whether the question belongs to these memories, the second whether what it asks for
-is among them; confidence is their product, which one logistic alone cannot fit: questions about
-other people look unlike all others, questions whose answer is missing look much like those that
-have one. The weights are plain data beside the package's other data, with the digests of the
-labelled folders they were learned from; `benches/learn_confidence.py` writes them.
+One tells whether the question belongs to these memories, another whether what it asks for is among
+them: questions about other people look unlike all others, questions whose answer is missing look
+much like those that have one. Confidence is a logistic of the logit of their product. The weights
+are plain data beside the package's other data, with the digests of the labelled folders they were
+learned from; `benches/learn_confidence.py` writes them, and those of the score with them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from vestig.answers import ScoreFormula
 from vestig.config.signals import SIGNALS
-from vestig.recall.scan import Scan
+from vestig.recall.scan import Scan, ScanRow
 from vestig.types import OriginType
 
 __all__ = [
     "BASIC_FEATURES",
     "BIAS",
     "FIT",
+    "KINDS",
+    "OWN_FEATURES",
     "ROWS_READ",
+    "SEVERAL",
     "SIGNAL_FEATURES",
     "Features",
     "Fit",
@@ -34,65 +38,74 @@ __all__ = [
     "confidence",
     "features",
     "fit",
+    "level",
+    "logit",
     "probability",
+    "score_line",
+    "scored",
 ]
 
 # So many of the best rows are read, whatever the limit of the call.
-ROWS_READ: Final = 5
+ROWS_READ: Final = 10
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
+# In the place of an origin type: the best rows are of several.
+SEVERAL: Final = "several"
 
-# Of the best direct rows of any origin: `meaning` is the largest cosine, `cover` the largest part
-# of the query's idf that the words of one of them hold, `level` the largest L, `lead` and `margin`
-# how far it is above the second and the last; `words` is the best lexical score of all eligible
-# memories as a part of the query's idf.
-BASIC_FEATURES: Final = ("meaning", "words", "cover", "level", "lead", "margin")
-# Where these signals are computed: the largest raw value over the eligible memories, and that of
-# the first row.
-_MOST: Final = (
-    "context.vector",
-    "context.wide",
-    "reply.lexical",
-    "late.w1_idf",
-)
-_FIRST: Final = ("date", "neighbours.lexical.-1", "neighbours.lexical.+1")
+# Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
+# query's content terms that one of them holds, `names` the largest part of the query's entities
+# that one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the
+# second and the fifth. `words` is the best lexical score of all eligible memories as a part of the
+# query's idf, `size` the logarithm of their number.
+BASIC_FEATURES: Final = ("cosine", "cover", "names", "words", "level", "lead", "margin", "size")
+# Where the best rows are of several origins: of those of the first one's own.
+OWN_FEATURES: Final = ("first.cosine", "own.lead", "own.margin")
+# Where these signals are weighed: the largest raw value over the eligible memories.
+_MOST: Final = ("context.vector", "late.w1_idf", "topic", "topic_lexical", "bigram")
+SIGNAL_FEATURES: Final = tuple(f"most.{name}" for name in _MOST)
 # Sums of idf, which count as parts of all that the query has.
-_OF_WORDS: Final = frozenset(("context.wide",))
-SIGNAL_FEATURES: Final = (
-    *(f"most.{name}" for name in _MOST),
-    *(f"first.{name}" for name in _FIRST),
-)
+_OF_WORDS: Final = frozenset(("topic_lexical",))
 
 _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
 _WORDS: Final = _PLACE["lexical"]
 # Name of a number, where it stands in a scan, and whether it is a sum of idf.
 _MOST_AT: Final = tuple((f"most.{name}", _PLACE[name], name in _OF_WORDS) for name in _MOST)
-_FIRST_AT: Final = tuple((f"first.{name}", name) for name in _FIRST)
 _ORIGINS: Final = tuple(origin.value for origin in OriginType)
+KINDS: Final = (*_ORIGINS, SEVERAL)
+# Sizes beyond these say no more than they: no larger store was part of the fit.
+_SIZES: Final = (20, 10_000)
 _FURTHEST: Final = 700.0
+# How near a confidence comes to 0 and 1 where its logit is taken.
+_NEAREST: Final = 1e-6
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights by name, `bias` among them, of the two logistics."""
+    """Weights by name, `bias` among them, of two logistics; and `scale` and `constant` of the
+    logistic of the logit of their product."""
 
     belongs: Mapping[str, float]
     answered: Mapping[str, float]
+    scale: float = 1.0
+    constant: float = 0.0
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted confidence. `tables`: by origin type of the first row; the first whose features are
-    all there counts. `data`: name of a labelled folder → SHA-256 of it; `figures`: by folder, the
+    """A fitted confidence. `tables`: by the origin type of the best rows, or `several`; the first
+    whose features are all there counts. `score`: of ln(final ÷ the sum of the best finals) in the
+    place of ln(final). `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, the
     quality of the fit on questions that it had not seen."""
 
     tables: Mapping[str, Sequence[Table]]
+    score: ScoreFormula
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
 
 
 class Features(msgspec.Struct, frozen=True, kw_only=True):
-    """The features that a scan has, by name, and the origin type of its first row."""
+    """The features that a scan has, by name, and of what kind its best rows are: an origin type,
+    or `several`."""
 
-    origin: str
+    kind: str
     values: Mapping[str, float]
 
 
@@ -114,8 +127,13 @@ def level(base: float) -> float:
     return math.log(inside) - math.log1p(-inside)
 
 
-def features(scan: Scan) -> Features | None:
-    """The features of a scan with rows; None where words or meaning were not compared."""
+def features(scan: Scan, content: Collection[str], names: int) -> Features | None:
+    """The features of a scan with rows; None where words or meaning were not compared.
+
+    Args:
+        content: terms that say what the query is about.
+        names: how many entities the query names.
+    """
     rows = scan.rows[:ROWS_READ]
     # a memory that the walk reached is ranked by its start, not by its own L
     rows = [row for row in rows if row.direct] or rows
@@ -127,56 +145,121 @@ def features(scan: Scan) -> Features | None:
     idfs = scan.idfs
     whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
-    levels = sorted([level(row.base) for row in rows], reverse=True)
-    covers = [sum([idfs[at] for at in row.matched_terms]) for row in rows]
+    levels = [level(row.base) for row in rows]
+    first, lead, margin = _leads(levels)
     found = {
-        "meaning": max(cosines),
+        "cosine": max(cosines),
+        "cover": _cover(rows, scan.terms, idfs, content),
+        "names": max([len(row.matched_entities) for row in rows]) / names if names else 0.0,
         "words": words * share,
-        "cover": max(covers) * share,
-        "level": levels[0],
-        "lead": levels[0] - levels[min(1, len(levels) - 1)],
-        "margin": levels[0] - levels[-1],
+        "level": first,
+        "lead": lead,
+        "margin": margin,
+        "size": math.log(min(max(scan.eligible, _SIZES[0]), _SIZES[1])),
     }
     for name, place, in_idf in _MOST_AT:
         most = maxima[place]
         if most is not None:
             found[name] = most * share if in_idf else most
-    for name, signal in _FIRST_AT:
-        raw, _ = rows[0].signal(signal)
-        if raw is not None:
-            found[name] = raw
-    return Features(origin=_ORIGINS[rows[0].origin], values=found)
+    origins = [row.origin for row in rows]
+    if len(set(origins)) == 1:
+        return Features(kind=_ORIGINS[origins[0]], values=found)
+    own = [one for one, origin in zip(levels, origins, strict=True) if origin == origins[0]]
+    found["first.cosine"] = rows[0].similarity if rows[0].embedded else 0.0
+    _, found["own.lead"], found["own.margin"] = _leads(own)
+    return Features(kind=SEVERAL, values=found)
+
+
+def _leads(levels: Sequence[float]) -> tuple[float, float, float]:
+    """The largest, and how far it is above the second and the fifth, or the last of fewer."""
+    best = sorted(levels, reverse=True)
+    last = len(best) - 1
+    return best[0], best[0] - best[min(1, last)], best[0] - best[min(4, last)]
+
+
+def _cover(
+    rows: Sequence[ScanRow], terms: Sequence[str], idfs: Sequence[float], content: Collection[str]
+) -> float:
+    """The largest part of the idf of the content terms that one row holds."""
+    weights = [idf if term in content else 0.0 for term, idf in zip(terms, idfs, strict=True)]
+    whole = sum(weights)
+    if whole <= 0:
+        return 0.0
+    return max([sum([weights[at] for at in row.matched_terms]) for row in rows]) / whole
 
 
 def probability(found: Features, fitted: Fit) -> float:
     """The confidence of these features under a fit.
 
     Example:
-        >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "meaning": 2.0})
-        >>> made = Fit(tables={"note": [table]})
-        >>> probability(Features(origin="note", values={"meaning": 0.5}), made)
+        >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "cosine": 2.0})
+        >>> made = Fit(tables={"note": [table]}, score=ScoreFormula(a=0, b=1, c=1))
+        >>> round(probability(Features(kind="note", values={"cosine": 0.5}), made), 9)
         0.25
     """
     known = found.values
-    tables = fitted.tables[found.origin]
+    tables = fitted.tables[found.kind]
     table = next(
         one for one in tables if all(name in known for name in one.belongs if name != BIAS)
     )
-    return _logistic(table.belongs, known) * _logistic(table.answered, known)
+    both = _logistic(_sum(table.belongs, known)) * _logistic(_sum(table.answered, known))
+    return _logistic(table.constant + table.scale * logit(both))
 
 
-def _logistic(weights: Mapping[str, float], known: Mapping[str, float]) -> float:
+def _sum(weights: Mapping[str, float], known: Mapping[str, float]) -> float:
     value = weights[BIAS]
     for name, weight in weights.items():
         if name != BIAS:
             value += weight * known[name]
+    return value
+
+
+def _logistic(value: float) -> float:
     return 1 / (1 + math.exp(-min(max(value, -_FURTHEST), _FURTHEST)))
 
 
-def confidence(scan: Scan) -> float | None:
+def logit(probability: float) -> float:
+    """ln of its odds; as near to 0 and 1 as 1e-6 and no nearer.
+
+    Example:
+        >>> logit(0.5), round(logit(0.0), 3), round(logit(1.0), 3)
+        (0.0, -13.816, 13.816)
+    """
+    inside = min(max(probability, _NEAREST), 1 - _NEAREST)
+    return math.log(inside / (1 - inside))
+
+
+def confidence(scan: Scan, content: Collection[str], names: int) -> float | None:
     """The probability that the eligible memories answer the query: 0 where there are none,
-    None where words or meaning were not compared."""
+    None where words or meaning were not compared; `content` and `names` as of `features`."""
     if not scan.rows:
         return 0.0
-    found = features(scan)
+    found = features(scan, content, names)
     return None if found is None else probability(found, fit())
+
+
+def score_line(fitted: ScoreFormula, finals: Sequence[float]) -> ScoreFormula:
+    """The weights for ln(final) itself, where the fit is of the share that a final score has of
+    these, the best of a query: a final score alone says little about other queries.
+
+    Example:
+        >>> score_line(ScoreFormula(a=0.5, b=2.0, c=1.0), [0.75, 0.25]).a
+        0.5
+    """
+    whole = sum(finals[:ROWS_READ])
+    a = fitted.a - fitted.b * math.log(whole) if whole > 0 else fitted.a
+    return ScoreFormula(a=a, b=fitted.b, c=fitted.c)
+
+
+def scored(final: float, confidence: float, by: ScoreFormula) -> float:
+    """The probability that a memory with this final score is part of the answer; 0 for a final
+    score of 0.
+
+    Example:
+        >>> line = ScoreFormula(a=0.0, b=1.0, c=1.0)
+        >>> round(scored(1.0, 0.8, line), 9), scored(0.0, 0.8, line)
+        (0.8, 0.0)
+    """
+    if final <= 0:
+        return 0.0
+    return _logistic(by.a + by.b * math.log(final) + by.c * logit(confidence))

@@ -35,9 +35,8 @@ def scan_distinct(
         places = distinct(ids, keys) if keys else range(len(ids))
         if len(places) == len(ids) and asked is request:
             return found
-        seen = len(ids) + found.below_min_score
-        room = request.limit - len(places)
-        if room <= found.below_min_score or seen < asked.limit or asked.limit >= found.eligible:
+        enough = len(places) >= request.limit
+        if enough or len(ids) < asked.limit or asked.limit >= found.eligible:
             break
         asked = msgspec.structs.replace(asked, limit=min(_GROWTH * asked.limit, found.eligible))
     rows = [found.rows[place] for place in places[: request.limit]]
@@ -50,5 +49,4 @@ def scan_distinct(
             *found.watched,
             *(row for row in found.rows if row.id in watched and row.id not in shown),
         ],
-        below_min_score=min(found.below_min_score, request.limit - len(rows)),
     )

@@ -73,13 +73,12 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     hits = []
     for id, row, found, asking, following in zip(ids, rows, stored, nearest, behind, strict=True):
         make = partial(_same, past[id]) if past else found.make
-        score = row.final_score
         question = None if asking is None else questions[id][asking[0]]
         fields: dict[str, Any] = {
             "_id": id,
             "_content": found.content,
-            "score": score,
-            "final": score,
+            "score": ranked.score(row),
+            "final": row.final_score,
             "similarity": row.similarity if has_vector else None,
             "_make_memory": make,
             "_make_reason": partial(

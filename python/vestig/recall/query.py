@@ -6,12 +6,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Final
 
 import msgspec
 
-from vestig.answers import QueryEntity, QueryName
+from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.config.signals import SIGNALS
@@ -23,6 +23,7 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
+from vestig.recall.confidence import confidence, fit, score_line, scored
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
 from vestig.recall.question_words import QuestionPostings, question_words
@@ -155,12 +156,21 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         rows: all that were ranked, best first; more than the results.
         results: the best, as many as were wanted, without those below the least score.
         below_min_score: how many these are.
+        confidence: that the memories answer the query; None where there is none.
+        line: what makes a score of a final score; None = the score is the final score.
     """
 
     scan: Scan
     rows: Sequence[ScanRow]
     results: Sequence[ScanRow]
     below_min_score: int
+    confidence: float | None
+    line: ScoreFormula | None
+
+    def score(self, row: ScanRow) -> float:
+        """The probability that a memory is part of the answer; its final score where there is no
+        confidence."""
+        return _score(row, self.confidence, self.line)
 
 
 class BoundQuery:
@@ -208,10 +218,24 @@ class BoundQuery:
         """Which offer of the walk is taken first: best or dfs."""
         return self.query.ranking.order
 
-    @property
-    def has_confidence(self) -> bool:
-        """Whether the numbers that confidence is made of are there."""
-        return self.query.ranking.has_confidence and self.query.vector is not None
+    @cached_property
+    def content(self) -> tuple[ContentTerm, ...]:
+        """Terms of the query that say what it is about."""
+        return content_terms(self.request.query, self.query.times)
+
+    def content_of(self, scan: Scan) -> frozenset[str]:
+        """Those of `content` that count in a scan: where an eligible memory meets a date of the
+        query, the words of the date do not."""
+        dated = (scan.maxima[_DATE] or 0.0) > 0.0
+        return frozenset([one.term for one in self.content if not (dated and one.in_time)])
+
+    def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
+        """The probability that the memories of a scan answer the query; None where the ranking has
+        none, or words or meaning were not compared."""
+        by = self.query.ranking if ranking is None else ranking
+        if not by.has_confidence or self.query.vector is None:
+            return None
+        return confidence(scan, self.content_of(scan), len(self.entities))
 
     @property
     def available(self) -> list[str]:
@@ -247,10 +271,19 @@ class BoundQuery:
             request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
         )
         rows = newer_first(self.session, self.view, chosen.query, chosen.namespace, by, scan.rows)
-        least, wanted = by.min_score, rows[:limit]
-        results = wanted if least is None else [row for row in wanted if row.final_score >= least]
+        certainty, line = self.confidence(scan, by), None
+        if certainty is not None:
+            line = score_line(fit().score, [row.final_score for row in rows])
+        least, results = by.min_score, rows[:limit]
+        if least is not None:
+            results = [row for row in results if _score(row, certainty, line) >= least]
         return Ranked(
-            scan=scan, rows=rows, results=results, below_min_score=len(wanted) - len(results)
+            scan=scan,
+            rows=rows,
+            results=results,
+            below_min_score=min(limit, len(rows)) - len(results),
+            confidence=certainty,
+            line=line,
         )
 
     def scan(
@@ -265,7 +298,7 @@ class BoundQuery:
         """One scan, in which each text stands once; what is not given is that of the query.
 
         Args:
-            rows: how many are returned; None = `limit`, and only those that reach the least score.
+            rows: how many are returned; None = `limit`.
             watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
         """
         chosen = self.request if request is None else request
@@ -278,7 +311,7 @@ class BoundQuery:
         ranked_by = self.query.ranking if ranking is None else ranking
         made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen))
         if rows is not None:
-            made = msgspec.structs.replace(made, limit=rows, min_score=None)
+            made = msgspec.structs.replace(made, limit=rows)
         if watch:
             made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
@@ -303,7 +336,6 @@ class BoundQuery:
             ranking=ranking.core,
             limit=limit,
             pool=ranking.pool(limit),
-            min_score=ranking.min_score,
             shown=limit,
         )
 
@@ -338,7 +370,7 @@ class BoundQuery:
         }
         if ranking.base != "linear":
             return CoreQuery(text=None, **given)
-        content = content_terms(text, query.times) if ranking.counts_content else ()
+        content = self.content if ranking.counts_content else ()
         return CoreQuery(
             text=text,
             content=[(one.term, one.in_time) for one in content],
@@ -396,7 +428,7 @@ class BoundQuery:
         query, moments = self.query, self.request.moments
         return Explainer(
             terms=scan.terms,
-            content=cache(partial(_content, self.request.query, query.times, scan)),
+            content=cache(partial(self.content_of, scan)),
             windows=query.windows,
             entities={id_bytes(entity.id): entity for entity in self.entities},
             base=query.ranking.base,
@@ -410,11 +442,9 @@ class BoundQuery:
         )
 
 
-def _content(query: str, times: Sequence[tuple[int, int]], scan: Scan) -> frozenset[str]:
-    """Terms that say what a query is about; where an eligible memory meets a date of the query, the
-    words of the date do not."""
-    dated = (scan.maxima[_DATE] or 0.0) > 0.0
-    return frozenset(one.term for one in content_terms(query, times) if not (dated and one.in_time))
+def _score(row: ScanRow, confidence: float | None, line: ScoreFormula | None) -> float:
+    final = row.final_score
+    return final if confidence is None or line is None else scored(final, confidence, line)
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:
@@ -435,7 +465,7 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     requests = [
         bound.scan_request(bound.request, bound.query.ranking, limit, filter) for bound in bounds
     ]
-    made = [msgspec.structs.replace(one, limit=rows, min_score=None) for one in requests]
+    made = [msgspec.structs.replace(one, limit=rows) for one in requests]
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan

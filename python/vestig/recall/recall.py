@@ -18,7 +18,6 @@ from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner
-from vestig.recall.confidence import confidence
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of
@@ -157,7 +156,7 @@ class OneRecall:
             ranked = bound.ranked(watch=b"" if expected is None else expected.watch)
             scan = ranked.scan
             counts.update(eligible=scan.eligible, scored=scan.scored, walked=scan.walked)
-        certainty = confidence(scan) if bound.has_confidence else None
+        certainty = ranked.confidence
         least = request.min_confidence
         abstained = least is not None and certainty is not None and certainty < least
         timings |= bound.extra_ms
@@ -174,7 +173,7 @@ class OneRecall:
         )
         loaded = time.perf_counter()
         timings["rank"] = 1e3 * (loaded - scored)
-        fields = self.fields(bound, ranked, memories, certainty, abstained)
+        fields = self.fields(bound, ranked, memories, abstained)
         fields["why_not"] = missing
         if request.budget is not None:
             fields["context"] = _context(bound, ranked, fields)
@@ -186,14 +185,9 @@ class OneRecall:
         bound: BoundQuery,
         ranked: Ranked,
         found: FoundMemories,
-        certainty: float | None,
         abstained: bool,
     ) -> dict[str, Any]:
-        """The fields of the result without its additions.
-
-        Args:
-            certainty: the confidence.
-        """
+        """The fields of the result without its additions."""
         request, ranking, scan = self.request, bound.query.ranking, ranked.scan
         results = () if abstained else found.hits
         at = request.moments
@@ -222,13 +216,13 @@ class OneRecall:
                 below_min_score=ranked.below_min_score,
                 approximate=is_approximate(scan),
             ),
-            "formula": _formula(bound, scan),
-            "confidence": certainty,
+            "formula": _formula(bound, ranked),
+            "confidence": ranked.confidence,
             "abstained": abstained,
             "nearest_misses": found.hits if abstained else (),
             "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
-            "warnings": self.warnings(scan, certainty, found.later_updates),
+            "warnings": self.warnings(scan, ranked.confidence, found.later_updates),
             "min_confidence": request.min_confidence,
             "min_score": ranking.min_score,
             "best_score": _best_score(ranked),
@@ -290,7 +284,7 @@ def _best_score(ranked: Ranked) -> float | None:
     """The best score where `recall.min_score` left no result."""
     if ranked.results or not ranked.below_min_score:
         return None
-    return ranked.rows[0].final_score
+    return ranked.score(ranked.rows[0])
 
 
 def _degraded(bound: BoundQuery, scan: Scan, pending: int) -> tuple[Degradation, ...]:
@@ -323,7 +317,7 @@ def _places(weighed: frozenset[str]) -> tuple[tuple[str, int], ...]:
     return tuple((name, at) for at, name in enumerate(SIGNALS) if name in weighed)
 
 
-def _formula(bound: BoundQuery, scan: Scan) -> Formula:
+def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
     ranking = bound.query.ranking
     scores = ranking.scores
     if ranking.base == "linear":
@@ -333,7 +327,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
     else:
         bias = None
         weighed = frozenset(name for name, share in bound.shares().items() if share != 0)
-    maxima = scan.maxima
+    maxima = ranked.scan.maxima
     return Formula(
         base=ranking.base,
         bias=bias,
@@ -348,6 +342,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
         normalisers={
             name: most for name, at in _places(weighed) if (most := maxima[at]) is not None
         },
+        score=ranked.line,
     )
 
 

@@ -6,7 +6,7 @@ import base64
 import copy
 import hashlib
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NoReturn, cast
 
 import msgspec
@@ -23,11 +23,10 @@ from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
 from vestig.language.newer_words import newer_words_version
 from vestig.ports import LedgerView, TokenStates, are_states
-from vestig.recall.query import BoundQuery, Query, analyse, request_of
+from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import RerankScores
-from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.projection.earlier_state import EarlierState, irreversible_changes
@@ -208,8 +207,9 @@ def replay(session: Session, given: object) -> ReplayReport:
                 f"the receipt is of transaction {wanted.seq}, and this copy of the store ends at"
                 f" {view.seq}: replay it on the newer copy"
             )
-        rows = _results(session, view, wanted, query)
-        found = _ids_hash((id_text("mem", row.id), row.final_score) for row in rows)
+        ranked = _ranked(session, view, wanted, query)
+        rows = ranked.results
+        found = _ids_hash((id_text("mem", row.id), ranked.score(row)) for row in rows)
         if found == wanted.ids_hash:
             return ReplayReport(
                 equal=True,
@@ -225,16 +225,14 @@ def replay(session: Session, given: object) -> ReplayReport:
     )
 
 
-def _results(
-    session: Session, view: SqliteView, wanted: Receipt, query: Query
-) -> Sequence[ScanRow]:
-    """The results at the seq of the receipt."""
+def _ranked(session: Session, view: SqliteView, wanted: Receipt, query: Query) -> Ranked:
+    """The ranking at the seq of the receipt."""
     identity = session.ledger.embedding_identity()
     past = EarlierState(view, wanted.seq, session.ledger.store_uuid, identity)
     # the past state stands in for the view and for the keeper
     then = copy.copy(session)
     then.keeper = cast("ProjectionKeeper", past)
-    return BoundQuery(then, cast("LedgerView", past), query).ranked().results
+    return BoundQuery(then, cast("LedgerView", past), query).ranked()
 
 
 def _check_store(session: Session, wanted: Receipt) -> None:

@@ -160,6 +160,6 @@ def rerank_pool(
         ranking: by these terms, without a walk and without TraceRank.
     """
     wanted = msgspec.structs.replace(
-        request, ranking=ranking, limit=count, pool=count, min_score=None, watch=b""
+        request, ranking=ranking, limit=count, pool=count, watch=b""
     )
     return [row.id for row in scan(seq, wanted).rows]

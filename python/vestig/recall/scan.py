@@ -116,8 +116,6 @@ class Scan(Protocol):
     @property
     def walked(self) -> int: ...
     @property
-    def below_min_score(self) -> int: ...
-    @property
     def unembedded(self) -> int: ...
     @property
     def maxima(self) -> Sequence[float | None]: ...
@@ -139,7 +137,6 @@ class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
     eligible: int
     scored: int
     walked: int
-    below_min_score: int
     unembedded: int
     maxima: Sequence[float | None]
     idfs: Sequence[float]

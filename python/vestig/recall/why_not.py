@@ -162,7 +162,7 @@ def why_not(
     watched = {row.id: row for row in (*ranked.rows[len(rows) :], *ranked.scan.watched)}
     ranks = {row.id: rank for rank, row in enumerate(rows, 1)}
     same_text = _results_with_text(bound, rows, expected)
-    last = _standing(rows[-1], len(rows), explainer) if rows else None
+    last = _standing(ranked, rows[-1], len(rows), explainer) if rows else None
     entries = []
     for id in expected.here:
         rank = ranks.get(id_bytes(id))
@@ -172,7 +172,7 @@ def why_not(
             entry = missing.entry() if at is None else missing.folded(at, rows[at - 1])
             entries.append(_without_change(entry) if abstained else entry)
         elif abstained:
-            standing = _standing(rows[rank - 1], rank, explainer)
+            standing = _standing(ranked, rows[rank - 1], rank, explainer)
             entries.append(_abstained(bound.request, standing, below))
     reasons = {
         "unknown": "no memory has this id",
@@ -208,9 +208,9 @@ def _results_with_text(
     return {id: ranks[keys[id]] for id in ids[len(results) :] if keys.get(id) in ranks}
 
 
-def _standing(row: ScanRow, rank: int, explainer: Explainer) -> Standing:
+def _standing(ranked: Ranked, row: ScanRow, rank: int, explainer: Explainer) -> Standing:
     signals = explainer.signals(row)
-    return Standing(id=id_text("mem", row.id), rank=rank, score=row.final_score, signals=signals)
+    return Standing(id=id_text("mem", row.id), rank=rank, score=ranked.score(row), signals=signals)
 
 
 class _Missing:
@@ -262,7 +262,7 @@ class _Missing:
             stage=stage,
             filters=tuple(filters),
             rank=rank,
-            score=None if row is None else row.final_score,
+            score=None if row is None else self.ranked.score(row),
             signals=None if row is None else self.bound.explainer(self.ranked.scan).signals(row),
             last_returned=self.last,
             change=change,
@@ -283,7 +283,7 @@ class _Missing:
             id=self.id,
             stage="folded",
             rank=rank,
-            score=row.final_score,
+            score=self.ranked.score(row),
             signals=self.bound.explainer(self.ranked.scan).signals(row),
             last_returned=self.last,
             change=change,
@@ -349,7 +349,7 @@ class _Missing:
             return
         if stage == "below_min_score":
             assert self.row is not None, "filters do not exclude it"
-            yield from self.keyed("threshold", "recall.min_score", self.row.final_score)
+            yield from self.keyed("threshold", "recall.min_score", self.ranked.score(self.row))
         yield from self.newer()
         yield from self.words()
         yield from self.limits()

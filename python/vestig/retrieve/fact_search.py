@@ -20,7 +20,7 @@ from vestig.filters import Moments
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.equal_texts import distinct, text_keys
 from vestig.ports import LedgerView, TokenStates
-from vestig.recall.confidence import ROWS_READ, confidence
+from vestig.recall.confidence import ROWS_READ
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
@@ -279,7 +279,7 @@ class _State:
             facts={},
             similarities={},
             bound=(self.core_query(focus),),
-            focus_confidence=confidence(scan) if focus.has_confidence else None,
+            focus_confidence=focus.confidence(scan),
             unembedded=scan.unembedded,
         )
 

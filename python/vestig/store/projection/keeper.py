@@ -427,7 +427,6 @@ class ProjectionKeeper:
             cast("_core.Ranking", first.ranking),
             limit=first.limit,
             pool=first.pool,
-            min_score=first.min_score,
             shown=first.shown,
         )
 
@@ -462,7 +461,6 @@ def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Sca
         cast("_core.Ranking", request.ranking),
         limit=request.limit,
         pool=request.pool,
-        min_score=request.min_score,
         watch=request.watch,
         shown=request.shown,
     )
