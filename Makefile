@@ -36,8 +36,8 @@ learn-codes:
 mixing:
 	$(BIN)/python benches/mixing.py $(DATA) $(LEARN)
 
-# python/vestig/data/confidence.json: the confidence of recall from the same folders; again whenever
-# the weights have changed.
+# python/vestig/data/confidence.json: confidence and score of recall from the same folders; again
+# whenever the weights have changed. Its figures stand in docs/evaluation.md: make docs
 learn-confidence:
 	$(BIN)/python benches/learn_confidence.py $(DATA) $(LEARN)
 

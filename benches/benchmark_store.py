@@ -130,7 +130,9 @@ class BenchmarkStore:
         where = checked_filter(fields.pop("where", None), beside, query=True)
         requests = [
             request_of(
-                session, session.config, RecallRequest(query=text, where=where, limit=limit, **fields)
+                session,
+                session.config,
+                RecallRequest(query=text, where=where, limit=limit, **fields),
             )
             for text in texts
         ]

@@ -96,7 +96,9 @@ def examples(
                 rows = ranked.rows[:RESULTS]
                 answers = [
                     one.population == ANSWERABLE
-                    and not one.query.relevant.isdisjoint(held.units_of[id_text("mem", row.id)])
+                    and not one.query.relevant.isdisjoint(
+                        held.units_of.get(id_text("mem", row.id), ())
+                    )
                     for row in rows
                 ]
                 yield Example(
@@ -190,8 +192,8 @@ def mixed_store(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]:
     scopes = {scope for one in store.stored.values() for scope in one.scope_of.values()}
     names = list(benchmark.units)
     for place, name in enumerate(names):
-        here = [id for id, scope in held.scope_of.items() if scope == name]
-        twins = [id for id in here if not held.units_of[id]]
+        here = [memory.id for memory in store.memories[name]]
+        twins = [id for id in here if not held.units_of.get(id)]
         near = NearMemories(store.session, held, name)
         own = [query for query in benchmark.queries if query.conversation == name]
         for number, query in enumerate(own[::EVERY]):

@@ -101,9 +101,7 @@ def table(found: Sequence[Example], share: Values, names: Sequence[str]) -> Tabl
     answered = np.array([one.population == ANSWERABLE for one in found])
     belongs = np.array([one.population != FOREIGN for one in found])
     first = fit_logistic(x, belongs.astype(float), share, RIDGE)
-    second = fit_logistic(
-        x[belongs], answered[belongs].astype(float), share[belongs], RIDGE
-    )
+    second = fit_logistic(x[belongs], answered[belongs].astype(float), share[belongs], RIDGE)
     plain = Table(belongs=_named(names, *first), answered=_named(names, *second))
     both = np.array([[logit(_of_tables(one, [plain]))] for one in found])
     scale, constant = fit_logistic(both, answered.astype(float), share, 0.0)
@@ -194,9 +192,7 @@ class Results:
 # --- figures ---------------------------------------------------------------------------------
 
 
-def figures(
-    found: Sequence[Example], share: Values, confidence: Values, results: Results
-) -> dict[str, Any]:
+def figures(found: Sequence[Example], confidence: Values, results: Results) -> dict[str, Any]:
     """By set, of questions that the fits have not seen."""
     score = results.cross_fitted()
     first = np.flatnonzero(np.diff(results.owner, prepend=-1))
@@ -206,9 +202,7 @@ def figures(
     for name in dict.fromkeys(one.set for one in found):
         own = np.array([one.set == name for one in found])
         of = {one: confidence[own & (population == one)] for one in SHARES}
-        made = calibrations(
-            of[ANSWERABLE].tolist(), {one: of[one].tolist() for one in POPULATIONS}
-        )
+        made = calibrations(of[ANSWERABLE].tolist(), {one: of[one].tolist() for one in POPULATIONS})
         rows = own[results.owner]
         report[name] = {
             "kind": Counter(one.kind for one in found if one.set == name).most_common(1)[0][0],
@@ -272,7 +266,7 @@ def fitted(found: Sequence[Example], benchmarks: Sequence[Benchmark]) -> Fit:
         tables=all_tables(found, share),
         score=results.fit(),
         data={benchmark.name: benchmark.digest for benchmark in benchmarks},
-        figures=figures(found, share, confidence, results),
+        figures=figures(found, confidence, results),
     )
 
 

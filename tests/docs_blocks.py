@@ -82,6 +82,68 @@ def deciding_rows() -> str:
     return _rows(("Term, or signal of the terms", "Mostly by …"), named)
 
 
+def confidence_rows() -> str:
+    """One table row for each set of questions: how good confidence and score are."""
+    from vestig.recall.confidence import fit
+
+    return _rows(
+        (
+            "Set",
+            "Questions",
+            "AUROC foreign",
+            "AUROC removed",
+            "Error of the confidence",
+            "Error of the score",
+            "Score of a right first",
+            "Score of a foreign first",
+        ),
+        (
+            (
+                name,
+                str(one["questions"]),
+                f"{one['auroc']['foreign']:.3f}",
+                f"{one['auroc']['removed']:.3f}",
+                f"{one['calibration_error']:.3f}",
+                f"{one['score']['calibration_error']:.3f}",
+                f"{one['score']['right_first']:.2f}",
+                f"{one['score']['foreign_first']:.2f}",
+            )
+            for name, one in fit().figures.items()
+        ),
+    )
+
+
+def threshold_rows() -> str:
+    """One table row for each set of questions: what a threshold of the confidence lets pass."""
+    from vestig.recall.confidence import fit
+
+    figures = fit().figures
+    levels = [*next(iter(figures.values()))["thresholds"]]
+    return _rows(
+        ("Memories", "Set", *levels),
+        (
+            (
+                KINDS[one["kind"]],
+                name,
+                *(
+                    f"{passed['kept']:.2f} / {passed['foreign']:.2f} / {passed['removed']:.2f}"
+                    for passed in one["thresholds"].values()
+                ),
+            )
+            for name, one in figures.items()
+        ),
+    )
+
+
+KINDS = {
+    "chat_peer": "people talking",
+    "chat_agent": "sessions with an agent",
+    "document": "documents",
+    "note": "notes",
+    "several": "several origins",
+}
+
+
 def filter_rows() -> str:
     """One table row for each field of the filter."""
     from vestig.filters import FIELDS
@@ -190,6 +252,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},
     "docs/ranking.md": {"signals": signal_rows, "deciding": deciding_rows},
+    "docs/evaluation.md": {"confidence": confidence_rows, "thresholds": threshold_rows},
 }
 
 

@@ -233,9 +233,10 @@ class RecallHit:
 
     `score` is the probability that this memory is part of the answer, made of `final`, the final
     score of the formula, and the result's `confidence`; it is `final` where there is no confidence.
-    Both order the results of a query alike. `similarity` is the plain cosine, None only when the query had no
-    vector (`partial_backend`). `repeats`: the other memories of its namespace, scope and author
-    with this text that passed the filter, oldest first; `repeats_more` counts those beyond 50.
+    Both order the results of a query alike. `similarity` is the plain cosine, None only when the
+    query had no vector (`partial_backend`). `repeats`: the other memories of its namespace, scope
+    and author with this text that passed the filter, oldest first; `repeats_more` counts those
+    beyond 50.
     `memory` and `reason` are made when they are first looked at, of what the recall saw: they need
     no open store, and what is changed or forgotten later does not change them. Each may be given
     as a function that makes it.
@@ -341,10 +342,10 @@ class Counts(_Value, frozen=True, kw_only=True):
 
 
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
-    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final) + c·g)), g the logit
-    of the confidence, which is taken as at least 1e-6 and at most 1 − 1e-6; 0 where the final score
-    is 0. `b` and `c` are those of every query, `a` is that of this one: a constant less b·ln of the
-    sum of the ten best final scores."""
+    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final) + c·g)), g the
+    logit of the confidence, which is taken as at least 1e-6 and at most 1 − 1e-6; 0 where the final
+    score is 0. `b` and `c` are those of every query, `a` is that of this one: a constant less b·ln
+    of the sum of the ten best final scores."""
 
     a: float
     b: float

@@ -1,4 +1,4 @@
-"""The features of confidence, from scans written by hand."""
+"""The features of confidence, from scans written by hand, and the score."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from vestig.answers import ScoreFormula
 from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.recall.confidence import (
     BASIC_FEATURES,
     BIAS,
+    KINDS,
+    OWN_FEATURES,
     ROWS_READ,
+    SEVERAL,
     SIGNAL_FEATURES,
     Features,
     Fit,
@@ -22,104 +26,165 @@ from vestig.recall.confidence import (
     fit,
     level,
     probability,
+    score_line,
+    scored,
 )
 
+ADA, BOB = b"a" * 16, b"b" * 16
+LINE = ScoreFormula(a=0.0, b=1.0, c=1.0)
 
-def row(similarity: float, level: float, matched: list[int], **signals: float) -> Any:
+
+def row(
+    similarity: float,
+    level: float,
+    matched: list[int],
+    *,
+    origin: str = "chat_peer",
+    entities: tuple[bytes, ...] = (),
+) -> Any:
     return SimpleNamespace(
         similarity=similarity,
         embedded=True,
         direct=True,
         base=1 / (1 + math.exp(-level)),
         matched_terms=matched,
-        origin=ORIGINS.index("chat_peer"),
-        signal=lambda name: (signals.get(name), None),
+        matched_entities=list(entities),
+        origin=ORIGINS.index(origin),
     )
 
 
-def scan(rows: list[Any], **maxima: float) -> Any:
+def scan(rows: list[Any], eligible: int = 100, **maxima: float) -> Any:
     most = {"lexical": 3.0, **maxima}
     return SimpleNamespace(
-        rows=rows, idfs=[1.0, 3.0, 4.0], maxima=[most.get(name) for name in SIGNALS]
+        rows=rows,
+        terms=["the", "red", "key"],
+        idfs=[1.0, 3.0, 4.0],
+        maxima=[most.get(name) for name in SIGNALS],
+        eligible=eligible,
     )
+
+
+def of(made: Any, content: tuple[str, ...] = ("red", "key"), names: int = 2) -> Features:
+    found = features(made, frozenset(content), names)
+    assert found is not None
+    return found
 
 
 def test_features_of_the_best_rows() -> None:
-    found = features(scan([row(0.2, -3.0, [0]), row(0.6, -4.0, [0, 2]), row(0.1, -7.5, [1])]))
-    assert found is not None
-    assert found.origin == "chat_peer"
+    rows = [
+        row(0.2, -3.0, [0], entities=(ADA,)),
+        row(0.6, -4.0, [0, 2]),
+        row(0.1, -4.5, [1]),
+        row(0.0, -5.0, []),
+        row(0.0, -7.5, []),
+        row(0.0, -9.0, []),
+    ]
+    found = of(scan(rows))
+    assert found.kind == "chat_peer"
     assert found.values == pytest.approx(
         {
-            "meaning": 0.6,
+            "cosine": 0.6,
+            "cover": 4 / 7,
+            "names": 1 / 2,
             "words": 3 / 8,
-            "cover": 5 / 8,
             "level": -3.0,
             "lead": 1.0,
             "margin": 4.5,
+            "size": math.log(100),
         }
     )
 
 
+def test_function_words_cover_nothing() -> None:
+    assert of(scan([row(0.2, -3.0, [0])])).values["cover"] == 0.0
+    assert of(scan([row(0.2, -3.0, [0])]), content=()).values["cover"] == 0.0
+    assert of(scan([row(0.2, -3.0, [0, 1, 2])])).values["cover"] == 1.0
+
+
+def test_a_query_without_names_covers_none() -> None:
+    assert of(scan([row(0.2, -3.0, [])]), names=0).values["names"] == 0.0
+
+
 def test_rows_behind_the_best_change_nothing() -> None:
     best = [row(0.2, -3.0 - n, [0]) for n in range(ROWS_READ)]
-    assert features(scan(best)) == features(scan([*best, row(0.9, -20.0, [0, 1, 2])]))
+    assert of(scan(best)) == of(scan([*best, row(0.9, -20.0, [0, 1, 2], origin="note")]))
+
+
+@pytest.mark.parametrize(("eligible", "size"), [(1, 20), (500, 500), (1_000_000, 10_000)])
+def test_sizes_beyond_those_of_the_fit_say_no_more(eligible: int, size: int) -> None:
+    found = of(scan([row(0.2, -3.0, [])], eligible=eligible))
+    assert found.values["size"] == pytest.approx(math.log(size))
 
 
 def test_signals_count_where_they_are_computed() -> None:
-    first = row(0.2, -3.0, [0], date=0.4, **{"neighbours.lexical.-1": 0.0})
-    found = features(scan([first], **{"context.wide": 6.0, "late.w1_idf": 0.7}))
-    assert found is not None
-    assert found.values["most.context.wide"] == 6 / 8, "a part of the query's idf"
+    found = of(scan([row(0.2, -3.0, [0])], topic_lexical=6.0, **{"late.w1_idf": 0.7}))
+    assert found.values["most.topic_lexical"] == 6 / 8, "a part of the query's idf"
     assert found.values["most.late.w1_idf"] == 0.7
-    assert found.values["first.date"] == 0.4
-    assert found.values["first.neighbours.lexical.-1"] == 0.0
     assert "most.context.vector" not in found.values
-    assert "first.neighbours.lexical.+1" not in found.values
+
+
+def test_of_several_origins_the_own_one_of_the_first_counts_too() -> None:
+    rows = [
+        row(0.2, -3.0, [], origin="note"),
+        row(0.9, -3.5, [], origin="document"),
+        row(0.1, -4.0, [], origin="note"),
+        row(0.1, -6.0, [], origin="note"),
+    ]
+    found = of(scan(rows))
+    assert found.kind == SEVERAL
+    own = {name: found.values[name] for name in OWN_FEATURES}
+    assert own == pytest.approx({"first.cosine": 0.2, "own.lead": 1.0, "own.margin": 3.0})
+    assert (found.values["lead"], found.values["margin"]) == pytest.approx((0.5, 3.0))
+    assert found.values["cosine"] == 0.9
+    assert not set(OWN_FEATURES) & set(of(scan([rows[0], rows[2]])).values)
 
 
 def test_memories_that_the_walk_reached_do_not_count() -> None:
     walked = row(0.9, -20.0, [1, 2])
     walked.direct = False
     best = [row(0.2, -3.0, [0]), row(0.1, -4.0, [])]
-    assert features(scan([best[0], walked, best[1]])) == features(scan(best))
+    assert of(scan([best[0], walked, best[1]])) == of(scan(best))
 
 
 def test_one_row_has_no_lead() -> None:
-    found = features(scan([row(0.2, -3.0, [])]))
-    assert found is not None
+    found = of(scan([row(0.2, -3.0, [])]))
     assert (found.values["lead"], found.values["margin"], found.values["cover"]) == (0, 0, 0)
 
 
 def test_a_query_without_words_has_no_cover() -> None:
     made = scan([row(0.2, -3.0, [])])
-    made.idfs = []
-    found = features(made)
-    assert found is not None
+    made.idfs, made.terms = [], []
+    found = of(made, content=())
     assert (found.values["words"], found.values["cover"]) == (0.0, 0.0)
 
 
 def test_nothing_eligible_answers_nothing() -> None:
-    assert confidence(scan([])) == 0.0
+    assert confidence(scan([]), frozenset(), 0) == 0.0
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:
     made = scan([row(0.2, -3.0, [0])])
     made.maxima[SIGNALS.index("lexical")] = None
-    assert confidence(made) is None
+    assert confidence(made, frozenset(), 0) is None
     unembedded = row(0.0, -3.0, [0])
     unembedded.embedded = False
-    assert confidence(scan([unembedded])) is None
+    assert confidence(scan([unembedded]), frozenset(), 0) is None
 
 
 def test_the_first_table_whose_features_are_there_counts() -> None:
     rich = Table(belongs={BIAS: 0.0, "most.late.w1_idf": 1.0}, answered={BIAS: 0.0})
-    poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "meaning": 0.0})
-    made = Fit(tables={"note": [rich, poor]})
-    with_pieces = Features(origin="note", values={"meaning": 0.5, "most.late.w1_idf": 0.0})
+    poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "cosine": 0.0})
+    made = Fit(tables={"note": [rich, poor]}, score=LINE)
+    with_pieces = Features(kind="note", values={"cosine": 0.5, "most.late.w1_idf": 0.0})
     assert probability(with_pieces, made) == pytest.approx(0.25)
-    assert probability(Features(origin="note", values={"meaning": 0.5}), made) == pytest.approx(
-        0.375
-    )
+    assert probability(Features(kind="note", values={"cosine": 0.5}), made) == pytest.approx(0.375)
+
+
+def test_confidence_is_a_logistic_of_the_logit_of_both() -> None:
+    table = Table(belongs={BIAS: 0.0}, answered={BIAS: 0.0}, scale=2.0, constant=math.log(3))
+    made = Fit(tables={"note": [table]}, score=LINE)
+    # ½ · ½: odds 1/3, squared and three times
+    assert probability(Features(kind="note", values={}), made) == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize("base", [0.0, 1.0, 5e-324, 1 - 2**-53])
@@ -128,19 +193,51 @@ def test_levels_are_finite(base: float) -> None:
 
 
 def test_confidence_stays_a_probability() -> None:
-    wild = Table(belongs={BIAS: 1e9}, answered={BIAS: -1e9, "meaning": 1e12})
-    for meaning in (-1.0, 0.0, 1.0):
+    wild = Table(belongs={BIAS: 1e9}, answered={BIAS: -1e9, "cosine": 1e12}, scale=1e9)
+    for cosine in (-1.0, 0.0, 1.0):
         value = probability(
-            Features(origin="note", values={"meaning": meaning}), Fit(tables={"note": [wild]})
+            Features(kind="note", values={"cosine": cosine}),
+            Fit(tables={"note": [wild]}, score=LINE),
         )
         assert 0 <= value <= 1
 
 
+def test_a_score_is_that_of_the_share_of_the_best_ten() -> None:
+    finals = [0.02, 0.01, *[0.001] * 10]
+    line = score_line(ScoreFormula(a=0.5, b=2.0, c=1.5), finals)
+    share, odds = 0.02 / (0.03 + 8 * 0.001), 0.6 / 0.4
+    expected = 1 / (1 + math.exp(-(0.5 + 2 * math.log(share) + 1.5 * math.log(odds))))
+    assert scored(0.02, 0.6, line) == pytest.approx(expected, rel=1e-12)
+    assert (line.b, line.c) == (2.0, 1.5)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
+def test_scores_are_probabilities_in_the_order_of_the_final_scores(confidence: float) -> None:
+    finals = [1.2, 0.9, 0.3, 1e-12, 5e-324, 0.0]
+    line = score_line(ScoreFormula(a=0.5, b=0.9, c=1.5), finals)
+    found = [scored(final, confidence, line) for final in finals]
+    assert found == sorted(found, reverse=True)
+    assert all(0 <= one <= 1 for one in found)
+    assert found[-1] == 0.0
+    assert score_line(LINE, [0.0, 0.0]) == LINE
+
+
 def test_the_shipped_fit_has_a_table_for_every_store() -> None:
-    assert set(fit().tables) == set(ORIGINS)
-    for tables in fit().tables.values():
+    assert set(fit().tables) == set(KINDS)
+    for kind, tables in fit().tables.items():
+        least = {BIAS, *BASIC_FEATURES, *(OWN_FEATURES if kind == SEVERAL else ())}
         for table in tables:
             assert table.belongs.keys() == table.answered.keys()
-            assert table.belongs.keys() <= {BIAS, *BASIC_FEATURES, *SIGNAL_FEATURES}
-        assert tables[-1].belongs.keys() <= {BIAS, *BASIC_FEATURES}, "numbers that every store has"
+            assert least <= table.belongs.keys() <= {*least, *SIGNAL_FEATURES}
+        assert tables[-1].belongs.keys() == least, "numbers that every store has"
+        assert len({len(table.belongs) for table in tables}) == len(tables)
+    assert fit().score.b > 0
     assert fit().data, "what it was fitted on"
+
+
+def test_the_shipped_fit_is_calibrated_on_questions_that_it_has_not_seen() -> None:
+    figures = fit().figures
+    assert {"locomo_notes_dev/small", "mixed", "shipped"} <= set(figures)
+    for one in figures.values():
+        assert one["calibration_error"] <= 0.06
+        assert one["score"]["calibration_error"] <= 0.03

@@ -641,8 +641,8 @@ class Vestig:
 
         Returns:
             A sequence of hits, best first, with the query as it was analysed, how sure the store
-            is, and what degraded. A hit's score orders the hits of one call; it is no
-            probability. `hit.reason` says why it came.
+            is, and what degraded. A hit's score is the probability that it is part of the
+            answer. `hit.reason` says why it came.
 
         Raises:
             ValidationError: a wrong argument, or a blank query.

@@ -248,7 +248,7 @@ class RecallSettings(Section, frozen=True, kw_only=True):
         doc("Layout that recall prints.", shown=True),
     ] = "text"
     min_score: Annotated[
-        Share | None, doc("Results below this final score are left out; null: none.", shown=True)
+        Share | None, doc("Results below this score are left out; null: none.", shown=True)
     ] = None
     min_confidence: Annotated[
         Share | None,

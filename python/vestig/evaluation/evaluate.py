@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
 from vestig.api.store import Vestig
 from vestig.arguments import count_argument
@@ -37,7 +36,14 @@ from vestig.evaluation.report import (
     QuestionRanks,
     Row,
 )
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
+from vestig.evaluation.unanswerable_questions import (
+    ANSWERABLE,
+    Case,
+    answered,
+    cases,
+    confidences,
+    scores,
+)
 from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
@@ -298,13 +304,15 @@ def _with_confidence(
     rows: Sequence[Row],
     steps: _Steps,
 ) -> list[Row]:
-    """The rows, those of profiles and switches with the figures of their confidence."""
+    """The rows, those of profiles and switches with the figures of confidence and score."""
     found: dict[str, Any] = {}
     size = _RECALLS_EACH * sum(case.population == ANSWERABLE for case in all_cases)
     for variant in _with_measured_confidence(plan):
         with steps.stage(size):
-            found[variant.name] = confidences(store, stored, variant, all_cases, steps.add) or UNSET
-    return [msgspec.structs.replace(row, confidence=found.get(row.name, UNSET)) for row in rows]
+            answers = answered(store, stored, variant, all_cases, steps.add)
+        if answers:
+            found[variant.name] = {"confidence": confidences(answers), "score": scores(answers)}
+    return [msgspec.structs.replace(row, **found.get(row.name, {})) for row in rows]
 
 
 def _warnings(measured: MeasuredStore, degraded: Mapping[str, set[str]]) -> Iterator[str]:

@@ -23,6 +23,7 @@ __all__ = [
     "MeasuredStore",
     "QuestionRanks",
     "Row",
+    "ScoreFigures",
 ]
 
 
@@ -96,13 +97,29 @@ class Calibration(_Value, frozen=True, kw_only=True):
     curve: tuple[Coverage, ...]
 
 
+class ScoreFigures(_Value, frozen=True, kw_only=True):
+    """How well scores tell whether a result is part of the answer, over the ten best of all
+    questions of the confidence's mixture.
+
+    `results`: how many they are. `calibration_error`: expected calibration error, 0 to 1.
+    `right_first`: median score of first results that are right; null where there are none.
+    `unanswered_first`: median score of first results of questions that the memories do not answer.
+    """
+
+    results: int
+    calibration_error: float
+    right_first: float | None
+    unanswered_first: float | None
+
+
 class Row(_Value, frozen=True, kw_only=True):
     """One way to answer the questions, and its figures.
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `seed`: of the walk; null = derived from the query and the store's seq. `questions` and
-    `confidence` (population → figures): only when requested; no `confidence` where it is null.
+    `seed`: of the walk; null = derived from the query and the store's seq. `questions`,
+    `confidence` (population → figures) and `score`: only when requested; no `confidence` and no
+    `score` where the confidence is null.
     """
 
     name: str
@@ -117,6 +134,7 @@ class Row(_Value, frozen=True, kw_only=True):
     seed: int | None = None
     questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
     confidence: dict[str, Calibration] | UnsetType = UNSET
+    score: ScoreFigures | UnsetType = UNSET
 
 
 class AuthorUnits(_Value, frozen=True, kw_only=True):

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from vestig.evaluation.bootstrap import PAIRED_DRAWS
+from vestig.evaluation.calibration import MIXTURE
 from vestig.evaluation.comparison import named_difference
 from vestig.evaluation.hybrid_comparison import against_hybrid, category_differences
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
@@ -119,7 +121,8 @@ def by_category(report: BenchmarkReport) -> Table:
 
 
 def confidence(report: BenchmarkReport) -> Table:
-    """AUROC, calibration error and risk of the confidence of each row."""
+    """AUROC, calibration error and risk of the confidence of each row, and the calibration error
+    of its scores."""
     rows = []
     for row in report.rows:
         for population, found in (row.confidence or {}).items():
@@ -130,6 +133,9 @@ def confidence(report: BenchmarkReport) -> Table:
                     str(found.questions),
                     f"{found.auroc:.3f}",
                     f"{found.calibration_error:.3f}",
+                    f"{row.score.calibration_error:.3f}"
+                    if row.score is not UNSET and population == MIXTURE
+                    else NONE,
                     *map(percent, by_coverage),
                 )
             )
@@ -137,12 +143,15 @@ def confidence(report: BenchmarkReport) -> Table:
         title="Confidence",
         note="Questions that the memories answer against questions of the next conversation"
         " (foreign), questions without their evidence (removed), and both; each side weighs half."
-        " Risk: per cent of the answers that are none, when so much of all questions is answered.",
+        " Risk: per cent of the answers that are none, when so much of all questions is answered."
+        " Error of the score: of the probability that a result is part of the answer, over the ten"
+        " best of each question.",
         columns=(
             "row",
             "questions",
             "AUROC",
             "calibration error",
+            "error of the score",
             *(f"risk at {at:.0%}" for at in COVERAGES),
         ),
         rows=tuple(rows),

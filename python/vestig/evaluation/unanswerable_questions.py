@@ -6,18 +6,27 @@ questions without the memories that answer them and those nearly equal to them (
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from vestig.answers import RecallResult
 from vestig.api.store import Vestig
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
-from vestig.evaluation.report import Calibration
+from vestig.evaluation.calibration import (
+    FOREIGN,
+    POPULATIONS,
+    REMOVED,
+    calibration_error,
+    calibrations,
+)
+from vestig.evaluation.report import Calibration, ScoreFigures
 from vestig.evaluation.variants import Variant
 from vestig.session.session import Session
 from vestig.types import ItemError
@@ -26,12 +35,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ANSWERABLE", "Case", "NearMemories", "cases", "confidences"]
+__all__ = [
+    "ANSWERABLE",
+    "RESULTS",
+    "Answered",
+    "Case",
+    "NearMemories",
+    "answered",
+    "cases",
+    "confidences",
+    "scores",
+]
 
 ANSWERABLE: Final = "answerable"
 # A memory whose cosine to the evidence is at least this may state the same, and is left out too.
 _SAME: Final = 0.85
 _PAGE: Final = 1_000
+# Results of a question whose scores are looked at.
+RESULTS: Final = 10
 # Questions of one conversation that are recalled together.
 _AT_ONCE: Final = 64
 
@@ -117,16 +138,25 @@ def _stored(session: Session, namespace: str, ids: list[str]) -> dict[str, tuple
     return session.keeper.run(lambda view, _core: view.vectors(namespace, ids))
 
 
-def confidences(
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What one recall gave: its confidence, and score and relevance of each result."""
+
+    population: str
+    confidence: float
+    scores: tuple[float, ...]
+    relevant: tuple[bool, ...]
+
+
+def answered(
     store: Vestig,
     stored: StoredUnits,
     variant: Variant,
     all_cases: Sequence[Case],
     done: Callable[[int], None],
-) -> dict[str, Calibration]:
-    """The figures of one row by population; {} where its confidence is null. Calls `done` with the
-    number of recalls after each few."""
-    found: dict[str, list[float]] = {}
+) -> list[Answered]:
+    """The answers to all cases; [] where the confidence is null. Calls `done` with the number of
+    recalls after each few."""
+    found: list[Answered] = []
     config = {**variant.overrides, "m5.explainability.enabled": False}
     # questions of one population in their order, those of one conversation beside each other
     ordered = sorted(all_cases, key=lambda case: case.population)
@@ -136,15 +166,66 @@ def confidences(
             some = group[start : start + _AT_ONCE]
             texts = [case.query.text for case in some]
             answers = store.recall_many(
-                texts, limit=1, profile=variant.profile, config=config, **fields
+                texts, limit=RESULTS, profile=variant.profile, config=config, **fields
             )
             for case, answer in zip(some, answers, strict=True):
                 if isinstance(answer, ItemError):
                     raise ValidationError("queries", answer.message, "a question")
                 if answer.confidence is None:
-                    return {}
-                found.setdefault(case.population, []).append(answer.confidence)
+                    return []
+                found.append(_answered(case, answer, stored))
             done(len(some))
-    return calibrations(
-        found.get(ANSWERABLE, []), {name: found.get(name, []) for name in POPULATIONS}
+    return found
+
+
+def _answered(case: Case, answer: RecallResult, stored: StoredUnits) -> Answered:
+    hits = answer.results or answer.nearest_misses
+    answerable = case.population == ANSWERABLE
+    return Answered(
+        population=case.population,
+        confidence=answer.confidence or 0.0,
+        scores=tuple(hit.score for hit in hits),
+        relevant=tuple(
+            answerable and not case.query.relevant.isdisjoint(stored.units_of.get(hit.id, ()))
+            for hit in hits
+        ),
     )
+
+
+def confidences(found: Sequence[Answered]) -> dict[str, Calibration]:
+    """The figures of the confidence by population; {} without answers."""
+    values: dict[str, list[float]] = {}
+    for one in found:
+        values.setdefault(one.population, []).append(one.confidence)
+    return calibrations(
+        values.get(ANSWERABLE, []), {name: values.get(name, []) for name in POPULATIONS}
+    )
+
+
+def scores(found: Sequence[Answered]) -> ScoreFigures:
+    """The figures of the score, of answers of which at least one has results. Answerable questions
+    weigh half of everything, the populations that are there share the rest; results share the
+    weight of their question."""
+    import numpy as np
+
+    there = [one for one in found if one.scores]
+    sizes = Counter(one.population for one in there)
+    others = len(sizes.keys() - {ANSWERABLE})
+    shares = {
+        name: (0.5 if name == ANSWERABLE else 0.5 / others) / size for name, size in sizes.items()
+    }
+    weights = [shares[one.population] / len(one.scores) for one in there for _ in one.scores]
+    return ScoreFigures(
+        results=len(weights),
+        calibration_error=calibration_error(
+            np.array([score for one in there for score in one.scores]),
+            np.array([float(right) for one in there for right in one.relevant]),
+            np.array(weights),
+        ),
+        right_first=_median([one.scores[0] for one in there if one.relevant[0]]),
+        unanswered_first=_median([one.scores[0] for one in there if one.population != ANSWERABLE]),
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None

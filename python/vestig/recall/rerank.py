@@ -159,7 +159,5 @@ def rerank_pool(
     Args:
         ranking: by these terms, without a walk and without TraceRank.
     """
-    wanted = msgspec.structs.replace(
-        request, ranking=ranking, limit=count, pool=count, watch=b""
-    )
+    wanted = msgspec.structs.replace(request, ranking=ranking, limit=count, pool=count, watch=b"")
     return [row.id for row in scan(seq, wanted).rows]

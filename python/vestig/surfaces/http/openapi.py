@@ -50,8 +50,8 @@ _SUCCESSES: Final[dict[str, dict[int, str]]] = {
     },
 }
 _SCORES: Final = (
-    " Results are ordered by `score`, which equals `final`. It orders the results of one request;"
-    " it is no probability and compares with no other request's."
+    " Results of recall are ordered by `final`, the final score, and so by `score`, the probability"
+    " that this memory is part of the answer; it equals `final` where `confidence` is null."
 )
 
 

@@ -142,7 +142,7 @@ _HIT: Final = _object(
         "id": _TEXT,
         "score": {
             "type": "number",
-            "description": "Orders the results of this call; no probability.",
+            "description": "Probability that this memory is part of the answer.",
         },
         "similarity": _NUMBER_OR_NULL,
         "t_valid": _TEXT,
