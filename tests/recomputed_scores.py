@@ -1,4 +1,4 @@
-"""The final score again, from the JSON of a result alone."""
+"""Final score and score again, from the JSON of a result alone."""
 
 from __future__ import annotations
 
@@ -71,3 +71,16 @@ def final(hit: dict[str, Any], formula: dict[str, Any]) -> float:
     if bound is not None:
         factor = min(max(factor, math.exp(-bound / 2)), math.exp(bound / 2))
     return own * factor
+
+
+def score(hit: dict[str, Any], result: dict[str, Any]) -> float:
+    """The probability that a hit is part of the answer; without a confidence the final score."""
+    given, value = result["formula"]["score"], hit["final"]
+    if given is None:
+        assert result["confidence"] is None
+        return float(value)
+    if value <= 0:
+        return 0.0
+    sure = min(max(result["confidence"], 1e-6), 1 - 1e-6)
+    odds = given["a"] + given["b"] * math.log(value) + given["c"] * math.log(sure / (1 - sure))
+    return 1 / (1 + math.exp(-odds))

@@ -65,7 +65,8 @@ def test_it_stands_first_with_a_flag_a_clause_and_the_score(opener: Opener) -> N
     found = store.recall(WHERE, query_vector=vector_at(1.0), config=weights())
     first, second = found
     assert (first.id, second.id) == (new, old)
-    assert first.score == first.final == first.reason.final_score == second.final
+    assert first.final == first.reason.final_score == second.final
+    assert first.score == second.score
     assert first.reason.newer_than.to_dict() == {"id": old, "final": second.final}
     assert f"newer_than: {old}" in first.reason.flags
     assert f"Newer than {old}, which says otherwise." in first.reason.explanation

@@ -156,10 +156,10 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
         json.dumps(result)
         assert len(result["results"]) == 5
         for hit in result["results"]:
-            assert recomputed(result, hit) == pytest.approx(hit["score"], abs=1e-9)
+            assert recomputed(result, hit) == pytest.approx(hit["final"], abs=1e-9)
             reason = hit["reason"]
             assert (reason["path"], reason["hops"]) == (["START"], 0)
-            assert reason["final_score"] == hit["score"]
+            assert reason["final_score"] == hit["final"]
             assert reason["similarity"] == hit["similarity"]
             assert f"similarity {hit['similarity']:.4f}" in reason["explanation"]
     top = store.recall("which port has the deploy of service 3?").results[0]

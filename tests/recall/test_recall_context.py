@@ -436,7 +436,7 @@ def test_a_recall_that_abstains_gives_no_memory(
 ) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    monkeypatch.setattr("vestig.recall.recall.confidence", lambda _: 0.25)
+    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: 0.25)
     assert len(context(store, min_confidence=0.2).ids) == len(ids)
     found = store.recall(QUERY, context=True, min_confidence=0.5)
     assert (found.abstained, len(found)) == (True, 0)

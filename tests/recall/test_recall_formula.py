@@ -11,7 +11,7 @@ import pytest
 import vestig
 from calls import selecting
 from fixed_graph import PLAIN, fixed_graph
-from recomputed_scores import final
+from recomputed_scores import final, score
 from scripted import ELSEWHERE, Opener
 from vestig.testing import FrozenClock, vector_at
 
@@ -65,8 +65,9 @@ def test_final_scores_recompute_from_json(
         assert scores == sorted(scores, reverse=True)
         for hit in result["results"]:
             reason = hit["reason"]
-            assert final(hit, result["formula"]) == pytest.approx(hit["score"], abs=1e-9)
-            assert reason["final_score"] == hit["score"]
+            assert final(hit, result["formula"]) == pytest.approx(hit["final"], abs=1e-9)
+            assert reason["final_score"] == hit["final"]
+            assert score(hit, result) == pytest.approx(hit["score"], rel=1e-9)
             assert reason["similarity"] == hit["similarity"]
             assert reason["path"][0] == "START"
             assert reason["hops"] == len(reason["path"]) - 1

@@ -230,7 +230,7 @@ def test_a_share_set_by_hand_mixes_walked_memories_with_the_results(opener: Open
     (walked,) = [hit for hit in found if hit.reason.retrieval_method == "graph_traversal"]
     assert (walked.id, walked.reason.hops) == (graph.ids["E"], 1)
     share = found.formula.association * walked.reason.signal_strength
-    assert walked.score == pytest.approx(share * walked.reason.start_base, abs=1e-9)
+    assert walked.final == pytest.approx(share * walked.reason.start_base, abs=1e-9)
 
 
 @pytest.mark.parametrize(("author", "count"), [(None, 1), ("Ada", 2)])

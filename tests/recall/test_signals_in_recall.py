@@ -97,7 +97,7 @@ def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> N
             assert one["weight"] == 0.25
         reason = hit["reason"]
         assert linear(reason) == pytest.approx(reason["start_score"], abs=1e-9)
-        assert final(hit, result["formula"]) == pytest.approx(hit["score"], abs=1e-9)
+        assert final(hit, result["formula"]) == pytest.approx(hit["final"], abs=1e-9)
 
 
 def test_terms_without_weight_are_left_out(store: vestig.Vestig) -> None:

@@ -72,10 +72,10 @@ def test_where_is_one_schema(document: Any) -> None:
         assert where["content"]["application/json"]["schema"] == {"$ref": reference}
 
 
-def test_scores_are_described_as_an_order(document: Any) -> None:
+def test_scores_are_described_as_probabilities(document: Any) -> None:
     for path in ("recall", "search"):
         text = document["paths"][f"/api/memory/{path}"]["post"]["description"]
-        assert "no probability" in text
+        assert "`score`, the probability that this memory is part of the answer" in text
 
 
 def findings(folder: Path, *words: str) -> str:
