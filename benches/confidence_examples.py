@@ -144,11 +144,11 @@ def own_store(
 
 
 def small_stores(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]:
-    """Blocks of a conversation, with the questions that each answers."""
+    """Blocks of the notes of a conversation, with the questions that each answers."""
     held = store.stored[benchmark.name]
     names = list(benchmark.units)
     for place, name in enumerate(names):
-        ids = [id for id, scope in held.scope_of.items() if scope == name]
+        ids = [one.id for one in store.memories[name] if one.origin_type == "note"]
         near = NearMemories(store.session, held, name)
         own = [query for query in benchmark.queries if query.conversation == name]
         following = names[(place + 1) % len(names)]
@@ -229,10 +229,11 @@ def mixture(
                 )
             )
             yield from found
-            if held.origin == "note":
+            several = any(one.kind == SEVERAL for one in found)
+            if several or held.origin == "note":
                 asked = list(small_stores(benchmark, store))
                 yield from examples(benchmark.name + SMALL, store, held, asked)
-        kind = SEVERAL if any(one.kind == SEVERAL for one in found) else held.origin
+        kind = SEVERAL if several else held.origin
         if kind in TOGETHER:
             together.setdefault(kind, benchmark)
     if len(together) > 1:

@@ -31,7 +31,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from confidence_examples import Example, mixture
+from confidence_examples import SMALL, Example, mixture
 from learning import FOLDS
 from logistic import Values, fit_logistic, rounded
 from vestig.answers import ScoreFormula
@@ -68,6 +68,8 @@ from vestig.recall.confidence import (
 RIDGE = 0.003
 DIGITS = 4
 SHARES = {ANSWERABLE: 0.5, FOREIGN: 0.25, REMOVED: 0.25}
+# What sets count beside 1: few notes, of which other words are asked than they hold.
+FACTORS = {"shipped" + SMALL: 0.5}
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
 # An origin that is first in fewer questions has the weights of stores of several.
 LEAST = 40
@@ -75,9 +77,14 @@ PIECES = tuple(name for name in SIGNAL_FEATURES if ".late." in name)
 
 
 def shares(found: Sequence[Example]) -> Values:
-    """What each question counts: every set 1, shared by its populations."""
+    """What each question counts: every set its factor, shared by its populations."""
     sizes = Counter((one.set, one.population) for one in found)
-    return np.array([SHARES[one.population] / sizes[one.set, one.population] for one in found])
+    return np.array(
+        [
+            FACTORS.get(one.set, 1.0) * SHARES[one.population] / sizes[one.set, one.population]
+            for one in found
+        ]
+    )
 
 
 # --- the confidence --------------------------------------------------------------------------

