@@ -69,7 +69,7 @@ def test_the_constant_is_of_the_ten_best(garden: vestig.Vestig) -> None:
 
 def test_the_order_is_that_of_the_final_score(garden: vestig.Vestig) -> None:
     found = garden.recall(KNOWN, limit=12)
-    assert [hit.content for hit in found][0] == TEXTS[0]
+    assert found[0].content == TEXTS[0]
     finals = [hit.final for hit in found]
     scores = [hit.score for hit in found]
     assert finals == sorted(finals, reverse=True)

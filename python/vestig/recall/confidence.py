@@ -145,8 +145,8 @@ def features(scan: Scan, content: Collection[str], names: int) -> Features | Non
     idfs = scan.idfs
     whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
-    levels = [level(row.base) for row in rows]
-    first, lead, margin = _leads(levels)
+    bases = [row.base for row in rows]
+    first, lead, margin = _leads(bases)
     found = {
         "cosine": max(cosines),
         "cover": _cover(rows, scan.terms, idfs, content),
@@ -164,17 +164,18 @@ def features(scan: Scan, content: Collection[str], names: int) -> Features | Non
     origins = [row.origin for row in rows]
     if len(set(origins)) == 1:
         return Features(kind=_ORIGINS[origins[0]], values=found)
-    own = [one for one, origin in zip(levels, origins, strict=True) if origin == origins[0]]
+    own = [one for one, origin in zip(bases, origins, strict=True) if origin == origins[0]]
     found["first.cosine"] = rows[0].similarity if rows[0].embedded else 0.0
     _, found["own.lead"], found["own.margin"] = _leads(own)
     return Features(kind=SEVERAL, values=found)
 
 
-def _leads(levels: Sequence[float]) -> tuple[float, float, float]:
-    """The largest, and how far it is above the second and the fifth, or the last of fewer."""
-    best = sorted(levels, reverse=True)
+def _leads(bases: Sequence[float]) -> tuple[float, float, float]:
+    """The largest L, and how far it is above the second and the fifth, or the last of fewer."""
+    best = sorted(bases, reverse=True)
     last = len(best) - 1
-    return best[0], best[0] - best[min(1, last)], best[0] - best[min(4, last)]
+    first = level(best[0])
+    return first, first - level(best[min(1, last)]), first - level(best[min(4, last)])
 
 
 def _cover(
@@ -185,7 +186,8 @@ def _cover(
     whole = sum(weights)
     if whole <= 0:
         return 0.0
-    return max([sum([weights[at] for at in row.matched_terms]) for row in rows]) / whole
+    weight = weights.__getitem__
+    return max([sum(map(weight, row.matched_terms)) for row in rows]) / whole
 
 
 def probability(found: Features, fitted: Fit) -> float:
@@ -197,21 +199,15 @@ def probability(found: Features, fitted: Fit) -> float:
         >>> round(probability(Features(kind="note", values={"cosine": 0.5}), made), 9)
         0.25
     """
-    known = found.values
-    tables = fitted.tables[found.kind]
-    table = next(
-        one for one in tables if all(name in known for name in one.belongs if name != BIAS)
-    )
+    known = {**found.values, BIAS: 1.0}
+    there = known.keys()
+    table = next(one for one in fitted.tables[found.kind] if there >= one.belongs.keys())
     both = _logistic(_sum(table.belongs, known)) * _logistic(_sum(table.answered, known))
     return _logistic(table.constant + table.scale * logit(both))
 
 
 def _sum(weights: Mapping[str, float], known: Mapping[str, float]) -> float:
-    value = weights[BIAS]
-    for name, weight in weights.items():
-        if name != BIAS:
-            value += weight * known[name]
-    return value
+    return sum([weight * known[name] for name, weight in weights.items()])
 
 
 def _logistic(value: float) -> float:
