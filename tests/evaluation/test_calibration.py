@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import msgspec
+import numpy as np
 import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.evaluation import html_report, tables
-from vestig.evaluation.calibration import calibration, calibrations
-from vestig.evaluation.report import EvaluationReport
+from vestig.evaluation.calibration import calibration, calibration_error, calibrations
+from vestig.evaluation.report import EvaluationReport, ScoreFigures
 from vestig.testing import HashingEmbedder
 
 ANSWERABLE = [0.95, 0.65]
@@ -81,6 +82,9 @@ def test_populations_without_questions_are_left_out() -> None:
     assert calibrations(ANSWERABLE, {"removed": []}) == {}
 
 
+SCORES = ScoreFigures(results=50, calibration_error=0.0123, right_first=0.5, unanswered_first=None)
+
+
 def _with_confidence(bench: Bench) -> EvaluationReport:
     report = vestig.evaluate(
         bench(units(), queries()), profiles=["baseline", "default"], embedder=HashingEmbedder()
@@ -88,7 +92,9 @@ def _with_confidence(bench: Bench) -> EvaluationReport:
     one = report.benchmarks[0]
     found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
     rows = tuple(
-        msgspec.structs.replace(row, confidence=found) if row.name == "default" else row
+        msgspec.structs.replace(row, confidence=found, score=SCORES)
+        if row.name == "default"
+        else row
         for row in one.rows
     )
     changed = msgspec.structs.replace(one, rows=rows)
@@ -98,7 +104,9 @@ def _with_confidence(bench: Bench) -> EvaluationReport:
 def test_reports_show_confidence_by_population(bench: Bench) -> None:
     report = _with_confidence(bench)
     shown = tables.text(report)
-    assert re.search(r"default: mixture +5 +0\.938 +0\.050 +0\.0 +0\.0 +20\.0 +33\.3 +50\.0", shown)
+    assert re.search(
+        r"default: mixture +5 +0\.938 +0\.050 +0\.012 +0\.0 +0\.0 +20\.0 +33\.3 +50\.0", shown
+    )
     written = tables.markdown(report)
     assert "### Confidence" in written
     assert "default: removed, 0.6 to 0.7" in written
@@ -109,7 +117,13 @@ def test_reports_show_confidence_by_population(bench: Bench) -> None:
     plain = report.to_dict()["benchmarks"][0]["rows"]
     by_name = {row["name"]: row for row in plain}
     assert by_name["default"]["confidence"]["mixture"]["auroc"] == pytest.approx(0.9375)
-    assert "confidence" not in by_name["baseline"]
+    assert by_name["default"]["score"] == {
+        "results": 50,
+        "calibration_error": 0.0123,
+        "right_first": 0.5,
+        "unanswered_first": None,
+    }
+    assert by_name["baseline"].keys().isdisjoint({"confidence", "score"})
 
 
 def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
@@ -118,3 +132,11 @@ def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
     )
     assert "AUROC" not in tables.markdown(report)
     assert "<polyline" not in html_report.html(report)
+
+
+def test_a_calibration_error_is_of_weights_of_any_sum() -> None:
+    values, truth = np.array([0.9, 0.95, 0.1, 0.2]), np.array([1.0, 0.0, 0.0, 0.0])
+    weights = np.array([1.0, 1.0, 2.0, 0.0])
+    expected = 0.5 * (0.925 - 0.5) + 0.5 * 0.1
+    assert calibration_error(values, truth, weights) == pytest.approx(expected)
+    assert calibration_error(values, truth, 7 * weights) == pytest.approx(expected)

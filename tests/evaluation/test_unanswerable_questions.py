@@ -13,7 +13,15 @@ from vestig.api.store import Vestig
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.calibration import calibrations
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
+from vestig.evaluation.unanswerable_questions import (
+    ANSWERABLE,
+    Answered,
+    Case,
+    answered,
+    cases,
+    confidences,
+    scores,
+)
 from vestig.evaluation.variants import Variant
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
@@ -98,7 +106,8 @@ def test_confidences_are_those_of_a_recall_of_each_question(
     (store,) = opened
     variant = Variant(name="default", kind="profile", config=store._session.config)
     steps: list[int] = []
-    measured = confidences(store, stored, variant, found, steps.append)
+    answers = answered(store, stored, variant, found, steps.append)
+    measured = confidences(answers)
     assert sum(steps) == len(found)
     each = {
         population: [
@@ -111,3 +120,42 @@ def test_confidences_are_those_of_a_recall_of_each_question(
     own = each.pop(ANSWERABLE)
     assert measured == calibrations(own, each)
     assert measured
+
+
+def test_scores_are_those_of_a_recall_of_each_question(cases_of: Any, opened: list[Vestig]) -> None:
+    found, stored = cases_of(HashingEmbedder(), units(), queries())
+    (store,) = opened
+    variant = Variant(name="default", kind="profile", config=store._session.config)
+    answers = answered(store, stored, variant, found, lambda _: None)
+    for case, answer in zip(sorted(found, key=lambda case: case.population), answers, strict=True):
+        hits = store.recall(case.query.text, limit=10, **case.fields(stored))
+        assert answer.scores == tuple(hit.score for hit in hits)
+        right = [not case.query.relevant.isdisjoint(stored.units_of[hit.id]) for hit in hits]
+        assert answer.relevant == tuple(one and case.population == ANSWERABLE for one in right)
+    assert any(any(one.relevant) for one in answers)
+    plain = Variant(name="baseline", kind="profile", profile="baseline", config=variant.config)
+    assert answered(store, stored, plain, found, lambda _: None) == []
+
+
+def test_results_share_the_weight_of_their_question() -> None:
+    def one(population: str, scores: tuple[float, ...], *right: int) -> Answered:
+        relevant = tuple(place in right for place in range(len(scores)))
+        return Answered(population=population, confidence=0.5, scores=scores, relevant=relevant)
+
+    figures = scores(
+        [
+            one(ANSWERABLE, (0.75, 0.25), 0),
+            one("foreign", (0.25,)),
+            one("removed", (0.15, 0.05)),
+            one("removed", ()),
+        ]
+    )
+    assert figures.results == 5
+    # a quarter at 0.75 is right; at 0.25 a quarter and a quarter, at 0.15 and 0.05 an eighth each
+    assert figures.calibration_error == pytest.approx(
+        0.25 * 0.25 + 0.5 * 0.25 + 0.125 * 0.15 + 0.125 * 0.05
+    )
+    assert (figures.right_first, figures.unanswered_first) == (0.75, 0.2)
+    foreign = scores([one(ANSWERABLE, (0.9,)), one("foreign", (0.1,))])
+    assert foreign.calibration_error == pytest.approx(0.5 * 0.9 + 0.5 * 0.1)
+    assert foreign.right_first is None
