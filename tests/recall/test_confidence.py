@@ -211,6 +211,20 @@ def test_a_score_is_that_of_the_share_of_the_best_ten() -> None:
     assert (line.b, line.c) == (2.0, 1.5)
 
 
+@pytest.mark.parametrize(
+    ("final", "confidence", "expected"),
+    [
+        (0.023, 0.94, 0.540307807),
+        (0.023, 0.28, 0.150962415),
+        (0.0001, 0.06, 0.000992846),
+        (0.0, 0.5, 0.0),
+    ],
+)
+def test_scores_by_hand(final: float, confidence: float, expected: float) -> None:
+    line = ScoreFormula(a=1.713, b=0.784, c=0.511)
+    assert scored(final, confidence, line) == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
 def test_scores_are_probabilities_in_the_order_of_the_final_scores(confidence: float) -> None:
     finals = [1.2, 0.9, 0.3, 1e-12, 5e-324, 0.0]

@@ -183,6 +183,28 @@ def test_layouts_and_json_of_the_command_line(tmp_path: Path) -> None:
     assert f"Score: {first['score']:.4f}\n" in listed.output
 
 
+NOTES = (
+    "Maria lives in Lisbon with her two dogs",
+    "The boiler is serviced every October",
+    "Tom prefers green tea in the morning",
+    "The wifi password of the office is on the fridge",
+    "Ana's flight leaves on Friday at nine",
+    "The library closes at eight on weekdays",
+    "Peter is allergic to peanuts",
+    "The car needs new winter tyres",
+)
+
+
+def test_in_a_store_of_eight_notes_a_match_is_probable(opener: Opener) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    for text in NOTES:
+        store.commit(text)
+    found = store.recall("where does Maria live?")
+    assert (found[0].content, found[0].score >= 0.5) == (NOTES[0], True)
+    for foreign in ("qwertz zuiop", "how tall is Mount Kenya?"):
+        assert store.recall(foreign)[0].score <= 0.1
+
+
 def test_right_notes_read_as_probable_and_nonsense_does_not(opener: Opener) -> None:
     """With the built-in embedder and the notes of a team."""
     given = json.loads(Path(__file__).with_name("team_notes.json").read_text(encoding="utf-8"))
