@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from vestig.api.store import Vestig
 from vestig.arguments import count_argument
@@ -311,7 +312,8 @@ def _with_confidence(
         with steps.stage(size):
             answers = answered(store, stored, variant, all_cases, steps.add)
         if answers:
-            found[variant.name] = {"confidence": confidences(answers), "score": scores(answers)}
+            figures = confidences(answers) or UNSET
+            found[variant.name] = {"confidence": figures, "score": scores(answers)}
     return [msgspec.structs.replace(row, **found.get(row.name, {})) for row in rows]
 
 
