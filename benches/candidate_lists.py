@@ -22,7 +22,7 @@ import numpy as np
 from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed, Unit, Values
 from vestig.config import Config
-from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
+from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
@@ -35,15 +35,11 @@ TOGETHER = 9
 # of every memory without bringing anything.
 NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
 OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
-# Terms of the earlier sums, which choose whose word pieces are compared and where walks begin.
-EARLIER_SUMS = (
-    np.array([term not in TOKEN_TERMS for term in OFFERED]),
-    np.array(
-        [
-            term not in TOKEN_TERMS and not term.startswith(("entity_walk", "pair", "title"))
-            for term in OFFERED
-        ]
-    ),
+# Terms that are made of word pieces.
+COMPARED = np.isin(OFFERED, TOKEN_TERMS)
+# Terms of the sum that chooses where walks begin.
+FIRST_SUM = ~COMPARED & np.array(
+    [not term.startswith(("entity_walk", "pair", "title")) for term in OFFERED]
 )
 COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
 # The best of a common store, and of the question's own conversation there.
@@ -73,10 +69,11 @@ def settings(weights: Weights | None) -> dict[str, Any]:
     }
     for origin in ORIGINS:
         given = BY_HAND if weights is None else weights[origin]
+        own = {"bias": given.get("bias", 0.0)}
         for term in SIGNALS:
-            least = ALMOST_NOTHING if term in OFFERED else 0.0
-            keys[f"ranking.weights.{origin}.{term}"] = given.get(term, 0.0) or least
-        keys[f"ranking.weights.{origin}.bias"] = given.get("bias", 0.0)
+            own[term] = given.get(term, 0.0) or (ALMOST_NOTHING if term in OFFERED else 0.0)
+        own |= {name: own[term] for name, term in CANDIDATE_TERMS.items()}
+        keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in own.items()}
         for name, (_, neutral) in EVIDENCE.items():
             keys[f"ranking.weights.{origin}.{name}"] = neutral
     return keys

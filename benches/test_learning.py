@@ -87,10 +87,10 @@ def test_each_origin_learns_what_tells_there_and_the_scale_puts_them_together() 
     assert set(by_origin["note"]) <= {"bias", "cosine", "lexical", "date", *EVIDENCE}
     assert all(own["evidence.scale"] > 0 for own in by_origin.values())
     assert means(columns(alone, fitted.cross_fitted))["set 1"]["recall@5"] == 100.0
-    plain = means(columns(competing, lambda one: (one.terms * fitted.weights[one.origins]).sum(1)))
+    plain = means(columns(competing, fitted.sums.levels))
     scaled = means(columns(competing, fitted.cross_fitted))
     assert all(scaled[name]["mrr"] > plain[name]["mrr"] for name in plain)
-    best = [fitted.scale.score(one, fitted.weights).max() for one in (*alone, *competing)]
+    best = [fitted.scale.score(one, fitted.sums).max() for one in (*alone, *competing)]
     assert np.percentile(best, 98) <= -3
 
 
@@ -137,7 +137,7 @@ def test_a_fold_is_not_seen() -> None:
     only = np.array([one.fold != 2 for one in rows.lists])
     np.testing.assert_allclose(rows.block.fit(0.02, only), block.fit(0.02), rtol=0.05)
     fitted = Fitted(alone, competing, {}, ON)
-    assert not np.array_equal(fitted.folds[2], fitted.weights)
+    assert not np.array_equal(fitted.folds[2].weights, fitted.sums.weights)
     assert not np.array_equal(fitted.fold_scales[2].evidence, fitted.scale.evidence)
 
 

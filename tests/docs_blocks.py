@@ -51,15 +51,14 @@ def key_rows() -> str:
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
     from vestig.config.signals import EVIDENCE, ORIGINS, TERMS
-    from vestig.config.weights import learned
+    from vestig.config.weights import learned_value
 
-    names = {name: (what, 0.0) for name, what in TERMS.items()} | EVIDENCE
-
+    names = dict(TERMS.items()) | {name: what for name, (what, _) in EVIDENCE.items()}
     return _rows(
         ("Term", "Weighs", *ORIGINS),
         (
-            (f"`{name}`", what, *(f"{learned()[o].get(name, unset):g}" for o in ORIGINS))
-            for name, (what, unset) in names.items()
+            (f"`{name}`", what, *(f"{learned_value(o, name):g}" for o in ORIGINS))
+            for name, what in names.items()
         ),
     )
 

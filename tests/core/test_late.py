@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -332,3 +333,86 @@ def test_q_20_counts_in_the_score() -> None:
         levels.append(row.start_score)
     assert levels == sorted(levels, reverse=True)
     assert len(set(levels)) > 3
+
+
+CHOOSING = {"bias": 0.5, "cosine": 1.0, "lexical": 0.25}
+DECIDING = {"bias": -0.25, "cosine": 0.5, "late.own_idf": 0.75, "late.w2_idf": -0.5}
+
+
+def sum_of(row: _core.Row, weights: dict[str, float], constant: float) -> float:
+    """The constant and weight · normalised value of each term."""
+    total = constant
+    for name, (_, share) in zip(_core.SIGNALS, signals(row), strict=True):
+        if name in weights and share is not None:
+            total += weights[name] * share
+    return total
+
+
+def check_sums(scan: _core.Scan, world: World, size: int) -> None:
+    """By origin: the best `size` by the weights that choose are compared, where any memory among
+    them has pieces; the others lose the most that this took from one of them."""
+    origins = {row.id: row.origin for row in world.rows}
+    held = {row.id: len(own.ids) for row, own in zip(world.rows, world.tokens, strict=True)}
+    for origin in range(4):
+        own = [row for row in scan.rows if origins[row.id] == origin]
+        chosen = {row.id: sum_of(row, CHOOSING, CHOOSING["bias"]) for row in own}
+        own.sort(key=lambda row: (-chosen[row.id], row.id))
+        pool, others = own[:size], own[size:]
+        if not any(held[row.id] for row in pool):
+            pool, others = [], own
+        decided = {row.id: sum_of(row, DECIDING, DECIDING["bias"]) for row in pool}
+        least = min((decided[id] - chosen[id] for id in decided), default=0.0)
+        for row in pool:
+            assert row.compared
+            assert row.constant == DECIDING["bias"]
+            assert row.start_score == pytest.approx(decided[row.id], abs=1e-12)
+        for row in others:
+            assert not row.compared
+            assert row.constant == pytest.approx(CHOOSING["bias"] + min(0.0, least), abs=1e-12)
+            assert row.start_score == pytest.approx(sum_of(row, CHOOSING, row.constant), abs=1e-12)
+        lowest = min((row.start_score for row in pool), default=math.inf)
+        assert all(row.start_score <= lowest + 1e-12 for row in others)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_weights_of_candidates_choose_and_rank_what_is_not_compared(seed: int) -> None:
+    dice = random.Random(seed)
+    world = make(dice, 70)
+    projection = laid_out(dice, world, None)
+    query = query_of(dice, [1, 2, 5, SPECIAL])
+    for size in (1, 4, 1_000):
+        settings = {"candidate_weights": [CHOOSING] * 4, "late_pool": size}
+        scan = scanned(projection, query, DECIDING, tracerank_power=0.0, **settings)
+        check_sums(scan, world, size)
+        few = recall(
+            projection,
+            projection.applied_seq,
+            core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
+            everything(),
+            ranking(weights=[DECIDING] * 4, pool=5, limit=5, tracerank_power=0.0, **settings),
+        )
+        best = sorted(scan.rows, key=lambda row: (-row.start_score, -row.similarity, row.id))
+        assert [row.id for row in few.rows] == [row.id for row in best[:5]]
+        assert [row.start_score for row in few.rows] == [row.start_score for row in best[:5]]
+
+
+def test_without_word_pieces_the_weights_of_candidates_rank() -> None:
+    dice = random.Random(2)
+    world = make(dice, 40)
+    projection = laid_out(dice, world, None)
+    plain = scanned(projection, query_of(dice, []), CHOOSING)
+    settings = {"candidate_weights": [CHOOSING] * 4}
+    bare = World(world.rows, [memory_of(dice, [])] * len(world.rows), [])
+    without = laid_out(
+        dice,
+        World([msgspec.structs.replace(row, pieces=None) for row in world.rows], bare.tokens, []),
+        None,
+    )
+    for scan in (
+        scanned(projection, query_of(dice, []), DECIDING, **settings),
+        scanned(without, query_of(dice, [1, 2]), DECIDING, **settings),
+    ):
+        check_sums(scan, bare, 128)
+        assert [(row.id, row.start_score) for row in scan.rows] == [
+            (row.id, row.start_score) for row in plain.rows
+        ]
