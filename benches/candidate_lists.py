@@ -23,6 +23,7 @@ from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed, Unit, Values
 from vestig.config import Config
 from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
+from vestig.config.weights import learned
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
@@ -77,6 +78,23 @@ def settings(weights: Weights | None) -> dict[str, Any]:
         for name, (_, neutral) in EVIDENCE.items():
             keys[f"ranking.weights.{origin}.{name}"] = neutral
     return keys
+
+
+def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
+    """The same weights with a 0 for all else that the package's file names: a configuration changes
+    what it names alone.
+
+    Example:
+        >>> sorted(in_place_of_learned({"note": {"cosine": 1.0}})["note"])[:2]
+        ['bias', 'bigram']
+    """
+    found = {}
+    for origin, own in weights.items():
+        named = {**learned()[origin], **own}
+        found[origin] = {
+            name: own.get(name, own.get(CANDIDATE_TERMS.get(name, name), 0.0)) for name in named
+        }
+    return found
 
 
 def with_tokens(late: Collection[str]) -> dict[str, float]:

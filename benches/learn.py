@@ -43,6 +43,7 @@ from candidate_lists import (
     RANDOM,
     CandidateLists,
     Weights,
+    in_place_of_learned,
     question_count,
 )
 from learning import (
@@ -333,7 +334,10 @@ def main() -> None:
         benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given.late
     )
     found = report(benchmarks, listing, given)
-    file = WeightsFile(origins=OriginWeights(**found["weights"]))
+    weights = found["weights"]
+    if given.out.resolve() != LEARNED:
+        weights = in_place_of_learned(weights)
+    file = WeightsFile(origins=OriginWeights(**weights))
     given.out.write_text(file.text(), encoding="utf-8")
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
 
