@@ -182,7 +182,7 @@ def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Value
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
+def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([3, 12, 40]))
     if not world.rows:
@@ -194,7 +194,7 @@ def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     check(scan, world, expected(world, query), np.arange(len(world.rows)))
 
 
-def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
+def test_late_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     dice = random.Random(77)
     world = make(dice, 60)
     projection = laid_out(dice, world, tmp_path)
@@ -206,7 +206,7 @@ def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     check(scan, part, expected(part, query), np.arange(len(kept)))
 
 
-def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
+def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
     """Beyond a thousand rows a segment tells what all its rows hold, and what lacks is counted."""
     dice = random.Random(5)
     world = make(dice, 3_000, vocabulary=300)
@@ -238,7 +238,7 @@ def best_of_each(world: World, order: list[int], origins: tuple[int, ...], size:
     return np.array([at for places in own for at in places[:size]], int)
 
 
-def test_q_03_only_the_best_of_each_origin_have_values() -> None:
+def test_only_the_best_of_each_origin_have_values() -> None:
     world, projection, query, order = by_cosine(3, 50)
     for size in (0, 1, 7):
         scan = scanned(projection, query, ALL, late_pool=size)
@@ -246,7 +246,7 @@ def test_q_03_only_the_best_of_each_origin_have_values() -> None:
         check(scan, world, expected(world, query), pool)
 
 
-def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
+def test_the_pool_is_of_origins_that_weigh_it() -> None:
     """What others have without it must not keep those out that wait for theirs."""
     world, projection, query, order = by_cosine(31, 60)
     above = {"bias": 50.0, "cosine": 1.0, "late.own_idf": 0.0}
@@ -263,7 +263,7 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
         check(scan, world, expected(world, query), best_of_each(world, order, (1, 2), size))
 
 
-def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
+def test_late_parts_that_weigh_nothing_are_not_made() -> None:
     dice = random.Random(4)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
@@ -281,7 +281,7 @@ def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
             assert raw == pytest.approx(wanted[name][place[row.id]], abs=1e-12)
 
 
-def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
+def test_late_is_unavailable_without_tokens_of_the_query() -> None:
     dice = random.Random(6)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
@@ -294,7 +294,7 @@ def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
     assert numbers == [(row.id, row.final_score) for row in without.rows]
 
 
-def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
+def test_late_has_no_value_where_no_memory_has_tokens() -> None:
     rows = [Given(id=id_of(n), seq=n + 1, session_id="s", sequence=n) for n in range(3)]
     dice = random.Random(8)
     world = World(rows, [memory_of(dice, [])] * 3, [])
@@ -317,7 +317,7 @@ def test_tokens_of_a_query_are_whole(wrong: str) -> None:
         core_query(None, None, pieces=WRONG[wrong])
 
 
-def test_q_20_counts_in_the_score() -> None:
+def test_late_counts_in_the_score() -> None:
     dice = random.Random(9)
     world = make(dice, 30)
     projection = laid_out(dice, world, None)
