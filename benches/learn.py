@@ -70,12 +70,12 @@ from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_cate
 from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.cached_embedder import cached_embedder
 
-# Rounds that fit what the questions of the last one are ranked by, and every so many-th question of
-# a set that they take.
-EARLIER_ROUNDS = 2
-EARLIER_QUESTIONS = 6
-# Questions asked of a common store, every so many-th: few numbers are fitted to them.
-COMMON = 3
+# Rounds that fit what the questions of the last one are ranked by: every so many-th question of a
+# set that they take.
+EARLIER_ROUNDS = (6, 2)
+# Questions asked of a common store, every so many-th: few numbers are fitted to them. The first of
+# both rounds there fits biases alone.
+COMMON = (12, 3)
 # What sets count beside 1, alone and where several origins compete; a name after a slash is that of
 # a kind of sets.
 ALONE = {"hotpot200": 0.5, "shipped": 0.5, RANDOM: 0.5}
@@ -147,7 +147,7 @@ class Fitted:
             bias, sums = float(self.bias[place]), self.sums
             own = {"bias": round(bias, 1), **named(sums.weights[place])}
             if (sums.weights[place] != sums.candidates[place]).any():
-                chooses = {"bias": round(bias + sums.constants[place], 1)}
+                chooses = {"bias": round(bias + float(sums.constants[place]), 1)}
                 chooses |= named(sums.candidates[place])
                 own |= {f"candidate.{name}": weight for name, weight in chooses.items()}
             evidence = dict(zip(EVIDENCE, self.scale.evidence[place].tolist(), strict=True))
@@ -183,13 +183,30 @@ def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Value
     return (weights if weights[COMPARED].any() else candidates), candidates
 
 
-def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Weights:
-    """Weights of an earlier round, without biases and word pieces."""
-    on = np.ones(len(OFFERED), bool)
+def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums:
+    """Weights of an earlier round, without word pieces."""
+    on = ~COMPARED
+    fitted = [rows_of(o, alone, factors).fit(None, on, FIRST_SUM) for o in range(len(ORIGINS))]
+    weights = np.stack(fitted)
+    return Sums.of(weights, weights, alone)
+
+
+def ranked_by(sums: Sums, bias: Values) -> Weights:
+    """Weights to ask questions with."""
     return {
-        origin: named(rows_of(place, alone, factors).fit(None, on & ~COMPARED, FIRST_SUM))
+        origin: {"bias": float(bias[place]), **named(sums.weights[place])}
         for place, origin in enumerate(ORIGINS)
     }
+
+
+def leveled(sums: Sums, alone: Sequence[Listed]) -> Values:
+    """Biases by which the best memories of the origins are level over questions of their own."""
+    best: list[list[float]] = [[] for _ in ORIGINS]
+    for one in alone:
+        origins = set(one.origins.tolist())
+        if len(origins) == 1:
+            best[origins.pop()].append(float(sums.levels(one).max()))
+    return np.array([-float(np.median(levels)) if levels else 0.0 for levels in best])
 
 
 def signals() -> dict[str, list[str]]:
@@ -261,14 +278,18 @@ def report(
 ) -> dict[str, Any]:
     """Runs the questions and fits."""
     factors = factors_of(given.factor, {one.name for one in benchmarks})
-    first: Weights | None = None
-    for number in range(EARLIER_ROUNDS):
-        first = first_weights(listing.alone(first, EARLIER_QUESTIONS * given.every), factors)
-        sys.stderr.write(f"round {number + 1} fitted\n")
-    if first is None:
-        raise RuntimeError("expected an earlier round")
-    alone = listing.alone(first, given.every)
-    mixed = listing.mixed(first, COMMON * given.every)
+    ranked: Weights | None = None
+    for every in EARLIER_ROUNDS:
+        alone = listing.alone(ranked, every * given.every)
+        sums = first_weights(alone, factors)
+        ranked = ranked_by(sums, leveled(sums, alone))
+    sys.stderr.write("earlier rounds fitted\n")
+    alone = listing.alone(ranked, given.every)
+    few, every = COMMON
+    mixed = listing.mixed(ranked, few * given.every)
+    shares = shares_of(mixed, {**COMPETING, **factors})
+    ranked = ranked_by(sums, fit_biases(mixed, [sums] * FOLDS, shares))
+    mixed = listing.mixed(ranked, every * given.every)
     sys.stderr.write(f"{len(alone)} lists of single sets and {len(mixed)} of the common store\n")
     competing = [*mixed, *(one for one in alone if len(set(one.origins.tolist())) > 1)]
     on = (~np.isin(OFFERED, given.off)).astype(float)
