@@ -237,7 +237,7 @@ def _at_random(
                 lines.write(json.dumps(row) + "\n")
         changed = msgspec.structs.replace(benchmark, corpus=corpus)
         store = BenchmarkStore([changed], vectors, with_tokens(late))
-    return BenchmarkLists(store, changed, benchmark.name + RANDOM)
+    return BenchmarkLists(store, changed, benchmark.name + RANDOM, with_tokens(late))
 
 
 def records(benchmark: Benchmark) -> list[dict[str, Any]]:
@@ -261,18 +261,19 @@ class CandidateLists:
     def __init__(
         self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, late: Collection[str]
     ) -> None:
+        tokens = with_tokens(late)
         self._alone = []
         for one in benchmarks:
-            store = BenchmarkStore([one], vectors, with_tokens(late))
-            self._alone.append(BenchmarkLists(store, one, one.name))
+            store = BenchmarkStore([one], vectors, tokens)
+            self._alone.append(BenchmarkLists(store, one, one.name, tokens))
             if store.stored[one.name].origin == "note":
-                apart = {"signals.sittings.enabled": False}
+                apart = {**tokens, "signals.sittings.enabled": False}
                 self._alone.append(BenchmarkLists(store, one, one.name + APART, apart))
                 self._alone.append(_at_random(one, vectors, late))
         self._mixed = []
         for asked, held in common(benchmarks):
-            store = BenchmarkStore(held, vectors, with_tokens(late))
-            self._mixed += [BenchmarkLists(store, one, MIXED + one.name) for one in asked]
+            store = BenchmarkStore(held, vectors, tokens)
+            self._mixed += [BenchmarkLists(store, one, MIXED + one.name, tokens) for one in asked]
 
     def alone(self, weights: Weights | None, every: int) -> list[Listed]:
         """Each set in a store of its own."""
