@@ -96,6 +96,8 @@ def explainer(**fields: Any) -> Explainer:
         "query_time": from_us(NOW_US),
         **fields,
     }
+    if "candidate_weights" not in fields:
+        given["candidate_weights"] = given["weights"]
     given.setdefault("content", lambda: frozenset(given["terms"]))
     return Explainer(**given)
 

@@ -111,7 +111,7 @@ def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
     """The weights that differ from the learned ones: origin → term → weight."""
     changed = {
         origin: {
-            name: weight for name, weight in given.items() if weight != _unset(origin, name, given)
+            name: weight for name, weight in given.items() if _changes(origin, name, weight, given)
         }
         for origin, given in settings.ranking.weights.items()
     }
@@ -140,12 +140,17 @@ def learned_value(origin: str, name: str) -> float:
 def _unset(origin: str, name: str, given: Mapping[str, float]) -> float:
     """What counts where this name is not set and others are: who sets the weight of a term sets it
     for candidates too."""
-    term = CANDIDATE_TERMS.get(name)
-    if term is not None:
-        own = given.get(term)
-        if own is not None and own != learned_value(origin, term):
-            return own
-    return learned_value(origin, name)
+    own = given.get(CANDIDATE_TERMS.get(name, ""))
+    return learned_value(origin, name) if own is None else own
+
+
+def _changes(origin: str, name: str, weight: float, given: Mapping[str, float]) -> bool:
+    """Whether the ranking would be another one without this entry."""
+    choosing = f"candidate.{name}"
+    chooses = choosing in CANDIDATE_TERMS and choosing not in given
+    return weight != _unset(origin, name, given) or (
+        chooses and weight != learned_value(origin, choosing)
+    )
 
 
 def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
