@@ -22,7 +22,8 @@ import numpy as np
 from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed, Unit, Values
 from vestig.config import Config
-from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
+from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
+from vestig.config.weights import learned
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
@@ -35,15 +36,11 @@ TOGETHER = 9
 # of every memory without bringing anything.
 NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
 OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
-# Terms of the earlier sums, which choose whose word pieces are compared and where walks begin.
-EARLIER_SUMS = (
-    np.array([term not in TOKEN_TERMS for term in OFFERED]),
-    np.array(
-        [
-            term not in TOKEN_TERMS and not term.startswith(("entity_walk", "pair", "title"))
-            for term in OFFERED
-        ]
-    ),
+# Terms that are made of word pieces.
+COMPARED = np.isin(OFFERED, TOKEN_TERMS)
+# Terms of the sum that chooses where walks begin.
+FIRST_SUM = ~COMPARED & np.array(
+    [not term.startswith(("entity_walk", "pair", "title")) for term in OFFERED]
 )
 COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
 # The best of a common store, and of the question's own conversation there.
@@ -73,13 +70,31 @@ def settings(weights: Weights | None) -> dict[str, Any]:
     }
     for origin in ORIGINS:
         given = BY_HAND if weights is None else weights[origin]
+        own = {"bias": given.get("bias", 0.0)}
         for term in SIGNALS:
-            least = ALMOST_NOTHING if term in OFFERED else 0.0
-            keys[f"ranking.weights.{origin}.{term}"] = given.get(term, 0.0) or least
-        keys[f"ranking.weights.{origin}.bias"] = given.get("bias", 0.0)
+            own[term] = given.get(term, 0.0) or (ALMOST_NOTHING if term in OFFERED else 0.0)
+        own |= {name: own[term] for name, term in CANDIDATE_TERMS.items()}
+        keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in own.items()}
         for name, (_, neutral) in EVIDENCE.items():
             keys[f"ranking.weights.{origin}.{name}"] = neutral
     return keys
+
+
+def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
+    """The same weights with a 0 for all else that the package's file names: a configuration changes
+    what it names alone.
+
+    Example:
+        >>> sorted(in_place_of_learned({"note": {"cosine": 1.0}})["note"])[:2]
+        ['bias', 'bigram']
+    """
+    found = {}
+    for origin, own in weights.items():
+        named = {**learned()[origin], **own}
+        found[origin] = {
+            name: own.get(name, own.get(CANDIDATE_TERMS.get(name, name), 0.0)) for name in named
+        }
+    return found
 
 
 def with_tokens(late: Collection[str]) -> dict[str, float]:
@@ -222,7 +237,7 @@ def _at_random(
                 lines.write(json.dumps(row) + "\n")
         changed = msgspec.structs.replace(benchmark, corpus=corpus)
         store = BenchmarkStore([changed], vectors, with_tokens(late))
-    return BenchmarkLists(store, changed, benchmark.name + RANDOM)
+    return BenchmarkLists(store, changed, benchmark.name + RANDOM, with_tokens(late))
 
 
 def records(benchmark: Benchmark) -> list[dict[str, Any]]:
@@ -246,18 +261,19 @@ class CandidateLists:
     def __init__(
         self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, late: Collection[str]
     ) -> None:
+        tokens = with_tokens(late)
         self._alone = []
         for one in benchmarks:
-            store = BenchmarkStore([one], vectors, with_tokens(late))
-            self._alone.append(BenchmarkLists(store, one, one.name))
+            store = BenchmarkStore([one], vectors, tokens)
+            self._alone.append(BenchmarkLists(store, one, one.name, tokens))
             if store.stored[one.name].origin == "note":
-                apart = {"signals.sittings.enabled": False}
+                apart = {**tokens, "signals.sittings.enabled": False}
                 self._alone.append(BenchmarkLists(store, one, one.name + APART, apart))
                 self._alone.append(_at_random(one, vectors, late))
         self._mixed = []
         for asked, held in common(benchmarks):
-            store = BenchmarkStore(held, vectors, with_tokens(late))
-            self._mixed += [BenchmarkLists(store, one, MIXED + one.name) for one in asked]
+            store = BenchmarkStore(held, vectors, tokens)
+            self._mixed += [BenchmarkLists(store, one, MIXED + one.name, tokens) for one in asked]
 
     def alone(self, weights: Weights | None, every: int) -> list[Listed]:
         """Each set in a store of its own."""

@@ -8,10 +8,12 @@ FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval
 the benchmark that comes with the package. Each set is imported as a user would do it, alone and
 together with others in one store without scopes; the core computes every term.
 
-First the weights of each origin, from the rows of that origin alone; then, on lists in which
+First the weights of each origin, from the rows of that origin alone; of one that compares word
+pieces, weights of the sum that chooses whose are compared too; then, on lists in which
 several origins compete (the common store, and sets that hold several), the biases and the evidence
-that put them on one scale. Each question is run twice: ranked by cosine and words with equal
-weights, then by what was fitted to a part of that, since a ranking chooses where walks begin.
+that put them on one scale. A ranking chooses where walks begin: a part of the questions is run
+ranked by cosine and words with equal weights, again ranked by what was fitted to that, and all of
+them by what was fitted then.
 
 Prints cross-fitted figures (folds by conversation, or by question where there is but one; what
 puts origins on one scale is fitted to weights that have not seen the fold either) and the weights;
@@ -34,12 +36,14 @@ from typing import Any
 import numpy as np
 
 from candidate_lists import (
-    EARLIER_SUMS,
+    COMPARED,
+    FIRST_SUM,
     MIXED,
     OFFERED,
     RANDOM,
     CandidateLists,
     Weights,
+    in_place_of_learned,
     question_count,
 )
 from learning import (
@@ -50,11 +54,11 @@ from learning import (
     Listed,
     OriginRows,
     Scale,
+    Sums,
     Values,
     columns,
     fit_biases,
     fit_evidence,
-    levels,
     means,
     shares_of,
 )
@@ -66,10 +70,12 @@ from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_cate
 from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.cached_embedder import cached_embedder
 
-# Questions of a set of which the first of both rounds takes every so many-th.
-FIRST_ROUND = 6
-# Questions asked of a common store, every so many-th: few numbers are fitted to them.
-COMMON = 3
+# Rounds that fit what the questions of the last one are ranked by: every so many-th question of a
+# set that they take.
+EARLIER_ROUNDS = (6, 2)
+# Questions asked of a common store, every so many-th: few numbers are fitted to them. The first of
+# both rounds there fits biases alone.
+COMMON = (12, 3)
 # What sets count beside 1, alone and where several origins compete; a name after a slash is that of
 # a kind of sets.
 ALONE = {"hotpot200": 0.5, "shipped": 0.5, RANDOM: 0.5}
@@ -97,16 +103,22 @@ class Fitted:
         on: Values | None = None,
     ) -> None:
         own = [rows_of(origin, alone, factors) for origin in range(len(ORIGINS))]
-        chosen = None if on is None else on.astype(bool)
-        self.weights = np.stack([rows.fit(on=chosen) for rows in own])
-        self.folds = [np.stack([rows.fit(fold, chosen) for rows in own]) for fold in range(FOLDS)]
+        chosen = np.ones(len(OFFERED), bool) if on is None else on.astype(bool)
+
+        def sums(fold: int | None) -> Sums:
+            found = [fit_sums(rows, chosen, fold) for rows in own]
+            weights, candidates = (np.stack(of) for of in zip(*found, strict=True))
+            return Sums.of(weights, candidates, alone)
+
+        self.sums = sums(None)
+        self.folds = [sums(fold) for fold in range(FOLDS)]
         self._shares = shares_of(competing, {**COMPETING, **factors})
         self._competing = competing
         bias = fit_biases(competing, self.folds, self._shares)
-        self.bias = bias + _shift([levels(one, self.weights) + bias[one.origins] for one in alone])
-        evidence = fit_evidence(competing, lambda one: self._level(one, self.weights), self._shares)
+        self.bias = bias + _shift([self.sums.levels(one) + bias[one.origins] for one in alone])
+        evidence = fit_evidence(competing, lambda one: self._level(one, self.sums), self._shares)
         plain = Scale(self.bias, evidence)
-        evidence[:, 1] += _shift([plain.score(one, self.weights) for one in competing])
+        evidence[:, 1] += _shift([plain.score(one, self.sums) for one in competing])
         self.scale = plain
         self.fold_scales = [
             Scale(
@@ -121,8 +133,8 @@ class Fitted:
             for fold in range(FOLDS)
         ]
 
-    def _level(self, one: Listed, weights: Values) -> Values:
-        return levels(one, weights) + self.bias[one.origins]
+    def _level(self, one: Listed, sums: Sums) -> Values:
+        return sums.levels(one) + self.bias[one.origins]
 
     def cross_fitted(self, one: Listed) -> Values:
         """L of the candidates of a question by weights that have not seen its fold."""
@@ -132,10 +144,14 @@ class Fitted:
         """What the file holds."""
         found = {}
         for place, origin in enumerate(ORIGINS):
-            terms = dict(zip(OFFERED, self.weights[place].tolist(), strict=True))
+            bias, sums = float(self.bias[place]), self.sums
+            own = {"bias": round(bias, 1), **named(sums.weights[place])}
+            if (sums.weights[place] != sums.candidates[place]).any():
+                chooses = {"bias": round(bias + float(sums.constants[place]), 1)}
+                chooses |= named(sums.candidates[place])
+                own |= {f"candidate.{name}": weight for name, weight in chooses.items()}
             evidence = dict(zip(EVIDENCE, self.scale.evidence[place].tolist(), strict=True))
-            kept = {name: weight for name, weight in terms.items() if weight != 0}
-            found[origin] = {"bias": round(float(self.bias[place]), 1), **kept, **evidence}
+            found[origin] = {**own, **evidence}
         return found
 
 
@@ -146,18 +162,51 @@ def _shift(scores: Sequence[Values]) -> float:
     return round(level - float(np.percentile(best, share)) - 0.05, 1)
 
 
+def named(weights: Values) -> dict[str, float]:
+    """Those that are not 0."""
+    terms = dict(zip(OFFERED, weights.tolist(), strict=True))
+    return {name: weight for name, weight in terms.items() if weight != 0}
+
+
 def rows_of(origin: int, alone: Sequence[Listed], factors: Mapping[str, float]) -> OriginRows:
     """What the weights of an origin are fitted to."""
-    return OriginRows.of(origin, alone, {**ALONE, **factors}, EARLIER_SUMS)
+    return OriginRows.of(origin, alone, {**ALONE, **factors})
 
 
-def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Weights:
-    """Weights of a first round, without biases."""
-    found = {}
-    for place, origin in enumerate(ORIGINS):
-        fitted = rows_of(place, alone, factors).fit()
-        found[origin] = dict(zip(OFFERED, fitted.tolist(), strict=True))
-    return found
+def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Values, Values]:
+    """The weights of an origin, and those that choose candidates; the same where word pieces tell
+    nothing."""
+    candidates = rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
+    if not (on & COMPARED & rows.varying()).any():
+        return candidates, candidates
+    weights = rows.fit(without_fold, on)
+    return (weights if weights[COMPARED].any() else candidates), candidates
+
+
+def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums:
+    """Weights of an earlier round, without word pieces."""
+    on = ~COMPARED
+    fitted = [rows_of(o, alone, factors).fit(None, on, FIRST_SUM) for o in range(len(ORIGINS))]
+    weights = np.stack(fitted)
+    return Sums.of(weights, weights, alone)
+
+
+def ranked_by(sums: Sums, bias: Values) -> Weights:
+    """Weights to ask questions with."""
+    return {
+        origin: {"bias": float(bias[place]), **named(sums.weights[place])}
+        for place, origin in enumerate(ORIGINS)
+    }
+
+
+def leveled(sums: Sums, alone: Sequence[Listed]) -> Values:
+    """Biases by which the best memories of the origins are level over questions of their own."""
+    best: list[list[float]] = [[] for _ in ORIGINS]
+    for one in alone:
+        origins = set(one.origins.tolist())
+        if len(origins) == 1:
+            best[origins.pop()].append(float(sums.levels(one).max()))
+    return np.array([-float(np.median(levels)) if levels else 0.0 for levels in best])
 
 
 def signals() -> dict[str, list[str]]:
@@ -229,10 +278,18 @@ def report(
 ) -> dict[str, Any]:
     """Runs the questions and fits."""
     factors = factors_of(given.factor, {one.name for one in benchmarks})
-    first = first_weights(listing.alone(None, FIRST_ROUND * given.every), factors)
-    sys.stderr.write("first round fitted\n")
-    alone = listing.alone(first, given.every)
-    mixed = listing.mixed(first, COMMON * given.every)
+    ranked: Weights | None = None
+    for every in EARLIER_ROUNDS:
+        alone = listing.alone(ranked, every * given.every)
+        sums = first_weights(alone, factors)
+        ranked = ranked_by(sums, leveled(sums, alone))
+    sys.stderr.write("earlier rounds fitted\n")
+    alone = listing.alone(ranked, given.every)
+    few, every = COMMON
+    mixed = listing.mixed(ranked, few * given.every)
+    shares = shares_of(mixed, {**COMPETING, **factors})
+    ranked = ranked_by(sums, fit_biases(mixed, [sums] * FOLDS, shares))
+    mixed = listing.mixed(ranked, every * given.every)
     sys.stderr.write(f"{len(alone)} lists of single sets and {len(mixed)} of the common store\n")
     competing = [*mixed, *(one for one in alone if len(set(one.origins.tolist())) > 1)]
     on = (~np.isin(OFFERED, given.off)).astype(float)
@@ -298,7 +355,10 @@ def main() -> None:
         benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given.late
     )
     found = report(benchmarks, listing, given)
-    file = WeightsFile(origins=OriginWeights(**found["weights"]))
+    weights = found["weights"]
+    if given.out.resolve() != LEARNED:
+        weights = in_place_of_learned(weights)
+    file = WeightsFile(origins=OriginWeights(**weights))
     given.out.write_text(file.text(), encoding="utf-8")
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
 

@@ -28,9 +28,11 @@ PENALTY_EVIDENCE = 0.0003
 LEAST_SCALE = 0.001
 # A standardised weight below this is none.
 LEAST_WEIGHT = 0.04
-# What the loss of an earlier sum counts beside that of the last: the earlier ones choose where
-# walks begin and whose word pieces are compared.
+# What the loss of an earlier sum counts beside that of the last: the earlier one chooses where
+# walks begin.
 EARLIER = 0.1
+# Memories of an origin whose word pieces are compared.
+POOL = 128
 # Levels whose mean is a part of the evidence.
 BEST = 5
 # The share of questions whose best memory has at most this L, so that 1/(1 + e^−L) does not
@@ -75,16 +77,13 @@ class Block:
     Args:
         parts: columns and relevance of the rows of each question.
         shares: what each question counts.
-        earlier: columns of each earlier sum, which is to rank well too.
     """
 
     def __init__(
         self,
         parts: Sequence[tuple[Values, NDArray[np.bool_]]],
         shares: Sequence[float],
-        earlier: Sequence[NDArray[np.bool_]] = (),
     ) -> None:
-        self.earlier = earlier
         sizes = [len(rows) for rows, _ in parts]
         self.x = np.concatenate([rows for rows, _ in parts]).astype(np.float64)
         self.target = np.concatenate([own / own.sum() for _, own in parts])
@@ -97,14 +96,16 @@ class Block:
         penalty: float | Values,
         only: NDArray[np.bool_] | None = None,
         on: NDArray[np.bool_] | None = None,
+        earlier: NDArray[np.bool_] | None = None,
     ) -> Values:
         """The weights with the least −Σ share · mean over the relevant of ln softmax(x · w), that
-        of each earlier sum at `EARLIER`, + penalty · |w|² over standardised columns; 0 for columns
+        of the earlier sum at `EARLIER`, + penalty · |w|² over standardised columns; 0 for columns
         that do not vary.
 
         Args:
             only: questions that take part; their shares are divided by their sum.
             on: columns that take part.
+            earlier: columns of a sum that is to rank well too.
 
         Raises:
             RuntimeError: the steps did not end.
@@ -115,12 +116,12 @@ class Block:
         used = np.flatnonzero((spread > 1e-9) & (True if on is None else on))
         x = self.x[:, used] / spread[used]
         ridge = np.broadcast_to(penalty, spread.shape)[used]
+        sums = [(1.0, np.ones(len(used), bool))]
+        if earlier is not None:
+            sums.append((EARLIER, earlier[used]))
         of = [
             (share, _Softmax(x, kept, self.target, self.starts, self.owner, shares))
-            for share, kept in (
-                (1.0, np.ones(len(used), bool)),
-                *((EARLIER, earlier[used]) for earlier in self.earlier),
-            )
+            for share, kept in sums
         ]
         found = newton(of, ridge)
         weights = np.zeros(len(spread))
@@ -128,12 +129,16 @@ class Block:
         return weights
 
     def fit_few(
-        self, penalty: float, only: NDArray[np.bool_] | None, on: NDArray[np.bool_]
+        self,
+        penalty: float,
+        only: NDArray[np.bool_] | None,
+        on: NDArray[np.bool_],
+        earlier: NDArray[np.bool_] | None = None,
     ) -> Values:
         """As `fit`; columns that hardly count are left out, and the others fitted again, until all
         that are left count: what is not weighed need not be computed."""
         while True:
-            weights = self.fit(penalty, only, on)
+            weights = self.fit(penalty, only, on, earlier)
             small = on & (np.abs(weights * self.x.std(0)) < LEAST_WEIGHT)
             if not small.any():
                 return weights
@@ -245,9 +250,8 @@ class OriginRows:
         origin: int,
         lists: Sequence[Listed],
         factors: Mapping[str, float],
-        earlier: Sequence[NDArray[np.bool_]] = (),
     ) -> OriginRows:
-        """From lists of any origins; `earlier` as that of a block."""
+        """From lists of any origins."""
         kept, parts = [], []
         for one in lists:
             own = one.origins == origin
@@ -257,9 +261,14 @@ class OriginRows:
                 parts.append((one.terms[own], relevant))
         if not kept:
             raise SystemExit(f"expected questions about memories of origin {ORIGINS[origin]}")
-        return cls(origin, kept, Block(parts, shares_of(kept, factors), earlier))
+        return cls(origin, kept, Block(parts, shares_of(kept, factors)))
 
-    def fit(self, without_fold: int | None = None, on: NDArray[np.bool_] | None = None) -> Values:
+    def fit(
+        self,
+        without_fold: int | None = None,
+        on: NDArray[np.bool_] | None = None,
+        earlier: NDArray[np.bool_] | None = None,
+    ) -> Values:
         """Weights of the terms, of so many digits."""
         only = None
         if without_fold is not None:
@@ -267,7 +276,12 @@ class OriginRows:
             if not only.any():
                 only = None
         whole = np.ones(self.block.x.shape[1], bool) if on is None else on
-        return rounded(self.block.fit_few(PENALTIES[ORIGINS[self.origin]], only, whole))
+        penalty = PENALTIES[ORIGINS[self.origin]]
+        return rounded(self.block.fit_few(penalty, only, whole, earlier))
+
+    def varying(self) -> NDArray[np.bool_]:
+        """Terms that are not the same for all."""
+        return np.asarray(self.block.x.std(0) > 1e-9)
 
 
 def rounded(values: Values) -> Values:
@@ -290,18 +304,60 @@ class Scale:
     bias: Values
     evidence: Values
 
-    def score(self, one: Listed, weights: Values) -> Values:
-        """L of every candidate, by weights of origins × terms."""
-        level = levels(one, weights) + self.bias[one.origins]
+    def score(self, one: Listed, sums: Sums) -> Values:
+        """L of every candidate."""
+        level = sums.levels(one) + self.bias[one.origins]
         if len(set(one.origins)) < 2:
             return level
         columns = evidence_columns(one, level)
         return np.asarray((columns * self.evidence.ravel()).sum(1))
 
 
-def levels(one: Listed, weights: Values) -> Values:
-    """The sum of the terms of every candidate, by the weights of its origin."""
-    return np.asarray((one.terms * weights[one.origins]).sum(1), float)
+@dataclass(frozen=True)
+class Sums:
+    """What the terms of each origin weigh.
+
+    Attributes:
+        weights: origins × terms.
+        candidates: the same of the sum that chooses whose word pieces are compared, and that ranks
+            the others; as `weights` where an origin compares none.
+        constants: by origin, added to that sum.
+    """
+
+    weights: Values
+    candidates: Values
+    constants: Values
+
+    @classmethod
+    def of(cls, weights: Values, candidates: Values, lists: Sequence[Listed]) -> Sums:
+        """With constants that make the best memories of these lists level in both sums."""
+        constants = np.zeros(len(weights))
+        for origin in range(len(weights)):
+            change = weights[origin] - candidates[origin]
+            if change.any():
+                own = [one.terms[one.origins == origin] for one in lists]
+                leads = [
+                    (rows @ weights[origin]).max() - (rows @ candidates[origin]).max()
+                    for rows in own
+                    if len(rows)
+                ]
+                constants[origin] = round(float(np.median(leads)), 1)
+        return cls(weights, candidates, constants)
+
+    def levels(self, one: Listed) -> Values:
+        """The sum of the terms of every candidate, by the weights of its origin; where word pieces
+        are compared, for the best of the origin alone."""
+        level = np.asarray((one.terms * self.weights[one.origins]).sum(1), float)
+        for origin in sorted(set(one.origins.tolist())):
+            own = np.flatnonzero(one.origins == origin)
+            weights = self.candidates[origin]
+            if len(own) > POOL and (weights != self.weights[origin]).any():
+                early = one.terms[own] @ weights + self.constants[origin]
+                order = np.argsort(-early, kind="stable")
+                pool, others = order[:POOL], order[POOL:]
+                most = min(0.0, float((level[own[pool]] - early[pool]).min()))
+                level[own[others]] = early[others] + most
+        return level
 
 
 def evidence_columns(one: Listed, level: Values) -> Values:
@@ -315,13 +371,11 @@ def evidence_columns(one: Listed, level: Values) -> Values:
     return made.reshape(len(level), -1)
 
 
-def fit_biases(
-    lists: Sequence[Listed], weights: Sequence[Values], shares: Sequence[float]
-) -> Values:
-    """A constant by origin beside levels that stay as they are; `weights` by fold."""
+def fit_biases(lists: Sequence[Listed], sums: Sequence[Sums], shares: Sequence[float]) -> Values:
+    """A constant by origin beside levels that stay as they are; `sums` by fold."""
     parts = []
     for one in lists:
-        level = levels(one, weights[one.fold])
+        level = sums[one.fold].levels(one)
         parts.append(
             (np.column_stack([level, np.eye(len(ORIGINS))[one.origins]]), one.relevant_rows)
         )

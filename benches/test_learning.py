@@ -15,6 +15,7 @@ from candidate_lists import (
     OFFERED,
     CandidateLists,
     common,
+    in_place_of_learned,
     settings,
 )
 from learn import Fitted, factors_of, first_weights, gains, signals
@@ -29,9 +30,17 @@ from learning import (
     shares_of,
 )
 from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS
-from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
+from vestig.config.weights import (
+    LEARNED,
+    OriginWeights,
+    WeightsFile,
+    candidate_weights_of,
+    learned,
+    weights_of,
+)
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.evaluation.cached_embedder import cached_embedder
+from vestig.session.opening import load_config
 from vestig.testing import TokenHashingEmbedder
 
 COSINE, LEXICAL, DATE = (OFFERED.index(name) for name in ("cosine", "lexical", "date"))
@@ -87,10 +96,10 @@ def test_each_origin_learns_what_tells_there_and_the_scale_puts_them_together() 
     assert set(by_origin["note"]) <= {"bias", "cosine", "lexical", "date", *EVIDENCE}
     assert all(own["evidence.scale"] > 0 for own in by_origin.values())
     assert means(columns(alone, fitted.cross_fitted))["set 1"]["recall@5"] == 100.0
-    plain = means(columns(competing, lambda one: (one.terms * fitted.weights[one.origins]).sum(1)))
+    plain = means(columns(competing, fitted.sums.levels))
     scaled = means(columns(competing, fitted.cross_fitted))
     assert all(scaled[name]["mrr"] > plain[name]["mrr"] for name in plain)
-    best = [fitted.scale.score(one, fitted.weights).max() for one in (*alone, *competing)]
+    best = [fitted.scale.score(one, fitted.sums).max() for one in (*alone, *competing)]
     assert np.percentile(best, 98) <= -3
 
 
@@ -137,7 +146,7 @@ def test_a_fold_is_not_seen() -> None:
     only = np.array([one.fold != 2 for one in rows.lists])
     np.testing.assert_allclose(rows.block.fit(0.02, only), block.fit(0.02), rtol=0.05)
     fitted = Fitted(alone, competing, {}, ON)
-    assert not np.array_equal(fitted.folds[2], fitted.weights)
+    assert not np.array_equal(fitted.folds[2].weights, fitted.sums.weights)
     assert not np.array_equal(fitted.fold_scales[2].evidence, fitted.scale.evidence)
 
 
@@ -179,6 +188,20 @@ def test_terms_are_asked_of_the_core_for_every_origin() -> None:
     given = settings(learned())
     assert given["ranking.weights.chat_peer.bias"] == learned()["chat_peer"]["bias"]
     assert {f"ranking.weights.note.{name}" for name in (*SIGNALS, *EVIDENCE)} <= given.keys()
+
+
+def test_a_file_of_ones_own_leaves_nothing_of_the_learned_weights(tmp_path: Path) -> None:
+    own = {origin: {"cosine": 1.0, "evidence.scale": 2.0} for origin in ORIGINS}
+    own["chat_peer"] |= {"candidate.cosine": 3.0, "late.own_idf": 4.0}
+    file = tmp_path / "weights.json"
+    whole = in_place_of_learned(own)
+    file.write_text(WeightsFile(origins=OriginWeights(**whole)).text(), encoding="utf-8")
+    found = load_config(None, None).with_overrides({"ranking.weights": str(file)}).settings
+    for origin in ORIGINS:
+        late = {"late.own_idf": 4.0} if origin == "chat_peer" else {}
+        assert weights_of(found, origin) == {"bias": 0.0, "cosine": 1.0, **late}
+        chooses = 3.0 if origin == "chat_peer" else 1.0
+        assert candidate_weights_of(found, origin) == {"bias": 0.0, "cosine": chooses}
 
 
 def test_the_file_of_the_package_is_as_the_command_writes_it() -> None:

@@ -50,16 +50,26 @@ def key_rows() -> str:
 
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
-    from vestig.config.signals import EVIDENCE, ORIGINS, TERMS
-    from vestig.config.weights import learned
+    from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, TERMS
+    from vestig.config.weights import learned, learned_value
 
-    names = {name: (what, 0.0) for name, what in TERMS.items()} | EVIDENCE
+    names = dict(TERMS.items()) | {name: what for name, (what, _) in EVIDENCE.items()}
+    choosing = [o for o in ORIGINS if not learned()[o].keys().isdisjoint(CANDIDATE_TERMS)]
+
+    def candidate(origin: str, name: str) -> str:
+        own = f"candidate.{name}"
+        return f"{learned_value(origin, own):g}" if own in CANDIDATE_TERMS else ""
 
     return _rows(
-        ("Term", "Weighs", *ORIGINS),
+        ("Term", "Weighs", *ORIGINS, *(f"candidates of {o}" for o in choosing)),
         (
-            (f"`{name}`", what, *(f"{learned()[o].get(name, unset):g}" for o in ORIGINS))
-            for name, (what, unset) in names.items()
+            (
+                f"`{name}`",
+                what,
+                *(f"{learned_value(o, name):g}" for o in ORIGINS),
+                *(candidate(o, name) for o in choosing),
+            )
+            for name, what in names.items()
         ),
     )
 

@@ -34,6 +34,8 @@ class MadeRow(msgspec.Struct, kw_only=True):
     semantic_score: float = 0.5
     start_score: float = 0.5
     level: float | None = None
+    constant: float = 0.0
+    compared: bool = False
     evidence: tuple[float, float, float, float, float, float] | None = None
     base: float = 0.5
     origin: int = 3
@@ -86,6 +88,7 @@ def explainer(**fields: Any) -> Explainer:
         "entities": {},
         "base": "semantic",
         "weights": [{}] * 4,
+        "candidate_weights": [{}] * 4,
         "evidence": [()] * 4,
         "meta_shares": {},
         "has_vector": True,
@@ -93,6 +96,8 @@ def explainer(**fields: Any) -> Explainer:
         "query_time": from_us(NOW_US),
         **fields,
     }
+    if "candidate_weights" not in fields:
+        given["candidate_weights"] = given["weights"]
     given.setdefault("content", lambda: frozenset(given["terms"]))
     return Explainer(**given)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS, SWITCHES
+from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, SWITCHES
 from vestig.embedders.checked import float32_bytes
 from vestig.testing import TokenHashingEmbedder, WordReranker
 
@@ -32,7 +32,7 @@ SILENT: Final = {
     "signals.questions.enabled": True,
     "signals.rerank.enabled": True,
     "reranker.provider": "words",
-    **{f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
+    **{f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)},
 }
 
 
@@ -141,7 +141,7 @@ SIGNALLED: Final[dict[str, Act]] = {
     **{
         f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
         for origin in ORIGINS
-        for name in ("bias", *SIGNALS)
+        for name in ("bias", *SIGNALS, *CANDIDATE_TERMS)
     },
     **{
         f"ranking.weights.{origin}.{name}": Act(

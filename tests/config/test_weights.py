@@ -10,19 +10,22 @@ from typing import Any
 import pytest
 
 from vestig.config import Config
-from vestig.config.signals import ORIGINS, TERMS
+from vestig.config.signals import CANDIDATE_TERMS, ORIGINS, TERMS, TOKEN_TERMS
 from vestig.config.weights import (
     LEARNED,
     OriginWeights,
     WeightsFile,
     all_weights,
+    candidate_weights_of,
     changed_weights,
     learned,
+    learned_value,
     weights_of,
 )
 from vestig.errors import ConfigError
 
 Loader = Callable[..., Config]
+TOKENS = frozenset(TOKEN_TERMS)
 
 
 def weight(config: Config, origin: str, term: str) -> float:
@@ -33,14 +36,15 @@ def test_the_file_of_the_package_comes_through_a_round_trip_unchanged() -> None:
     text = LEARNED.read_text(encoding="utf-8")
     assert WeightsFile.read(LEARNED).text() == text
     assert list(json.loads(text)["origins"]) == list(ORIGINS)
-    assert learned()["note"] == learned()["document"]
+    assert learned()["note"] != learned()["document"]
 
 
 def test_only_terms_that_count_are_named(loaded: Loader) -> None:
     settings = loaded().settings
     for origin in ORIGINS:
         assert tuple(all_weights(settings, origin)) == tuple(TERMS)
-        assert weights_of(settings, origin) == dict(learned()[origin])
+        own = {name: weight for name, weight in learned()[origin].items() if name in TERMS}
+        assert weights_of(settings, origin) == own
 
 
 @pytest.mark.parametrize(
@@ -103,6 +107,60 @@ def test_null_in_a_call_leaves_other_terms_as_files_have_them(loaded: Loader) ->
     config = loaded("ranking.weights.note: {cosine: 9, title: 3}\n")
     config = config.with_overrides({"ranking.weights": {"note": {"cosine": None}}})
     assert changed_weights(config.settings) == {"note": {"title": 3.0}}
+
+
+def test_candidates_have_weights_of_their_own_where_word_pieces_are_compared(
+    loaded: Loader,
+) -> None:
+    settings = loaded().settings
+    chosen = candidate_weights_of(settings, "chat_peer")
+    named = {
+        CANDIDATE_TERMS[name]: weight
+        for name, weight in learned()["chat_peer"].items()
+        if name in CANDIDATE_TERMS
+    }
+    assert chosen == named
+    assert chosen != weights_of(settings, "chat_peer")
+    assert TOKENS.isdisjoint(chosen)
+    for origin in ("chat_agent", "document", "note"):
+        assert candidate_weights_of(settings, origin) == weights_of(settings, origin)
+
+
+@pytest.mark.parametrize(
+    ("given", "weighs", "chooses"),
+    [
+        ({"cosine": 9}, 9.0, 9.0),
+        ({"candidate.cosine": 4}, None, 4.0),
+        ({"cosine": 9, "candidate.cosine": 4}, 9.0, 4.0),
+        ({"cosine": 0}, 0.0, 0.0),
+        ({"candidate.cosine": 0}, None, 0.0),
+    ],
+)
+def test_a_weight_counts_in_both_sums_unless_candidates_have_one(
+    loaded: Loader, given: dict[str, float], weighs: float | None, chooses: float
+) -> None:
+    config = loaded(
+        overrides={f"ranking.weights.chat_peer.{name}": value for name, value in given.items()}
+    )
+    expected = learned()["chat_peer"].get("cosine", 0.0) if weighs is None else weighs
+    assert weights_of(config.settings, "chat_peer").get("cosine", 0.0) == expected
+    assert candidate_weights_of(config.settings, "chat_peer").get("cosine", 0.0) == chooses
+    assert changed_weights(config.settings) == {"chat_peer": given}
+
+
+def test_a_learned_weight_of_candidates_beside_another_of_the_term_is_kept(loaded: Loader) -> None:
+    """It says something: without it the weight of the term would count for candidates."""
+    value = learned_value("chat_peer", "candidate.cosine")
+    both = {"cosine": 9.0, "candidate.cosine": value}
+    config = loaded(overrides={f"ranking.weights.chat_peer.{n}": w for n, w in both.items()})
+    assert candidate_weights_of(config.settings, "chat_peer")["cosine"] == value
+    assert changed_weights(config.settings) == {"chat_peer": both}
+
+
+def test_a_signal_that_is_switched_off_counts_in_neither_sum(loaded: Loader) -> None:
+    settings = loaded("signals.context.enabled: false\n").settings
+    for weights in (weights_of, candidate_weights_of):
+        assert not [name for name in weights(settings, "chat_peer") if name.startswith("context")]
 
 
 @pytest.mark.parametrize("shape", ["mapping", "yaml", "package", "written"])

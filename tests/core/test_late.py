@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -181,7 +182,7 @@ def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Value
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
+def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([3, 12, 40]))
     if not world.rows:
@@ -193,7 +194,7 @@ def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     check(scan, world, expected(world, query), np.arange(len(world.rows)))
 
 
-def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
+def test_late_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     dice = random.Random(77)
     world = make(dice, 60)
     projection = laid_out(dice, world, tmp_path)
@@ -205,7 +206,7 @@ def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
     check(scan, part, expected(part, query), np.arange(len(kept)))
 
 
-def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
+def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
     """Beyond a thousand rows a segment tells what all its rows hold, and what lacks is counted."""
     dice = random.Random(5)
     world = make(dice, 3_000, vocabulary=300)
@@ -237,7 +238,7 @@ def best_of_each(world: World, order: list[int], origins: tuple[int, ...], size:
     return np.array([at for places in own for at in places[:size]], int)
 
 
-def test_q_03_only_the_best_of_each_origin_have_values() -> None:
+def test_only_the_best_of_each_origin_have_values() -> None:
     world, projection, query, order = by_cosine(3, 50)
     for size in (0, 1, 7):
         scan = scanned(projection, query, ALL, late_pool=size)
@@ -245,7 +246,7 @@ def test_q_03_only_the_best_of_each_origin_have_values() -> None:
         check(scan, world, expected(world, query), pool)
 
 
-def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
+def test_the_pool_is_of_origins_that_weigh_it() -> None:
     """What others have without it must not keep those out that wait for theirs."""
     world, projection, query, order = by_cosine(31, 60)
     above = {"bias": 50.0, "cosine": 1.0, "late.own_idf": 0.0}
@@ -262,7 +263,7 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
         check(scan, world, expected(world, query), best_of_each(world, order, (1, 2), size))
 
 
-def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
+def test_late_parts_that_weigh_nothing_are_not_made() -> None:
     dice = random.Random(4)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
@@ -280,7 +281,7 @@ def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
             assert raw == pytest.approx(wanted[name][place[row.id]], abs=1e-12)
 
 
-def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
+def test_late_is_unavailable_without_tokens_of_the_query() -> None:
     dice = random.Random(6)
     world = make(dice, 20)
     projection = laid_out(dice, world, None)
@@ -293,7 +294,7 @@ def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
     assert numbers == [(row.id, row.final_score) for row in without.rows]
 
 
-def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
+def test_late_has_no_value_where_no_memory_has_tokens() -> None:
     rows = [Given(id=id_of(n), seq=n + 1, session_id="s", sequence=n) for n in range(3)]
     dice = random.Random(8)
     world = World(rows, [memory_of(dice, [])] * 3, [])
@@ -316,7 +317,7 @@ def test_tokens_of_a_query_are_whole(wrong: str) -> None:
         core_query(None, None, pieces=WRONG[wrong])
 
 
-def test_q_20_counts_in_the_score() -> None:
+def test_late_counts_in_the_score() -> None:
     dice = random.Random(9)
     world = make(dice, 30)
     projection = laid_out(dice, world, None)
@@ -332,3 +333,86 @@ def test_q_20_counts_in_the_score() -> None:
         levels.append(row.start_score)
     assert levels == sorted(levels, reverse=True)
     assert len(set(levels)) > 3
+
+
+CHOOSING = {"bias": 0.5, "cosine": 1.0, "lexical": 0.25}
+DECIDING = {"bias": -0.25, "cosine": 0.5, "late.own_idf": 0.75, "late.w2_idf": -0.5}
+
+
+def sum_of(row: _core.Row, weights: dict[str, float], constant: float) -> float:
+    """The constant and weight · normalised value of each term."""
+    total = constant
+    for name, (_, share) in zip(_core.SIGNALS, signals(row), strict=True):
+        if name in weights and share is not None:
+            total += weights[name] * share
+    return total
+
+
+def check_sums(scan: _core.Scan, world: World, size: int) -> None:
+    """By origin: the best `size` by the weights that choose are compared, where any memory among
+    them has pieces; the others lose the most that this took from one of them."""
+    origins = {row.id: row.origin for row in world.rows}
+    held = {row.id: len(own.ids) for row, own in zip(world.rows, world.tokens, strict=True)}
+    for origin in range(4):
+        own = [row for row in scan.rows if origins[row.id] == origin]
+        chosen = {row.id: sum_of(row, CHOOSING, CHOOSING["bias"]) for row in own}
+        own.sort(key=lambda row: (-chosen[row.id], row.id))
+        pool, others = own[:size], own[size:]
+        if not any(held[row.id] for row in pool):
+            pool, others = [], own
+        decided = {row.id: sum_of(row, DECIDING, DECIDING["bias"]) for row in pool}
+        least = min((decided[id] - chosen[id] for id in decided), default=0.0)
+        for row in pool:
+            assert row.compared
+            assert row.constant == DECIDING["bias"]
+            assert row.start_score == pytest.approx(decided[row.id], abs=1e-12)
+        for row in others:
+            assert not row.compared
+            assert row.constant == pytest.approx(CHOOSING["bias"] + min(0.0, least), abs=1e-12)
+            assert row.start_score == pytest.approx(sum_of(row, CHOOSING, row.constant), abs=1e-12)
+        lowest = min((row.start_score for row in pool), default=math.inf)
+        assert all(row.start_score <= lowest + 1e-12 for row in others)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_weights_of_candidates_choose_and_rank_what_is_not_compared(seed: int) -> None:
+    dice = random.Random(seed)
+    world = make(dice, 70)
+    projection = laid_out(dice, world, None)
+    query = query_of(dice, [1, 2, 5, SPECIAL])
+    for size in (1, 4, 1_000):
+        settings = {"candidate_weights": [CHOOSING] * 4, "late_pool": size}
+        scan = scanned(projection, query, DECIDING, tracerank_power=0.0, **settings)
+        check_sums(scan, world, size)
+        few = recall(
+            projection,
+            projection.applied_seq,
+            core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
+            everything(),
+            ranking(weights=[DECIDING] * 4, pool=5, limit=5, tracerank_power=0.0, **settings),
+        )
+        best = sorted(scan.rows, key=lambda row: (-row.start_score, -row.similarity, row.id))
+        assert [row.id for row in few.rows] == [row.id for row in best[:5]]
+        assert [row.start_score for row in few.rows] == [row.start_score for row in best[:5]]
+
+
+def test_without_word_pieces_the_weights_of_candidates_rank() -> None:
+    dice = random.Random(2)
+    world = make(dice, 40)
+    projection = laid_out(dice, world, None)
+    plain = scanned(projection, query_of(dice, []), CHOOSING)
+    settings = {"candidate_weights": [CHOOSING] * 4}
+    bare = World(world.rows, [memory_of(dice, [])] * len(world.rows), [])
+    without = laid_out(
+        dice,
+        World([msgspec.structs.replace(row, pieces=None) for row in world.rows], bare.tokens, []),
+        None,
+    )
+    for scan in (
+        scanned(projection, query_of(dice, []), DECIDING, **settings),
+        scanned(without, query_of(dice, [1, 2]), DECIDING, **settings),
+    ):
+        check_sums(scan, bare, 128)
+        assert [(row.id, row.start_score) for row in scan.rows] == [
+            (row.id, row.start_score) for row in plain.rows
+        ]

@@ -22,7 +22,7 @@ from oracle_texts import DAY_US, date_match, every_year, names
 LN = math.log
 
 
-def test_q_04_f4_has_the_golden_ranks() -> None:
+def test_entity_walk_f4_has_the_golden_ranks() -> None:
     mentions = Mentions([("P", "X"), ("P", "Y"), ("Q", "X"), ()])
     level = np.array([0.5, 0.4, 0.3, 0.2])
     limit = entity_rank(mentions, level, ["P"], threshold=0)
@@ -33,7 +33,7 @@ def test_q_04_f4_has_the_golden_ranks() -> None:
     assert (pushed <= limit).all()
 
 
-def test_q_04_all_on_one_half_when_the_other_is_empty() -> None:
+def test_entity_walk_all_on_one_half_when_the_other_is_empty() -> None:
     mentions = Mentions([("P",), ("P",), ()])
     rank = entity_rank(mentions, np.array([0.2, 0.1, 0.1]), [], threshold=0)
     # the best holds nearly everything; it and its neighbour share what comes back
@@ -43,7 +43,7 @@ def test_q_04_all_on_one_half_when_the_other_is_empty() -> None:
     assert nobody == pytest.approx(rank)
 
 
-def test_q_04_hubs_are_no_part_of_the_graph() -> None:
+def test_entity_walk_hubs_are_no_part_of_the_graph() -> None:
     # df 4 > max(3, 0.1 · 5)
     mentions = Mentions([("H", "A"), ("H", "A"), ("H",), ("H",), ()])
     assert mentions.weight[mentions.number["H"]] == 0
@@ -51,7 +51,7 @@ def test_q_04_hubs_are_no_part_of_the_graph() -> None:
     assert mentions.sharing(0).tolist() == [1]
 
 
-def test_q_04_contrast() -> None:
+def test_entity_walk_contrast() -> None:
     assert contrast(np.array([0.0, 0.05, 0.1])) == pytest.approx([0, LN(5001) / LN(10001), 1])
     assert contrast(np.zeros(2)).tolist() == [0, 0]
 
@@ -63,7 +63,7 @@ def chat(*said: tuple[str, str], **more: object) -> list[Memory]:
     ]
 
 
-def test_q_10_words_author_first_and_cut_behind_1200() -> None:
+def test_words_author_first_and_cut_behind_1200() -> None:
     assert memory_terms(Memory(content="Caches fail", author="Bob")) == ["bob", "cach", "fail"]
     long = "x1 " * 399 + "abc later words"
     whole = memory_terms(Memory(content=long))
@@ -72,7 +72,7 @@ def test_q_10_words_author_first_and_cut_behind_1200() -> None:
     assert cut[-1] == "abc", "begins at 1,197, before the cut"
 
 
-def test_q_10_lexical_by_hand() -> None:
+def test_words_lexical_by_hand() -> None:
     own = Eligible([Memory(content="red red fox"), Memory(content="blue fox barks"),
                     Memory(content="green owl sleeps now")])  # fmt: skip
     raw = own.raw(Query(text="red fox fox"))["lexical"]
@@ -149,7 +149,7 @@ def test_the_author_is_part_of_the_text() -> None:
     assert cut.raw(Query(text="red bicycle"))["bigram"].tolist() == [1, 0]
 
 
-def test_q_11_windows_have_statistics_of_their_own() -> None:
+def test_context_windows_have_statistics_of_their_own() -> None:
     own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
     raw = own.raw(Query(text="key"))
     # every field has the two authors too: lengths 4, 6, 6, 4; "key" stands in two windows
@@ -161,7 +161,7 @@ def test_q_11_windows_have_statistics_of_their_own() -> None:
     assert soft[0] > soft[1] > soft[2] > soft[3] == 0
 
 
-def test_q_11_vector_of_the_neighbourhood() -> None:
+def test_context_vector_of_the_neighbourhood() -> None:
     first, second = np.array([1.0, 0]), np.array([0, 1.0])
     own = Eligible(
         [
@@ -175,7 +175,7 @@ def test_q_11_vector_of_the_neighbourhood() -> None:
     assert raw["context.vector"] == pytest.approx([0.5**0.5, 0.5**0.5, 0])
 
 
-def test_q_12_neighbours_by_position_not_by_number() -> None:
+def test_neighbours_by_position_not_by_number() -> None:
     own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
     raw = own.raw(Query(text="hat"))
     assert raw["neighbours.lexical.-2"].tolist() == [0, 0, 0, 0]
@@ -184,7 +184,7 @@ def test_q_12_neighbours_by_position_not_by_number() -> None:
     assert raw["neighbours.lexical.-1"].tolist() == [0, 0, 0, 1]
 
 
-def test_q_01_parts_of_one_text_are_one_position() -> None:
+def test_positions_parts_of_one_text_are_one_position() -> None:
     own = Eligible(
         [
             Memory(content="ask", session="s", sequence=0),
@@ -197,7 +197,7 @@ def test_q_01_parts_of_one_text_are_one_position() -> None:
     assert raw["neighbours.lexical.-1"].tolist() == [0, 0, 0]
 
 
-def test_q_13_and_q_14_answers_and_roles() -> None:
+def test_answers_and_roles() -> None:
     own = Eligible(
         [
             Memory(content="how?", role="user", session="s", sequence=0, origin="chat_agent"),
@@ -219,12 +219,12 @@ def test_q_13_and_q_14_answers_and_roles() -> None:
         ("what happened?", [0, 0]),
     ],
 )
-def test_q_16_person(text: str, wanted: list[int]) -> None:
+def test_person(text: str, wanted: list[int]) -> None:
     own = Eligible(chat(("Ann", "hello"), ("Bob", "hello")))
     assert own.raw(Query(text=text))["person"].tolist() == wanted
 
 
-def test_q_17_days_fall_off_and_months_do_not() -> None:
+def test_date_days_fall_off_and_months_do_not() -> None:
     day, month = (100 * DAY_US, 101 * DAY_US), (100 * DAY_US, 130 * DAY_US)
 
     def at(days: float) -> list[tuple[int, int]]:
@@ -241,7 +241,7 @@ def test_q_17_days_fall_off_and_months_do_not() -> None:
     assert date_match(at(1e6), (100 * DAY_US, None)) == 1
 
 
-def test_q_17_a_month_without_a_year_is_that_of_every_year() -> None:
+def test_date_a_month_without_a_year_is_that_of_every_year() -> None:
     # May 1970
     window = (120 * DAY_US, 151 * DAY_US)
     assert every_year((*window, "in May 1970"), [1970, 1971]) == [window]
@@ -250,13 +250,13 @@ def test_q_17_a_month_without_a_year_is_that_of_every_year() -> None:
     assert every_year((*window, "last week"), [1970, 1971]) == [window]
 
 
-def test_q_18_when() -> None:
+def test_when() -> None:
     own = Eligible([Memory(content="a", times=[(0, 1)]), Memory(content="b", times=[(0, 1)] * 3)])
     assert own.raw(Query(text="When did it open?"))["when"].tolist() == [0.5, 1]
     assert own.raw(Query(text="who came when it rained?"))["when"].tolist() == [0, 0]
 
 
-def test_q_19_form() -> None:
+def test_form() -> None:
     own = Eligible(chat(("A", "why?"), ("B", "because")))
     raw = own.raw(Query(text="x"))
     assert raw["form.question"].tolist() == [1, 0]
@@ -264,7 +264,7 @@ def test_q_19_form() -> None:
     assert raw["form.length"] == pytest.approx([LN(5), LN(8)])
 
 
-def test_q_25_reply_needs_another_author() -> None:
+def test_reply_needs_another_author() -> None:
     own = Eligible(chat(("A", "the key?"), ("A", "here?"), ("B", "yes"), ("A", "fine")))
     raw = own.raw(Query(text="key"))
     assert raw["reply.question"].tolist() == [0, 0, 1, 0]
@@ -273,7 +273,7 @@ def test_q_25_reply_needs_another_author() -> None:
     assert other.raw(Query(text="key"))["reply.lexical"].tolist() == [0, 1]
 
 
-def test_q_26_kind_of_answer() -> None:
+def test_kind_of_answer() -> None:
     own = Eligible([Memory(content="We saw Rome with Ann"), Memory(content="Maybe 3 of them")])
     assert own.raw(Query(text="how many were there"))["answer_type.number"].tolist() == [0, 1]
     raw = own.raw(Query(text="which city did we see"))
@@ -282,14 +282,14 @@ def test_q_26_kind_of_answer() -> None:
     assert names('Then "red fish" came. Later Ann, Bob left') == 3
 
 
-def test_q_27_first_person() -> None:
+def test_first_person() -> None:
     own = Eligible(chat(("Ann", "I went"), ("Bob", "it went"), ("Bob", "my dog")))
     raw = own.raw(Query(text="where did Ann go"))
     assert raw["first_person.said"].tolist() == [1, 0, 1]
     assert raw["first_person.person"].tolist() == [1, 0, -1]
 
 
-def test_q_28_two_memories_hold_together_what_neither_holds_alone() -> None:
+def test_pair_two_memories_hold_together_what_neither_holds_alone() -> None:
     own = Eligible(
         [
             Memory(content="red", entities=["UNTYPED:z"]),
@@ -306,7 +306,7 @@ def test_q_28_two_memories_hold_together_what_neither_holds_alone() -> None:
     assert gain == pytest.approx([held * red / (red + owl), held * owl / (red + owl), 0])
 
 
-def test_q_29_titles_that_the_best_name() -> None:
+def test_titles_that_the_best_name() -> None:
     own = Eligible(
         [
             Memory(content="a", entities=["UNTYPED:rome", "UNTYPED:oslo"]),
@@ -321,7 +321,7 @@ def test_q_29_titles_that_the_best_name() -> None:
     assert found.tolist() == [0, 0.5, 0.5, 1]
 
 
-def test_q_03_every_term_by_its_maximum() -> None:
+def test_every_term_by_its_maximum() -> None:
     assert normalised(np.array([-1.0, 2, 4])).tolist() == [-0.25, 0.5, 1]
     assert normalised(np.array([-1.0, 0])).tolist() == [0, 0]
     own = Eligible(chat(("A", "key")))
@@ -339,7 +339,7 @@ def asked(*ids: int) -> Asked:
     return Asked(np.array(ids), np.ones((len(ids), 256), np.int8), np.full(len(ids), 1 / 256))
 
 
-def test_q_05_windows_end_with_the_session_and_special_pieces_weigh_nothing() -> None:
+def test_late_windows_end_with_the_session_and_special_pieces_weigh_nothing() -> None:
     talk = chat(*((who, text) for who, text in zip("ABABA", "vwxyz", strict=True)))
     memories = [held((9, 0.5)), held(), held((1, 0.25)), held((2, 0.125)), held((3, 1.0))]
     late = Late(memories, Places.of(talk), frozenset((9,)))
@@ -352,7 +352,7 @@ def test_q_05_windows_end_with_the_session_and_special_pieces_weigh_nothing() ->
     assert all(values.tolist() == [0] * 5 for values in nothing.values())
 
 
-def test_q_03_late_values_of_the_pool_only() -> None:
+def test_late_values_of_the_pool_only() -> None:
     values = np.array([4.0, 2, 8])
     assert within(values, np.array([0, 1])).tolist() == [1, 0.5, 0]
     assert within(values, np.array([], int)).tolist() == [0, 0, 0]

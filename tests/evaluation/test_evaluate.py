@@ -164,7 +164,7 @@ def test_only_signals_that_weigh_something_are_ablated() -> None:
     config = load(environ={}, overrides={"ranking.weights.note.late.w1_idf": 0.5})
     off = switches_of(config)
     assert {"signals.lexical.enabled", "signals.late.enabled"} <= set(off)
-    assert "signals.keyword.enabled" not in off, "it weighs nothing"
+    assert "signals.rerank.enabled" not in off, "it weighs nothing"
     quiet = config.with_overrides({"signals.late.enabled": False})
     assert "signals.late.enabled" not in switches_of(quiet), "it is off"
     other = switches_of(config.with_overrides(profile="reference"))

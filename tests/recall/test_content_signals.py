@@ -10,8 +10,7 @@ import vestig
 from calls import selecting
 from chat_store import CHAT, PLAIN, QUESTION, commit_texts, weighed
 from scripted import Opener
-from vestig.config.signals import CONTENT_TERMS
-from vestig.config.weights import learned
+from vestig.config.signals import CONTENT_TERMS, ORIGINS
 from vestig.errors import ConflictError
 from vestig.recall import query as recall_query
 from vestig.recall import receipts
@@ -144,21 +143,20 @@ def test_the_author_is_read_too(opener: Opener) -> None:
     assert raw(store, "Tom bought", "bigram") == {"bought it": 1.0}
 
 
-def test_shipped_rankings_look_at_no_content(
+def test_rankings_that_weigh_no_content_do_not_look_at_it(
     store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shipped weights have none, and a term without weight is not computed."""
-    assert not [name for own in learned().values() for name in own if name in CONTENT_TERMS]
-    usual = store.recall(QUESTION, limit=EVERY, seed=1)
+    """A term without weight is not computed."""
+    off = {f"signals.{name}.enabled": False for name in CONTENT_TERMS}
+    usual = store.recall(QUESTION, limit=EVERY, seed=1, config=off)
 
     def never(*_: Any) -> Any:
         raise AssertionError("no content is looked at")
 
     monkeypatch.setattr(recall_query, "content_terms", never)
-    off = {f"signals.{name}.enabled": False for name in CONTENT_TERMS}
-    zero = {"ranking.weights.note.bigram": 0.0}
+    zero = {f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in CONTENT_TERMS}
     blend = {**weighed(1.0, *CONTENT_TERMS), "ranking.base": "blend"}
-    for keys in ({}, off, zero):
+    for keys in (off, zero):
         found = store.recall(QUESTION, limit=EVERY, seed=1, config=keys)
         assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in usual]
         assert not set(CONTENT_TERMS) & set(found.formula.normalisers)
@@ -193,5 +191,6 @@ def test_why_not_and_receipts_count_them(
     monkeypatch.setattr(receipts, "frame_words_version", lambda: "frame-words-0")
     with pytest.raises(ConflictError, match="analysed by"):
         store.replay_receipt(receipt)
-    plain: Any = store.recall(QUESTION, receipt=True).receipt
+    off = {f"signals.{name}.enabled": False for name in CONTENT_TERMS}
+    plain: Any = store.recall(QUESTION, config=off, receipt=True).receipt
     assert "frame-words" not in plain.analyser

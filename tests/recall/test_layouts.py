@@ -112,7 +112,7 @@ def test_explain_shows_the_terms_that_add_something() -> None:
     weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
                "context.wide": 2.0, "person": 0.5, "late.own_idf": 3.0}  # fmt: skip
     made = explainer(base="linear", weights=[{}, {}, {}, weights])
-    row = MadeRow(values=found)
+    row = MadeRow(values=found, constant=-12.0)
     reason = made.reason(row, memory(row.id), (), None)
     shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (

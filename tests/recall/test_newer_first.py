@@ -22,8 +22,9 @@ NO_LINKS = {"links": {"related": {"enabled": False}}, "entities": {"enabled": Fa
 
 def weights(cosine: float = STEEP) -> dict[str, Any]:
     """Notes and documents ranked by meaning alone."""
-    own = {**dict.fromkeys(SIGNALS, 0.0), "cosine": cosine}
-    return {"ranking.weights": {"note": own, "document": own}}
+    own = {**dict.fromkeys(("bias", *SIGNALS), 0.0), "cosine": cosine}
+    weighed = {"ranking.weights": {"note": own, "document": own}}
+    return {**weighed, "signals.evidence.enabled": False}
 
 
 def at(cosine: float, with_old: float) -> list[float]:

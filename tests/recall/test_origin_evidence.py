@@ -14,10 +14,19 @@ from vestig.recall.layouts import render
 from vestig.types import OriginType
 
 QUERY = "where did Ada moor the red boat in the harbour?"
+NEUTRAL = {"scale": 1.0, "constant": 0.0, "cosine": 0.0, "lexical": 0.0, "best": 0.0, "mean": 0.0}
+
+
+def evidence(**own: float) -> dict[str, Any]:
+    """Neutral but for these."""
+    return {"evidence": {**NEUTRAL, **own}}
+
+
 EVIDENCE: dict[str, Any] = {
     "ranking.weights": {
-        "note": {"evidence": {"scale": 1.5, "constant": -1.0, "cosine": 2.0, "best": 0.5}},
-        "document": {"evidence.scale": 0.5, "evidence.lexical": 3.0, "evidence.mean": -0.25},
+        "note": evidence(scale=1.5, constant=-1.0, cosine=2.0, best=0.5),
+        "document": evidence(scale=0.5, lexical=3.0, mean=-0.25),
+        "chat_peer": evidence(),
     }
 }
 CHATS: dict[str, Any] = {"provenance": {"origin_type": "chat_peer"}}

@@ -24,7 +24,7 @@ from vestig.recall.question_words import QuestionWordsByNamespace
 from vestig.testing import FrozenClock
 
 EVERY = 50
-ON = weighed(2.0, "lexical", "questions")
+ON = {**weighed(2.0, "lexical", "questions"), "signals.evidence.enabled": False}
 
 
 @pytest.fixture

@@ -183,6 +183,7 @@ def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
     query = explainer(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
     row = MadeRow(
         values=values,
+        constant=-12.0,
         matched_terms=[1],
         matched_keywords=["weave"],
         matched_entities=[ENTITY],
@@ -199,7 +200,7 @@ def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
 
 def test_terms_without_a_value_are_left_out_and_a_value_of_zero_stays() -> None:
     weights = [{}, {}, {}, {"bias": -1.0, "cosine": 2.0, "lexical": 3.0, "late.own_idf": 4.0}]
-    row = MadeRow(values={"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)})
+    row = MadeRow(values={"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)}, constant=-1.0)
     found = reason(row, explainer(base="linear", weights=weights)).signals
     assert [(name, one.raw, one.weight) for name, one in found.items()] == [
         ("lexical", 2.0, 3.0),

@@ -191,7 +191,7 @@ def test_only_the_best_of_each_origin_are_compared_token_by_token(store: vestig.
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     eligible = Counter(hit.memory.origin_type for hit in found)
     compared = Counter(
-        hit.memory.origin_type for hit in found if hit.reason.signals["late.own_idf"].raw
+        hit.memory.origin_type for hit in found if "late.own_idf" in hit.reason.signals
     )
     assert compared == {origin: min(2, count) for origin, count in eligible.items()}
     assert compared.total() > 2
@@ -236,6 +236,5 @@ def test_a_receipt_keeps_the_vectors_of_the_query(store: vestig.Vestig, clock: F
 
 def test_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:
     for hit in store.recall(QUESTION, limit=EVERY):
-        terms = hit.reason.signals.values()
-        total = math.fsum(one.weight * one.normalised for one in terms if one.raw is not None)
+        total = linear(json.loads(json.dumps(hit.reason.to_dict())))
         assert 1 / (1 + math.exp(-total)) == pytest.approx(hit.reason.base, abs=1e-12)

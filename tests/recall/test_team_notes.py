@@ -1,4 +1,4 @@
-"""Notes of a team, written by hand before anything was run on them: no weight was chosen by them."""
+"""Notes of a team, written by hand before anything was run on them: they chose no weight."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ def test_the_best_note_is_found_as_often_as_by_cosine_or_hybrid(tmp_path: Path) 
         {"id": one["id"], "text": one["text"], "timestamp": one["t_valid"], "conversation": "team"}
         for one in given["notes"]
     ]
-    queries = [
-        {**one, "conversation": "team"} for one in given["questions"] if one.get("relevant")
-    ]
+    queries = [{**one, "conversation": "team"} for one in given["questions"] if one.get("relevant")]
     assert (len(corpus), len(given["questions"])) == (60, 40)
     for name, rows in (("corpus", corpus), ("queries", queries)):
         lines = "".join(json.dumps(row) + "\n" for row in rows)

@@ -19,7 +19,7 @@ def named(vestig: Vestig) -> dict[str, str]:
     return {entity["canonical_name"]: entity["id"] for entity in entities}
 
 
-def test_s_03_the_list_shows_mentions_most_first(vestig: Vestig, named: dict[str, str]) -> None:
+def test_the_list_shows_mentions_most_first(vestig: Vestig, named: dict[str, str]) -> None:
     lines = vestig("entity", "list").out.splitlines()
     assert lines == [
         f"{named['Grace Hopper']} | UNTYPED | 2 | Grace Hopper",
@@ -34,7 +34,7 @@ def test_s_03_the_list_shows_mentions_most_first(vestig: Vestig, named: dict[str
     assert vestig("entity", "list", "--type", "person").out == "No entities found.\n"
 
 
-def test_s_03_show_and_expand(vestig: Vestig, named: dict[str, str]) -> None:
+def test_show_and_expand(vestig: Vestig, named: dict[str, str]) -> None:
     plain = vestig("entity", "show", named["Grace Hopper"])
     assert "canonical_name  Grace Hopper" in plain.out
     assert FIRST not in plain.out
@@ -82,7 +82,7 @@ def test_an_ambiguous_name_lists_candidates(vestig: Vestig) -> None:
     assert "PROJECT Orion" in recalled.err
 
 
-def test_s_03_merge(vestig: Vestig, named: dict[str, str]) -> None:
+def test_merge(vestig: Vestig, named: dict[str, str]) -> None:
     a, b = named["Ada Lovelace"], named["Grace Hopper"]
     answer = vestig("entity", "merge", a, b)
     assert answer.out == f"Entity {a} merged into {b}: 0 edges moved, 1 were there already\n"
@@ -94,7 +94,7 @@ def test_s_03_merge(vestig: Vestig, named: dict[str, str]) -> None:
     assert f"[merged into {b}]" in vestig("entity", "list", "--include-expired").out
 
 
-def test_s_03_expire_and_purge(vestig: Vestig, named: dict[str, str]) -> None:
+def test_expire_and_purge(vestig: Vestig, named: dict[str, str]) -> None:
     id = named["Ada Lovelace"]
     assert vestig("entity", "expire", id).out == f"Entity {id} expired with 1 edges\n"
     assert vestig("entity", "show", id).code == 1
@@ -142,7 +142,7 @@ def test_extract_and_backfill_count_what_they_add(vestig: Vestig) -> None:
         ((), 2),
     ],
 )
-def test_s_02_exit_codes(vestig: Vestig, ids: list[str], words: tuple[str, ...], code: int) -> None:
+def test_exit_codes(vestig: Vestig, ids: list[str], words: tuple[str, ...], code: int) -> None:
     assert vestig("entity", *words).code == code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from command_answers import FACTS, UNKNOWN, Vestig
 
 
-def test_s_03_expand_tells_of_entities_and_related_memories(vestig: Vestig) -> None:
+def test_expand_tells_of_entities_and_related_memories(vestig: Vestig) -> None:
     words = ("memory", "add", "--json")
     one = vestig(*words, "The keys are kept by Ada Lovelace in the cellar").document["memory_id"]
     two = vestig(*words, "The boat is moored at the old pier").document["memory_id"]
@@ -28,7 +28,7 @@ def test_s_03_expand_tells_of_entities_and_related_memories(vestig: Vestig) -> N
     assert "mentions" not in vestig("memory", "show", one, "--json").document
 
 
-def test_s_03_nothing_linked_and_other_depths(vestig: Vestig, ids: list[str]) -> None:
+def test_nothing_linked_and_other_depths(vestig: Vestig, ids: list[str]) -> None:
     out = vestig("memory", "show", ids[0], "--expand", "1").out
     assert "MENTIONS" in out
     assert out.count("(none)") == 2

@@ -22,9 +22,9 @@ __all__ = [
     "AnalysedText",
     "Filter",
     "NameRules",
-    "PieceAxes",
     "NameTable",
     "PackedWeights",
+    "PieceAxes",
     "Projection",
     "ProjectionDamaged",
     "Query",
@@ -522,6 +522,7 @@ class Ranking:
         evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
         sittings: bool = True,
         tracerank_bound: float | None = None,
+        candidate_weights: Sequence[Mapping[str, float]] | None = None,
     ) -> Self:
         """A ranking.
 
@@ -545,6 +546,8 @@ class Ranking:
             sittings: whether notes of one sitting are neighbours.
             tracerank_bound: where the base is linear, TraceRank's factor lies within
                 e^(±bound/2); None = no bound.
+            candidate_weights: as `weights`, of the sum that chooses the memories whose word pieces
+                are compared, and of L where they are not. None = `weights`.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -568,6 +571,12 @@ class Row:
     level: float | None
     """L without rerank before it is put on the scale of all origins; None = no origin evidence
     counts."""
+    constant: float
+    """What L begins with where the base is linear: the bias; in an origin of which others were
+    compared, less by what that took most from one of them."""
+    compared: bool
+    """Whether its word pieces were compared with those of the query: L is made with `weights`,
+    else with `candidate_weights`."""
     evidence: tuple[float, float, float, float, float, float] | None
     """scale, sum, cosine, lexical, best and mean of its origin; None = none counts."""
     base: float

@@ -52,7 +52,7 @@ from vestig.config.recall_sections import (
 )
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.server_sections import ServeSettings
-from vestig.config.signals import EVIDENCE, ORIGINS, TERMS, SignalSettings
+from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, TERMS, SignalSettings
 from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
@@ -482,7 +482,7 @@ def key_specs() -> Mapping[str, KeySpec]:
 @cache
 def entry_specs() -> Mapping[str, KeySpec]:
     """Every entry of the keys that are mappings."""
-    from vestig.config.weights import learned
+    from vestig.config.weights import learned_value
 
     events = {
         f"usage.event_weights.{event}": _spec(
@@ -498,25 +498,36 @@ def entry_specs() -> Mapping[str, KeySpec]:
         f"ranking.weights.{origin}.{term}": _spec(
             f"ranking.weights.{origin}.{term}",
             float,
-            learned()[origin].get(term, 0.0),
+            learned_value(origin, term),
             f"Weight for memories of {origin}: {meaning}.",
             shown=False,
         )
         for origin in ORIGINS
         for term, meaning in TERMS.items()
     }
+    candidates = {
+        f"ranking.weights.{origin}.{name}": _spec(
+            f"ranking.weights.{origin}.{name}",
+            float,
+            learned_value(origin, name),
+            f"Weight for memories of {origin} whose word pieces are not compared: {TERMS[term]}.",
+            shown=False,
+        )
+        for origin in ORIGINS
+        for name, term in CANDIDATE_TERMS.items()
+    }
     evidence = {
         f"ranking.weights.{origin}.{name}": _spec(
             f"ranking.weights.{origin}.{name}",
             Positive if name == "evidence.scale" else float,
-            learned()[origin].get(name, default),
+            learned_value(origin, name),
             f"Weight for memories of {origin}: {meaning}.",
             shown=False,
         )
         for origin in ORIGINS
-        for name, (meaning, default) in EVIDENCE.items()
+        for name, (meaning, _) in EVIDENCE.items()
     }
-    return {**events, **weights, **evidence}
+    return {**events, **weights, **candidates, **evidence}
 
 
 @lru_cache(_KEYS_KEPT)

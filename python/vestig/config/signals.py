@@ -11,6 +11,7 @@ from vestig.config.kinds import Count, Section, doc
 from vestig.types import OriginType
 
 __all__ = [
+    "CANDIDATE_TERMS",
     "CONTENT_TERMS",
     "EVIDENCE",
     "ORIGINS",
@@ -92,6 +93,11 @@ CONTENT_TERMS: Final = ("topic", "topic_lexical", "bigram")
 SITTING_SIGNALS: Final = frozenset(("context", "neighbours", "late"))
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
+# Name of a weight → its term. These weights choose the memories whose word pieces are compared, and
+# rank those that are not: without word pieces the other terms have to say more.
+CANDIDATE_TERMS: Final[Mapping[str, str]] = {
+    f"candidate.{term}": term for term in TERMS if term not in (*TOKEN_TERMS, "rerank")
+}
 
 
 class SignalSwitch(Section, frozen=True, kw_only=True):

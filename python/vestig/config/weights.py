@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from vestig.config.signals import EVIDENCE, ORIGINS, SITTING_SIGNALS, SWITCHES, TERMS
+from vestig.config.signals import (
+    CANDIDATE_TERMS,
+    EVIDENCE,
+    ORIGINS,
+    SITTING_SIGNALS,
+    SWITCHES,
+    TERMS,
+)
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -21,15 +28,17 @@ __all__ = [
     "OriginWeights",
     "WeightsFile",
     "all_weights",
+    "candidate_weights_of",
     "changed_weights",
     "evidence_of",
     "learned",
+    "learned_value",
     "weighing",
     "weights_of",
 ]
 
-# Terms, then evidence.
-NAMES: Final = (*TERMS, *EVIDENCE)
+# Terms, those of candidates, then evidence.
+NAMES: Final = (*TERMS, *CANDIDATE_TERMS, *EVIDENCE)
 SCALE: Final = "evidence.scale"
 # What evidence weighs where none is learned.
 NO_EVIDENCE: Final = tuple(default for _, default in EVIDENCE.values())
@@ -38,7 +47,8 @@ LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json
 
 class OriginWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Weights of the terms and of the evidence that count, by origin; a term that is not named
-    weighs 0, an `evidence` that is not named what `EVIDENCE` says."""
+    weighs 0, an `evidence` that is not named what `EVIDENCE` says. An origin that names no
+    `candidate` chooses candidates by the weights of its terms."""
 
     chat_peer: dict[str, float]
     chat_agent: dict[str, float]
@@ -100,15 +110,47 @@ def all_weights(settings: Settings, origin: str) -> dict[str, float]:
 def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
     """The weights that differ from the learned ones: origin → term → weight."""
     changed = {
-        origin: {term: weight for term, weight in given.items() if weight != _unset(origin, term)}
+        origin: {
+            name: weight for name, weight in given.items() if _changes(origin, name, weight, given)
+        }
         for origin, given in settings.ranking.weights.items()
     }
     return {origin: given for origin, given in changed.items() if given}
 
 
-def _unset(origin: str, name: str) -> float:
-    """What counts where nothing is set."""
+@cache
+def _has_candidates(origin: str) -> bool:
+    """Whether an origin has learned weights of candidates."""
+    return any(name in CANDIDATE_TERMS for name in learned()[origin])
+
+
+def learned_value(origin: str, name: str) -> float:
+    """What a name of `NAMES` counts where nothing is set.
+
+    Example:
+        >>> learned_value("note", "candidate.title") == learned_value("note", "title")
+        True
+    """
+    term = CANDIDATE_TERMS.get(name)
+    if term is not None and not _has_candidates(origin):
+        name = term
     return learned()[origin].get(name, EVIDENCE[name][1] if name in EVIDENCE else 0.0)
+
+
+def _unset(origin: str, name: str, given: Mapping[str, float]) -> float:
+    """What counts where this name is not set and others are: who sets the weight of a term sets it
+    for candidates too."""
+    own = given.get(CANDIDATE_TERMS.get(name, ""))
+    return learned_value(origin, name) if own is None else own
+
+
+def _changes(origin: str, name: str, weight: float, given: Mapping[str, float]) -> bool:
+    """Whether the ranking would be another one without this entry."""
+    choosing = f"candidate.{name}"
+    chooses = choosing in CANDIDATE_TERMS and choosing not in given
+    return weight != _unset(origin, name, given) or (
+        chooses and weight != learned_value(origin, choosing)
+    )
 
 
 def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
@@ -125,7 +167,7 @@ def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
     if not settings.signals.evidence.enabled:
         return NO_EVIDENCE
     own = settings.ranking.weights.get(origin, {})
-    return tuple(own.get(name, _unset(origin, name)) for name in EVIDENCE)
+    return tuple(own.get(name, learned_value(origin, name)) for name in EVIDENCE)
 
 
 def weights_of(settings: Settings, origin: str) -> dict[str, float]:
@@ -138,12 +180,36 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
         >>> ["lexical" in weights_of(one, "note") for one in (Settings(), quiet)]
         [True, False]
     """
+    return _counting(settings, all_weights(settings, origin))
+
+
+def _counting(settings: Settings, weights: Mapping[str, float]) -> dict[str, float]:
     off = {name for name in SWITCHES if not getattr(settings.signals, name).enabled}
     return {
         term: weight
-        for term, weight in all_weights(settings, origin).items()
+        for term, weight in weights.items()
         if term == "bias" or (weight != 0 and term.partition(".")[0] not in off)
     }
+
+
+def _all_candidate_weights(settings: Settings, origin: str) -> dict[str, float]:
+    given = settings.ranking.weights.get(origin, {})
+    own = {
+        term: given[name] if name in given else _unset(origin, name, given)
+        for name, term in CANDIDATE_TERMS.items()
+    }
+    return {**own, "rerank": all_weights(settings, origin)["rerank"]}
+
+
+def candidate_weights_of(settings: Settings, origin: str) -> dict[str, float]:
+    """As `weights_of`, of the sum that chooses the memories whose word pieces are compared.
+
+    Example:
+        >>> from vestig.config.schema import Settings
+        >>> "late.own_idf" in candidate_weights_of(Settings(), "chat_peer")
+        False
+    """
+    return _counting(settings, _all_candidate_weights(settings, origin))
 
 
 def weighing(settings: Settings) -> tuple[str, ...]:
@@ -159,7 +225,8 @@ def weighing(settings: Settings) -> tuple[str, ...]:
     found = {
         term.partition(".")[0]
         for origin in ORIGINS
-        for term, weight in all_weights(settings, origin).items()
+        for weights in (all_weights(settings, origin), _all_candidate_weights(settings, origin))
+        for term, weight in weights.items()
         if weight != 0
     }
     if any(evidence_of(settings, origin) != NO_EVIDENCE for origin in ORIGINS):

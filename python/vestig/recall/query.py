@@ -433,6 +433,7 @@ class BoundQuery:
             entities={id_bytes(entity.id): entity for entity in self.entities},
             base=query.ranking.base,
             weights=query.ranking.scores["weights"],
+            candidate_weights=query.ranking.scores["candidate_weights"],
             evidence=query.ranking.scores["evidence"],
             meta_shares=self.shares(),
             has_vector=query.vector is not None,

@@ -9,7 +9,7 @@ import msgspec
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
 from vestig.config.signals import CONTENT_TERMS, TOKEN_TERMS
-from vestig.config.weights import evidence_of, weights_of
+from vestig.config.weights import candidate_weights_of, evidence_of, weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK, ReasonParts
@@ -170,6 +170,9 @@ def ranking_of_settings(settings: Settings) -> Ranking:
     scores: dict[str, Any] = {
         "base": final.base,
         "weights": [weights_of(settings, origin.value) for origin in OriginType],
+        "candidate_weights": [
+            candidate_weights_of(settings, origin.value) for origin in OriginType
+        ],
         "tracerank_power": final.tracerank_power,
         "tracerank_bound": final.tracerank_bound,
         "path_power": final.path_power,
@@ -198,7 +201,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         scores |= _BY_COSINE
     trace = _trace(settings.usage)
     walking = final.enabled and walk.enabled
-    weighed = frozenset[str]().union(*scores["weights"])
+    weighed = frozenset[str]().union(*scores["weights"], *scores["candidate_weights"])
     reranks = scores["base"] == "linear" and RERANK in weighed
     return Ranking(
         scores=scores,
@@ -222,11 +225,13 @@ def ranking_of_settings(settings: Settings) -> Ranking:
 
 
 def _for_reranking(scores: dict[str, Any], trace: TraceParams) -> CoreRanking:
-    changed = {
-        "weights": [
-            {name: weight for name, weight in own.items() if name != RERANK}
-            for own in scores["weights"]
-        ],
+    changed: dict[str, Any] = {
+        sums: [
+            {name: weight for name, weight in own.items() if name != RERANK} for own in scores[sums]
+        ]
+        for sums in ("weights", "candidate_weights")
+    }
+    changed |= {
         "start_enabled": True,
         "tracerank_power": 0.0,
         "association": 0.0,

@@ -123,6 +123,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
+        candidate_weights: the same of the sum that ranks memories whose word pieces were not
+            compared.
         evidence: per code of `OriginType`: scale, constant, and weights of cosine, lexical, best
             and mean; read where the scan says that they counted.
         meta_shares: shares of the metadata's terms, read everywhere else.
@@ -137,6 +139,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     entities: Mapping[bytes, QueryEntity]
     base: str
     weights: Sequence[Mapping[str, float]]
+    candidate_weights: Sequence[Mapping[str, float]]
     evidence: Sequence[Sequence[float]]
     meta_shares: Mapping[str, float]
     has_vector: bool
@@ -153,7 +156,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def _signals(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
-        weights = self.weights[row.origin] if self.base == "linear" else self.meta_shares
+        weights = self._weights(row)
         values = {name: (raw, normalised) for name, raw, normalised in row.signals}
         found = list[tuple[float, str, SignalTrace]]()
         for name, weight in weights.items():
@@ -171,6 +174,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             found.append((contribution(trace), name, trace))
         found.sort(key=lambda one: -abs(one[0]))
         return {name: trace for _, name, trace in found}
+
+    def _weights(self, row: ScanRow) -> Mapping[str, float]:
+        """What the terms of a row weigh; `bias` is all that its sum begins with."""
+        if self.base != "linear":
+            return self.meta_shares
+        sums = self.weights if row.compared else self.candidate_weights
+        return {**sums[row.origin], BIAS: row.constant}
 
     def _matched(self, row: ScanRow, memory: Memory | None) -> dict[str, tuple[str, ...]]:
         """What of the query the memory has, by signal."""

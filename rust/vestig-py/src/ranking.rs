@@ -99,6 +99,11 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
     Ok(weights)
 }
 
+fn weights_by_origin(given: &[HashMap<String, f64>; 4]) -> PyResult<[Weights; 4]> {
+    let [a, b, c, d] = given.each_ref().map(weights_of);
+    Ok([a?, b?, c?, d?])
+}
+
 /// scale, constant, cosine, lexical, best, mean.
 fn evidence_of(given: &[f64; 6]) -> PyResult<EvidenceWeights> {
     let [scale, constant, cosine, lexical, best, mean] = *given;
@@ -141,7 +146,8 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128, evidence=None, sittings=true, tracerank_bound=None))]
+        expand_summaries, late_pool=128, evidence=None, sittings=true, tracerank_bound=None,
+        candidate_weights=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -168,8 +174,11 @@ impl Ranking {
         evidence: Option<[[f64; 6]; 4]>,
         sittings: bool,
         tracerank_bound: Option<f64>,
+        candidate_weights: Option<[HashMap<String, f64>; 4]>,
     ) -> PyResult<Self> {
-        let [a, b, c, d] = weights.each_ref().map(weights_of);
+        let weights = weights_by_origin(&weights)?;
+        let candidate_weights =
+            candidate_weights.map_or(Ok(weights), |given| weights_by_origin(&given))?;
         let evidence = match evidence {
             Some(given) => given
                 .iter()
@@ -199,7 +208,8 @@ impl Ranking {
         }
         Ok(Self(CoreRanking {
             base: base_of(base)?,
-            weights: [a?, b?, c?, d?],
+            weights,
+            candidate_weights,
             evidence: std::array::from_fn(|origin| evidence[origin]),
             trace: trace.0.clone(),
             tracerank_power,

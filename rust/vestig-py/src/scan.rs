@@ -32,6 +32,10 @@ pub(crate) struct Row {
     #[pyo3(get)]
     level: Option<f64>,
     #[pyo3(get)]
+    constant: f64,
+    #[pyo3(get)]
+    compared: bool,
+    #[pyo3(get)]
     base: f64,
     #[pyo3(get)]
     origin: u8,
@@ -94,6 +98,8 @@ impl Row {
             semantic_score: hit.semantic,
             start_score: hit.start_score,
             level: hit.level,
+            constant: hit.constant,
+            compared: hit.compared,
             base: hit.base,
             origin: hit.origin,
             kind: hit.kind,

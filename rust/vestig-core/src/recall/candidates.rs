@@ -84,11 +84,11 @@ impl Screen {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let weights = &scorer.ranking.weights[origin];
+            let weights = &scorer.ranking.candidate_weights[origin];
             let (scale, sum) = scorer
                 .evidence
                 .map_or((1.0, 0.0), |of| (of[origin].scale, of[origin].sum));
-            let bias = scale * weights.bias;
+            let bias = scale * scorer.constant(origin, false);
             let cosine = scale * weights.signals[Signal::Cosine].unwrap_or(0.0);
             let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
             let words = scale * weights.signals[Signal::Lexical].unwrap_or(0.0);
@@ -167,7 +167,13 @@ fn visit_by_turn(
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
             if has(&columns.eligible, row) {
-                let (few, size) = scorer.sparse_share(origin(columns, row), sparse);
+                let of = origin(columns, row);
+                if let Some(level) = sparse.compared {
+                    let start = scorer.of_level(of, level, true, sparse.value(Signal::Rerank));
+                    least = visit(i, row, (start, start));
+                    continue;
+                }
+                let (few, size) = scorer.sparse_share(of, sparse);
                 let turn = signals.index.turn(i, row);
                 let slack = (size + low[turn].abs()) * SLACK;
                 let bounds = (low[turn] + few - slack, high[turn] + few + slack);

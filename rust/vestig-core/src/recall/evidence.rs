@@ -36,6 +36,14 @@ impl Evidence {
         self.scale * level + self.sum
     }
 
+    /// The level with nothing but this added.
+    pub(super) fn added(sum: f64) -> Self {
+        Self {
+            sum,
+            ..Self::new(&EvidenceWeights::NEUTRAL, 0.0, 0.0, &[])
+        }
+    }
+
     fn new(weights: &EvidenceWeights, cosine: f64, lexical: f64, levels: &[f64]) -> Self {
         let best = levels.first().copied().unwrap_or(0.0);
         let mean = levels.iter().sum::<f64>() / levels.len().max(1) as f64;

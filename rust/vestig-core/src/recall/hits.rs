@@ -67,6 +67,10 @@ impl Ranker<'_, '_> {
                 self.scorer
                     .level(origin(columns, row), semantic, &row_signals)
             }),
+            constant: self
+                .scorer
+                .constant(origin(columns, row), row_signals.compared.is_some()),
+            compared: row_signals.compared.is_some(),
             base: entry.scores.base,
             origin: attributes.origin,
             kind: attributes.kind,

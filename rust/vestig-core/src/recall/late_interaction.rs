@@ -9,7 +9,7 @@ use super::candidates::best_rows;
 use super::metadata_signals::fill_sparse;
 use super::ranking::Weights;
 use super::score_table::ScoreTable;
-use super::scorer::Scorer;
+use super::scorer::{Scorer, origin};
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use super::text_flags::flag;
@@ -52,7 +52,7 @@ pub(super) fn fill(
     };
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
     let weighing = |weights: &Weights| LATE.iter().any(|signal| weights.weigh(*signal));
-    let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
+    let origins = scorer.ranking.weights.each_ref().map(weighing);
     let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
     let weights = weights_of(&table.parts, pieces.ids(), eligible);
@@ -60,12 +60,14 @@ pub(super) fn fill(
     let beside = beside.then(|| Sessions::of(&table.parts, scorer));
     let mut late = Late::new(&table.parts, pieces, weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
-    for (columns, row) in pool {
+    let mut known = [false; 4];
+    for (columns, row) in pool.iter().copied() {
         let node = Node {
             part: columns as u32,
             row: row as u32,
         };
         let own = late.own(columns, row);
+        known[origin(&table.parts[columns], row)] |= own.is_some();
         let mut values = [late.weighted(own), 0.0, 0.0, 0.0, 0.0];
         if let Some(sessions) = &beside {
             let turn = sessions.index.turn(columns, row);
@@ -89,6 +91,38 @@ pub(super) fn fill(
         if wanted {
             scorer.maxima[signal] = Some(fill_sparse(&mut table.parts, signal, found));
         }
+    }
+    set_levels(table, scorer, pool, known);
+}
+
+/// Levels of the pool with what was compared, for origins of which any has word pieces. The others
+/// of an origin lose what the comparison took most from one of its pool, so that none of them
+/// passes one that was chosen before it.
+fn set_levels(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    pool: Vec<(usize, usize)>,
+    known: [bool; 4],
+) {
+    let mut found = vec![Vec::new(); table.parts.len()];
+    let mut least = [0.0_f64; 4];
+    for (part, row) in pool {
+        let columns = &table.parts[part];
+        let of = origin(columns, row);
+        if known[of] {
+            let row_signals = table.row_signals(scorer, part, row);
+            let semantic = scorer.semantic(columns.content(scorer, row), &row_signals);
+            let level = scorer.sum(of, true, semantic, &row_signals);
+            least[of] = least[of].min(level - scorer.sum(of, false, semantic, &row_signals));
+            found[part].push((row as u32, level));
+        }
+    }
+    for (columns, rows) in table.parts.iter_mut().zip(found) {
+        columns.set_sparse(rows, |sparse, level| sparse.compared = Some(level));
+    }
+    scorer.not_compared = least;
+    if let Some(signals) = &mut table.signals {
+        signals.add(least);
     }
 }
 

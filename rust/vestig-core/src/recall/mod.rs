@@ -24,9 +24,11 @@
 //!   what orders candidates; S_query blended with S_meta, or L.
 //! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
 //!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
-//!   the first three of these; late interaction is computed for its best of each origin. *Level*: L₂
-//!   with late interaction. *Origin evidence*: what the best memories of an origin say of its chance
-//!   to hold the answer; it puts the levels of several origins on one scale. *L* adds rerank.
+//!   the first three of these; late interaction is computed for its best of each origin. *Candidate
+//!   weights*: those of L₁ and L₂. *Level*: of a memory whose word pieces were compared, the sum of
+//!   all terms by weights of its own; of another, L₂. *Origin evidence*: what the best memories of
+//!   an origin say of its chance to hold the answer; it puts the levels of several origins on one
+//!   scale. *L* adds rerank.
 //! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
 //!   the links begins. *Pool*: direct candidates and what the walk reached.
 //! * *Base*: what the final score starts from. *Path score*: signal of the walk, 1 for direct

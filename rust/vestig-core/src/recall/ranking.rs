@@ -165,6 +165,9 @@ pub struct Ranking {
     pub base: Base,
     /// Per code of OriginType.
     pub weights: [Weights; 4],
+    /// Per code of OriginType: of the sum that chooses whose word pieces are compared with those of
+    /// the query, and of L where they are not.
+    pub candidate_weights: [Weights; 4],
     /// Per code of OriginType; counts where rows of several origins are eligible.
     pub evidence: [EvidenceWeights; 4],
     /// Settings of TraceRank.
@@ -219,9 +222,10 @@ impl Ranking {
     #[must_use]
     pub fn weighed(&self, origin: usize) -> Vec<Signal> {
         if self.base == Base::Linear {
-            let weights = &self.weights[origin];
+            let both = [&self.weights[origin], &self.candidate_weights[origin]];
             let all = Signal::ALL.into_iter();
-            return all.filter(|signal| weights.weigh(*signal)).collect();
+            let weigh = |signal: &Signal| both.iter().any(|own| own.weigh(*signal));
+            return all.filter(weigh).collect();
         }
         let pairs = Signal::METADATA.into_iter().zip(self.meta_weights);
         let weighed = pairs.filter(|(_, weight)| *weight != 0.0);
@@ -241,6 +245,7 @@ impl Ranking {
         Self {
             base,
             weights: [Weights::default(); 4],
+            candidate_weights: [Weights::default(); 4],
             evidence: [EvidenceWeights::NEUTRAL; 4],
             trace,
             tracerank_power: 0.0,

@@ -48,6 +48,11 @@ pub struct Hit {
     pub start_score: f64,
     /// L without origin evidence and rerank; None = no origin evidence counts.
     pub level: Option<f64>,
+    /// What L begins with where the base is linear.
+    pub constant: f64,
+    /// Its word pieces were compared with those of the query: L is made with `Ranking::weights`,
+    /// else with `Ranking::candidate_weights`.
+    pub compared: bool,
     /// Before path and TraceRank.
     pub base: f64,
     /// Code of OriginType.

@@ -1,4 +1,4 @@
-//! Bounds of L by turn: signals summed up in any order, with slack for the roundings.
+//! Bounds of L by turn, by the candidate weights: signals summed up in any order, with slack for the roundings.
 //!
 //! One pass over blocks of turns, so that the sums of a block stay near the processor while every
 //! signal is added.
@@ -82,7 +82,7 @@ impl<'a> ScoreBounds<'a> {
     /// By origin: weight / maximum.
     fn factors(&self, signal: Signal) -> [f64; 4] {
         let inverse = self.inverse(signal);
-        let weights = &self.scorer.ranking.weights;
+        let weights = &self.scorer.ranking.candidate_weights;
         let of = |origin: usize| weights[origin].signals[signal].unwrap_or(0.0) * inverse;
         std::array::from_fn(|origin| {
             if self.scorer.origins[origin] {
@@ -104,7 +104,7 @@ impl<'a> ScoreBounds<'a> {
         values: impl Fn(u16) -> [(Signal, f64); N],
     ) {
         for code in &self.text_flags.distinct_codes {
-            let weights = &self.scorer.ranking.weights[usize::from(code & flag::ORIGIN)];
+            let weights = &self.scorer.ranking.candidate_weights[usize::from(code & flag::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
             for (signal, value) in values(*code) {
                 let share = weights.signals[signal].unwrap_or(0.0) * self.inverse(signal) * value;

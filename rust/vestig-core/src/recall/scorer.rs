@@ -16,12 +16,15 @@ pub(super) struct RowSignals {
     pub(super) question: Option<(u32, f64)>,
     /// Raw values; that of the cosine is not used.
     pub(super) raw: BySignal<f64>,
+    /// The level of a row whose word pieces were compared.
+    pub(super) compared: Option<f64>,
 }
 
 impl RowSignals {
     pub(super) const NOTHING: Self = Self {
         question: None,
         raw: BySignal::of(0.0),
+        compared: None,
     };
 }
 
@@ -53,6 +56,9 @@ pub(super) struct Scorer<'a> {
     pub(super) alpha: f64,
     /// By code of OriginType; None = L counts as it is.
     pub(super) evidence: Option<[Evidence; 4]>,
+    /// By code of OriginType: added to L where word pieces were not compared, at most 0. Rows that
+    /// stand before others by the candidate weights stand before them after the comparison too.
+    pub(super) not_compared: [f64; 4],
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
     pub(super) effort: Effort,
@@ -60,8 +66,12 @@ pub(super) struct Scorer<'a> {
 
 /// Whether a signal of L can change anything for rows of these origins.
 pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], signal: Signal) -> bool {
-    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(signal);
-    ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
+    let any = |of: &[Weights; 4]| {
+        of.iter()
+            .zip(origins)
+            .any(|(w, occurs)| occurs && w.weigh(signal))
+    };
+    ranking.base == Base::Linear && (any(&ranking.weights) || any(&ranking.candidate_weights))
 }
 
 /// Place of the row's weights in [`Ranking::weights`].
@@ -91,6 +101,7 @@ impl<'a> Scorer<'a> {
             metadata: [false; 4],
             alpha: 0.0,
             evidence: None,
+            not_compared: [0.0; 4],
             start_enabled: ranking.start_enabled,
             effort,
         };
@@ -106,6 +117,27 @@ impl<'a> Scorer<'a> {
             scorer.alpha = ranking.alpha;
         }
         scorer
+    }
+
+    /// Weights of a row of this origin.
+    #[inline]
+    fn weights(&self, origin: usize, compared: bool) -> &'a Weights {
+        if compared {
+            &self.ranking.weights[origin]
+        } else {
+            &self.ranking.candidate_weights[origin]
+        }
+    }
+
+    /// What L of a row of this origin begins with.
+    #[inline]
+    pub(super) fn constant(&self, origin: usize, compared: bool) -> f64 {
+        let bias = self.weights(origin, compared).bias;
+        if compared {
+            bias
+        } else {
+            bias + self.not_compared[origin]
+        }
     }
 
     /// Whether a signal of L can change anything.
@@ -137,9 +169,10 @@ impl<'a> Scorer<'a> {
         metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
-    /// What the signals that few rows have add to L, and the sum of their sizes.
+    /// What the signals that few rows have add to L of a row that was not compared, and the sum of
+    /// their sizes.
     pub(super) fn sparse_share(&self, origin: usize, sparse: &SparseRow) -> (f64, f64) {
-        let weights = &self.ranking.weights[origin];
+        let weights = self.weights(origin, false);
         let scale = self.evidence.map_or(1.0, |of| of[origin].scale);
         let (mut sum, mut size) = (0.0, 0.0);
         for (signal, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
@@ -155,12 +188,27 @@ impl<'a> Scorer<'a> {
         (sum, size)
     }
 
-    /// L of the origin: the bias and weight · normalised value of each signal but `rerank`, summed
-    /// in their order.
+    /// L of the origin: that of a row whose word pieces were compared, or its sum by the candidate
+    /// weights.
     #[inline]
     pub(super) fn level(&self, origin: usize, semantic: f64, row_signals: &RowSignals) -> f64 {
-        let weights = &self.ranking.weights[origin];
-        let mut sum = weights.bias;
+        match row_signals.compared {
+            Some(level) => level,
+            None => self.sum(origin, false, semantic, row_signals),
+        }
+    }
+
+    /// The constant and weight · normalised value of each signal but `rerank`, summed in their order.
+    #[inline]
+    pub(super) fn sum(
+        &self,
+        origin: usize,
+        compared: bool,
+        semantic: f64,
+        row_signals: &RowSignals,
+    ) -> f64 {
+        let weights = self.weights(origin, compared);
+        let mut sum = self.constant(origin, compared);
         let before = &weights.signals.values()[..Signal::Rerank as usize];
         for (signal, weight) in Signal::ALL.into_iter().zip(before) {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
@@ -178,13 +226,25 @@ impl<'a> Scorer<'a> {
     /// L: that of the origin on the scale of all origins, then `rerank`.
     #[inline]
     fn linear(&self, origin: usize, semantic: f64, row_signals: &RowSignals) -> f64 {
-        let mut sum = self.level(origin, semantic, row_signals);
+        let level = self.level(origin, semantic, row_signals);
+        self.of_level(
+            origin,
+            level,
+            row_signals.compared.is_some(),
+            row_signals.raw[Signal::Rerank],
+        )
+    }
+
+    /// L of a level: on the scale of all origins, then `rerank`.
+    #[inline]
+    pub(super) fn of_level(&self, origin: usize, level: f64, compared: bool, rerank: f64) -> f64 {
+        let mut sum = level;
         if let Some(evidence) = &self.evidence {
             sum = evidence[origin].apply(sum);
         }
-        let weight = self.ranking.weights[origin].signals[Signal::Rerank];
+        let weight = self.weights(origin, compared).signals[Signal::Rerank];
         if let (Some(weight), Some(most)) = (weight, self.maxima[Signal::Rerank]) {
-            sum += weight * Self::normalised(row_signals.raw[Signal::Rerank], most);
+            sum += weight * Self::normalised(rerank, most);
         }
         sum
     }
@@ -221,7 +281,8 @@ impl<'a> Scorer<'a> {
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && self.ranking.weights[origin].signals[Signal::Cosine].is_some_and(|w| w < 0.0);
+            && row_signals.compared.is_none()
+            && self.weights(origin, false).signals[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
             self.start(origin, low, row_signals),

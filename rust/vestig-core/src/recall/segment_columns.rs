@@ -66,6 +66,16 @@ pub(super) struct SparseRow {
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
+    /// The level of a row whose word pieces were compared.
+    pub(super) compared: Option<f64>,
+}
+
+impl SparseRow {
+    /// The raw value of one of `Signal::SPARSE`.
+    pub(super) fn value(&self, signal: Signal) -> f64 {
+        let place = Signal::SPARSE.iter().position(|of| *of == signal);
+        place.map_or(0.0, |place| self.values[place])
+    }
 }
 
 /// One segment during a call.
@@ -168,14 +178,18 @@ impl<'a> SegmentColumns<'a> {
                 raw[at] = column.get(row).copied().unwrap_or(0.0);
             }
         }
-        let mut question = None;
+        let (mut question, mut compared) = (None, None);
         if let Some(sparse) = self.sparse_row(row) {
             for (term, value) in Signal::SPARSE.into_iter().zip(sparse.values) {
                 raw[term] = value;
             }
-            question = sparse.question;
+            (question, compared) = (sparse.question, sparse.compared);
         }
-        RowSignals { question, raw }
+        RowSignals {
+            question,
+            raw,
+            compared,
+        }
     }
 
     /// Bounds of a row's content cosine; equal when it is exact.

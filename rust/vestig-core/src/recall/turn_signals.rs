@@ -221,6 +221,11 @@ impl<'a> TurnSignals<'a> {
         self.bounds = self.bounds(parts, scorer, &semantic, near.as_ref());
     }
 
+    /// Adds this to the bounds, by origin.
+    pub(super) fn add(&mut self, sums: [f64; 4]) {
+        self.apply(&sums.map(Evidence::added));
+    }
+
     /// Puts the bounds on the scale of all origins.
     pub(super) fn apply(&mut self, evidence: &[Evidence; 4]) {
         let codes = &self.index.text_flags(&self.segments).codes;
