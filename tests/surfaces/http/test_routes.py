@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from recomputed_scores import score
 from served import Site, raw, serving
 from vestig.errors import ProviderError, StoreFullError, StoreLockedError
 
@@ -77,14 +78,16 @@ def test_recall_is_compact_and_says_why_when_asked(site: Site) -> None:
     assert "formula" not in compact
     for hit in compact["results"]:
         assert "reason" not in hit
-        assert hit["score"] == hit["final"]
     full = site.post("recall", {**asked, "reasons": True}).document
     assert all(hit["reason"]["explanation"] for hit in full["results"])
     assert [hit["id"] for hit in full["results"]] == [hit["id"] for hit in compact["results"]]
     direct = site.store.recall(**asked)
-    assert [(hit["id"], hit["score"]) for hit in compact["results"]] == [
-        (hit.id, hit.score) for hit in direct
+    assert [(hit["id"], hit["score"], hit["final"]) for hit in compact["results"]] == [
+        (hit.id, hit.score, hit.final) for hit in direct
     ]
+    assert [score(hit, full) for hit in full["results"]] == pytest.approx(
+        [hit.score for hit in direct], rel=1e-9
+    )
 
 
 def test_recall_gives_what_is_associated_and_says_why_when_asked(site: Site) -> None:
