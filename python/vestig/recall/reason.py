@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -24,7 +24,7 @@ from vestig.config.signals import ORIGINS
 from vestig.ids import id_text
 from vestig.language.content_words import frame_words
 from vestig.memories.read import flags_of
-from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term
+from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term, summed
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
@@ -40,9 +40,26 @@ BIAS: Final = "bias"
 TOPIC: Final = "topic"
 # The term of a cross-encoder, which origin evidence does not scale.
 RERANK: Final = "rerank"
-_ONE: Final = (1.0, 1.0)
+_BIAS: Final = (BIAS, 1.0, 1.0)
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
+
+
+# contribution, name, raw, normalised, weight
+_Term = tuple[float, str, float, float | None, float]
+
+
+def _size(term: _Term) -> float:
+    return -abs(term[0])
+
+
+class _Weighed(NamedTuple):
+    """The terms of a row that have a value and a weight, greatest contribution first; by name what
+    each adds to the sum of the formula, and what the constants of its origin do."""
+
+    terms: Sequence[_Term]
+    added: dict[str, float]
+    constants: float
 
 
 class ReasonParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +160,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     topic_of_query: bool | None
     query_time: datetime
     parts: ReasonParts = ReasonParts()
+    # by the id of a row; one is looked at for its own reason and for that of the row before it
+    rows: dict[bytes, _Weighed] = msgspec.field(default_factory=dict)
 
     def signals(self, row: ScanRow, memory: Memory | None = None) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
@@ -150,35 +169,67 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         score elsewhere."""
         return self._signals(row, self._matched(row, memory))
 
+    def _weighed(self, row: ScanRow) -> _Weighed:
+        id = row.id
+        known = self.rows.get(id)
+        if known is not None:
+            return known
+        weights = self.weights[row.origin] if self.base == "linear" else self.meta_shares
+        values = {one[0]: one for one in row.signals}
+        terms = list[_Term]()
+        for name, weight in weights.items():
+            value = _BIAS if name == BIAS else values.get(name)
+            if value is None or weight == 0:
+                continue
+            _, raw, normalised = value
+            added = (raw if normalised is None else normalised) * weight
+            terms.append((added, name, raw, normalised, weight))
+        terms.sort(key=_size)
+        made = self.rows[id] = _Weighed(terms, *self._added(row, terms))
+        return made
+
+    def _added(self, row: ScanRow, terms: Sequence[_Term]) -> tuple[dict[str, float], float]:
+        """What each term adds to the sum of the formula, and what the constants of the origin
+        do."""
+        if self.base == "linear":
+            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
+            bias = sum([one[0] for one in terms if one[1] == BIAS])
+            found = {
+                name: added if name == RERANK else scale * added
+                for added, name, *_ in terms
+                if name != BIAS
+            }
+            return summed(found), scale * bias + constant
+        if self.base == "blend" and row.alpha_used:
+            found = {name: row.alpha_used * added for added, name, *_ in terms}
+            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
+            return summed(found), 0.0
+        return {"cosine": row.semantic_score}, 0.0
+
     def _signals(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
-        weights = self.weights[row.origin] if self.base == "linear" else self.meta_shares
-        values = {name: (raw, normalised) for name, raw, normalised in row.signals}
-        found = list[tuple[float, str, SignalTrace]]()
-        for name, weight in weights.items():
-            value = _ONE if name == BIAS else values.get(name)
-            if value is None or weight == 0:
-                continue
-            raw, normalised = value
-            trace = SignalTrace(
+        topic = "query" if self.topic_of_query else UNSET
+        return {
+            name: SignalTrace(
                 raw=raw,
                 normalised=normalised,
                 weight=weight,
                 matched=matched.get(name, UNSET),
-                of="query" if name == TOPIC and self.topic_of_query else UNSET,
+                of=topic if name == TOPIC else UNSET,
             )
-            found.append((contribution(trace), name, trace))
-        found.sort(key=lambda one: -abs(one[0]))
-        return {name: trace for _, name, trace in found}
+            for _, name, raw, normalised, weight in self._weighed(row).terms
+        }
 
     def _matched(self, row: ScanRow, memory: Memory | None) -> dict[str, tuple[str, ...]]:
         """What of the query the memory has, by signal."""
-        content, framing = self.content(), frame_words()
-        matched = (self.terms[index] for index in row.matched_terms)
-        words = tuple(term for term in matched if term in content)
+        words: tuple[str, ...] = ()
+        if places := row.matched_terms:
+            content = self.content()
+            words = tuple([term for at in places if (term := self.terms[at]) in content])
+        keywords = row.matched_keywords
         found = {
-            "keyword": tuple(word for word in row.matched_keywords if word not in framing),
+            "keyword": tuple([word for word in keywords if word not in frame_words()]),
             "entity": tuple(self._labels(row)),
             "lexical": words,
             "topic_lexical": words,
@@ -188,13 +239,15 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def _labels(self, row: ScanRow) -> list[str]:
-        named = (self.entities.get(id) for id in row.matched_entities)
+        if not self.entities:
+            return []
+        named = [self.entities.get(id) for id in row.matched_entities]
         return [f"{entity.type}:{entity.name}" for entity in named if entity is not None]
 
     def _matched_windows(self, memory: Memory) -> list[str]:
         """Texts of the query's windows that hold the memory's time, or meet one of its windows;
         each once, also where both windows of an expression do."""
-        texts = list[str]()
+        texts: list[str] = []
         for window in self.windows:
             at = memory.t_valid
             after = window.start is None or at >= window.start
@@ -291,23 +344,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             sum=total,
         )
 
-    def _contributions(self, row: ScanRow, same_origin: bool) -> dict[str, float]:
+    def _contributions(self, row: ScanRow, same_origin: bool) -> Mapping[str, float]:
         """What each term adds to the sum of the formula; of its constants, what differs by
         origin."""
-        signals = self._signals(row, {})
-        found = {name: contribution(one) for name, one in signals.items() if name != BIAS}
-        if self.base == "linear":
-            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
-            found = {n: v if n == RERANK else scale * v for n, v in found.items()}
-            if not same_origin:
-                bias = contribution(signals[BIAS]) if BIAS in signals else 0.0
-                found[KIND_OF_MEMORY] = scale * bias + constant
-        elif self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * value for name, value in found.items()}
-            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
-        else:
-            found = {"cosine": row.semantic_score}
-        return found
+        weighed = self._weighed(row)
+        if same_origin or self.base != "linear":
+            return weighed.added
+        return weighed.added | {KIND_OF_MEMORY: weighed.constants}
 
     def _decided(
         self,
