@@ -40,7 +40,15 @@ from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = ["BoundQuery", "Query", "Ranked", "analyse", "request_of", "scan_together"]
+__all__ = [
+    "BoundQuery",
+    "Query",
+    "Ranked",
+    "analyse",
+    "explainer_of",
+    "request_of",
+    "scan_together",
+]
 
 
 _DATE: Final = SIGNALS.index("date")
@@ -216,16 +224,11 @@ class BoundQuery:
     @property
     def available(self) -> list[str]:
         """Metadata signals that the query has something for."""
-        query = self.query
-        has = (query.keywords, query.windows, self.entities, query.ranking.counts_recency)
-        return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
+        return _available(self.query, self.entities)
 
     def shares(self) -> dict[str, float]:
         """Shares of the available signals in the metadata; {} where it has no part."""
-        ranking = self.query.ranking
-        if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
-            return {}
-        return shares(ranking.meta_weights, self.available)
+        return _shares(self.query, self.entities)
 
     def ranked(
         self,
@@ -393,21 +396,38 @@ class BoundQuery:
 
     def explainer(self, scan: Scan) -> Explainer:
         """What explains the rows of a scan."""
-        query, moments = self.query, self.request.moments
-        return Explainer(
-            terms=scan.terms,
-            content=cache(partial(_content, self.request.query, query.times, scan)),
-            windows=query.windows,
-            entities={id_bytes(entity.id): entity for entity in self.entities},
-            base=query.ranking.base,
-            weights=query.ranking.scores["weights"],
-            evidence=query.ranking.scores["evidence"],
-            meta_shares=self.shares(),
-            has_vector=query.vector is not None,
-            topic_of_query=scan.topic_of_query,
-            query_time=from_us(moments.query_time_us),
-            parts=query.ranking.reason_parts,
-        )
+        return explainer_of(self.query, self.entities, scan)
+
+
+def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:
+    """What explains the rows of a scan of a query that names these entities."""
+    request, ranking = query.request, query.ranking
+    return Explainer(
+        terms=scan.terms,
+        content=cache(partial(_content, request.query, query.times, scan)),
+        windows=query.windows,
+        entities={id_bytes(entity.id): entity for entity in entities},
+        base=ranking.base,
+        weights=ranking.scores["weights"],
+        evidence=ranking.scores["evidence"],
+        meta_shares=_shares(query, entities),
+        has_vector=query.vector is not None,
+        topic_of_query=scan.topic_of_query,
+        query_time=from_us(request.moments.query_time_us),
+        parts=ranking.reason_parts,
+    )
+
+
+def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
+    has = (query.keywords, query.windows, entities, query.ranking.counts_recency)
+    return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
+
+
+def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
+    ranking = query.ranking
+    if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
+        return {}
+    return shares(ranking.meta_weights, _available(query, entities))
 
 
 def _content(query: str, times: Sequence[tuple[int, int]], scan: Scan) -> frozenset[str]:

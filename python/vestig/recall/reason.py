@@ -163,11 +163,11 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     # by the id of a row; one is looked at for its own reason and for that of the row before it
     rows: dict[bytes, _Weighed] = msgspec.field(default_factory=dict)
 
-    def signals(self, row: ScanRow, memory: Memory | None = None) -> dict[str, SignalTrace]:
+    def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
         weight · normalised is L where the base is linear, that of weight · raw the metadata's
         score elsewhere."""
-        return self._signals(row, self._matched(row, memory))
+        return self._signals(row, self._matched(row))
 
     def _weighed(self, row: ScanRow) -> _Weighed:
         id = row.id
@@ -221,22 +221,19 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             for _, name, raw, normalised, weight in self._weighed(row).terms
         }
 
-    def _matched(self, row: ScanRow, memory: Memory | None) -> dict[str, tuple[str, ...]]:
-        """What of the query the memory has, by signal."""
+    def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
+        """What of the query the memory has, by signal; without windows."""
         words: tuple[str, ...] = ()
         if places := row.matched_terms:
             content = self.content()
             words = tuple([term for at in places if (term := self.terms[at]) in content])
         keywords = row.matched_keywords
-        found = {
+        return {
             "keyword": tuple([word for word in keywords if word not in frame_words()]),
             "entity": tuple(self._labels(row)),
             "lexical": words,
             "topic_lexical": words,
         }
-        if memory is not None:
-            found["temporal"] = found["date"] = tuple(self._matched_windows(memory))
-        return found
 
     def _labels(self, row: ScanRow) -> list[str]:
         if not self.entities:
@@ -263,7 +260,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def reason(
         self,
         row: ScanRow,
-        memory: Memory,
+        memory: Memory | None,
         replaced: Sequence[str],
         question: str | None,
         following: ScanRow | None = None,
@@ -271,6 +268,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """The reason of one hit.
 
         Args:
+            memory: None = it has no flags, and the query has no windows.
             following: the next memory of the ranking.
             replaced: ids that this memory superseded.
             question: the stored question of the memory that is nearest to the query, where the
@@ -283,7 +281,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             return Reason(
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
-        flags = flags_of(memory, self.query_time)
+        flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
         newer_than = None
         if row.newer_than is not None:
@@ -292,7 +290,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
-        matched = self._matched(row, memory)
+        matched = self._matched(row)
+        met = () if memory is None else tuple(self._matched_windows(memory))
+        matched["temporal"] = matched["date"] = met
         scores, walked = parts.include_scores, parts.include_path
         return Reason(
             retrieval_method=method,
@@ -375,7 +375,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def _sentences(
         self,
         row: ScanRow,
-        memory: Memory,
+        memory: Memory | None,
         flags: Sequence[str],
         hypothetical: Hypothetical | None,
         matched: Mapping[str, tuple[str, ...]],
@@ -394,7 +394,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if row.newer_than is not None:
             older = id_text("mem", row.newer_than)
             sentences.append(f"Newer than {older}, which says otherwise.")
-        if "no_longer_valid" in flags and memory.t_invalid is not None:
+        if "no_longer_valid" in flags and memory is not None and memory.t_invalid is not None:
             sentences.append(f"No longer valid since {memory.t_invalid:%Y-%m-%d}.")
         return sentences
 
