@@ -279,9 +279,7 @@ class BoundQuery:
             if (made.shown, made.limit) == (limit, rows):
                 return self._distinct(made, chosen, _known_first(made, found, self._scan))
         ranked_by = self.query.ranking if ranking is None else ranking
-        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen))
-        if rows is not None:
-            made = msgspec.structs.replace(made, limit=rows, min_score=None)
+        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen), rows)
         if watch:
             made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
@@ -293,20 +291,26 @@ class BoundQuery:
         return scan_distinct(self.session, self.view, scan, made, request.namespace, known_at_us)
 
     def scan_request(
-        self, request: Request, ranking: Ranking, limit: int, filter: dict[str, Any]
+        self,
+        request: Request,
+        ranking: Ranking,
+        limit: int,
+        filter: dict[str, Any],
+        rows: int | None = None,
     ) -> ScanRequest:
         """What the core is asked.
 
         Args:
             filter: what `filter` gives for the request.
+            rows: as `scan`.
         """
         return ScanRequest(
             query=self.core_query(ranking, request, filter),
             filter=CoreFilter(**filter),
             ranking=ranking.core,
-            limit=limit,
+            limit=limit if rows is None else rows,
             pool=ranking.pool(limit),
-            min_score=ranking.min_score,
+            min_score=ranking.min_score if rows is None else None,
             shown=limit,
         )
 
@@ -452,10 +456,10 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     first = bounds[0]
     filter, limit = first.filter(), first.request.limit
     rows = first.query.ranking.rows_for(limit)
-    requests = [
-        bound.scan_request(bound.request, bound.query.ranking, limit, filter) for bound in bounds
+    made = [
+        bound.scan_request(bound.request, bound.query.ranking, limit, filter, rows)
+        for bound in bounds
     ]
-    made = [msgspec.structs.replace(one, limit=rows, min_score=None) for one in requests]
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan
@@ -464,7 +468,7 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
 def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:
     """(start, end, whether every year is meant) of each window; of two that an expression without
     a year may mean, the first stands for every year."""
-    found = list[tuple[int | None, int | None, bool]]()
+    found: list[tuple[int | None, int | None, bool]] = []
     for index, window in enumerate(windows):
         yearless = is_yearless(window.text)
         second = index > 0 and window.either and windows[index - 1].text == window.text
