@@ -93,7 +93,7 @@ def explainer(**fields: Any) -> Explainer:
         "query_time": from_us(NOW_US),
         **fields,
     }
-    given.setdefault("content", lambda: frozenset(given["terms"]))
+    given.setdefault("content", frozenset(given["terms"]))
     return Explainer(**given)
 
 

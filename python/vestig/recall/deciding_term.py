@@ -4,15 +4,21 @@ words."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
+
+from vestig.config.signals import SIGNALS
 
 __all__ = ["KIND_OF_MEMORY", "TERM_NAMES", "deciding_term", "summed"]
 
 # What is constant within an origin.
 KIND_OF_MEMORY: Final = "kind_of_memory"
-# Signals whose parts count as one term.
-_WHOLE: Final = ("context", "late")
+# The parts of signals that count as one term, by the signal.
+_PARTS: Final = {
+    name: signal
+    for name in SIGNALS
+    for signal in ("context", "late")
+    if name.startswith(f"{signal}.")
+}
 # A term, or the signal that it is a part of → how the sentence of a reason names it.
 TERM_NAMES: Final[Mapping[str, str]] = {
     "cosine": "meaning",
@@ -45,12 +51,6 @@ TERM_NAMES: Final[Mapping[str, str]] = {
 }
 
 
-@cache
-def _term_of(name: str) -> str:
-    signal, _, _ = name.partition(".")
-    return signal if signal in _WHOLE else name
-
-
 def summed(contributions: Mapping[str, float]) -> dict[str, float]:
     """With the parts of a signal that counts as one term added up.
 
@@ -60,7 +60,7 @@ def summed(contributions: Mapping[str, float]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for name, value in contributions.items():
-        term = _term_of(name)
+        term = _PARTS.get(name, name)
         found[term] = found.get(term, 0.0) + value
     return found
 

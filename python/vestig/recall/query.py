@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -148,7 +147,7 @@ def analyse(
         states=states,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        times=tuple((one.start, one.end) for one in times),
+        times=tuple([(one.start, one.end) for one in times]),
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
@@ -408,7 +407,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
     request, ranking = query.request, query.ranking
     return Explainer(
         terms=scan.terms,
-        content=cache(partial(_content, request.query, query.times, scan)),
+        content=_content(query, scan),
         windows=query.windows,
         entities={id_bytes(entity.id): entity for entity in entities},
         base=ranking.base,
@@ -434,11 +433,15 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     return shares(ranking.meta_weights, _available(query, entities))
 
 
-def _content(query: str, times: Sequence[tuple[int, int]], scan: Scan) -> frozenset[str]:
+def _content(query: Query, scan: Scan) -> frozenset[str]:
     """Terms that say what a query is about; where an eligible memory meets a date of the query, the
     words of the date do not."""
     dated = (scan.maxima[_DATE] or 0.0) > 0.0
-    return frozenset(one.term for one in content_terms(query, times) if not (dated and one.in_time))
+    return frozenset(
+        one.term
+        for one in content_terms(query.request.query, query.times)
+        if not (dated and one.in_time)
+    )
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:

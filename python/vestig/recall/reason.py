@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -40,17 +41,13 @@ BIAS: Final = "bias"
 TOPIC: Final = "topic"
 # The term of a cross-encoder, which origin evidence does not scale.
 RERANK: Final = "rerank"
-_BIAS: Final = (BIAS, 1.0, 1.0)
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
 
 
-# contribution, name, raw, normalised, weight
-_Term = tuple[float, str, float, float | None, float]
-
-
-def _size(term: _Term) -> float:
-    return -abs(term[0])
+# −|contribution|, contribution, name, raw, normalised, weight
+_Term = tuple[float, float, str, float, float | None, float]
+_size: Final = itemgetter(0)
 
 
 class _Weighed(NamedTuple):
@@ -136,7 +133,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
-        content: gives those of them that say what the query is about; others are never named.
+        content: those of them that say what the query is about; others are never named.
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
@@ -149,7 +146,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     terms: Sequence[str]
-    content: Callable[[], frozenset[str]]
+    content: frozenset[str]
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     base: str
@@ -170,20 +167,20 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return self._signals(row, self._matched(row))
 
     def _weighed(self, row: ScanRow) -> _Weighed:
+        # the bias, then signals in the order of the core, stand in the order of the weights
         id = row.id
         known = self.rows.get(id)
         if known is not None:
             return known
-        weights = self.weights[row.origin] if self.base == "linear" else self.meta_shares
-        values = {one[0]: one for one in row.signals}
-        terms = list[_Term]()
-        for name, weight in weights.items():
-            value = _BIAS if name == BIAS else values.get(name)
-            if value is None or weight == 0:
-                continue
-            _, raw, normalised = value
-            added = (raw if normalised is None else normalised) * weight
-            terms.append((added, name, raw, normalised, weight))
+        linear = self.base == "linear"
+        weights = self.weights[row.origin] if linear else self.meta_shares
+        terms: list[_Term] = []
+        if linear and (bias := weights.get(BIAS)):
+            terms.append((-abs(bias), bias, BIAS, 1.0, 1.0, bias))
+        for name, raw, normalised in row.signals:
+            if weight := weights.get(name):
+                added = (raw if normalised is None else normalised) * weight
+                terms.append((-abs(added), added, name, raw, normalised, weight))
         terms.sort(key=_size)
         made = self.rows[id] = _Weighed(terms, *self._added(row, terms))
         return made
@@ -193,15 +190,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         do."""
         if self.base == "linear":
             scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
-            bias = sum([one[0] for one in terms if one[1] == BIAS])
             found = {
-                name: added if name == RERANK else scale * added
-                for added, name, *_ in terms
-                if name != BIAS
+                name: added if name == RERANK else scale * added for _, added, name, *_ in terms
             }
-            return summed(found), scale * bias + constant
+            bias = found.pop(BIAS, 0.0)
+            return summed(found), bias + constant
         if self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * added for added, name, *_ in terms}
+            found = {name: row.alpha_used * added for _, added, name, *_ in terms}
             found["cosine"] = (1 - row.alpha_used) * row.semantic_score
             return summed(found), 0.0
         return {"cosine": row.semantic_score}, 0.0
@@ -218,15 +213,14 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 matched=matched.get(name, UNSET),
                 of=topic if name == TOPIC else UNSET,
             )
-            for _, name, raw, normalised, weight in self._weighed(row).terms
+            for _, _, name, raw, normalised, weight in self._weighed(row).terms
         }
 
     def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
         """What of the query the memory has, by signal; without windows."""
         words: tuple[str, ...] = ()
         if places := row.matched_terms:
-            content = self.content()
-            words = tuple([term for at in places if (term := self.terms[at]) in content])
+            words = tuple([term for at in places if (term := self.terms[at]) in self.content])
         keywords = row.matched_keywords
         return {
             "keyword": tuple([word for word in keywords if word not in frame_words()]),
