@@ -78,6 +78,13 @@ impl SparseRow {
     }
 }
 
+impl SparseRow {
+    /// Whether its values add to what L has of other rows, and nothing stands in the place of that.
+    pub(super) fn adds_only(&self) -> bool {
+        self.question.is_none() && self.compared.is_none()
+    }
+}
+
 /// One segment during a call.
 pub(super) struct SegmentColumns<'a> {
     pub(super) segment: &'a Segment,
