@@ -118,7 +118,8 @@ class Fitted:
         self.bias = bias + _shift([self.sums.levels(one) + bias[one.origins] for one in alone])
         evidence = fit_evidence(competing, lambda one: self._level(one, self.sums), self._shares)
         plain = Scale(self.bias, evidence)
-        evidence[:, 1] += _shift([plain.score(one, self.sums) for one in competing])
+        shift = _shift([plain.score(one, self.sums) for one in competing])
+        evidence[:, 1] = np.round(evidence[:, 1] + shift, 3)
         self.scale = plain
         self.fold_scales = [
             Scale(

@@ -50,7 +50,7 @@ def _rows(count: int) -> Rows:
         )
         vector = None if kind else matrix[number].tobytes()
         times = (NOW, None, NOW, None)
-        text = (0, None, None)
+        text = (0, None, None, None)
         return ProjectionRow(
             *(*place, 0, None, None, None, 3, 3, False, *times, vector, *_EMPTY, edges, [], []),
             *text,

@@ -98,7 +98,7 @@ def explainer(**fields: Any) -> Explainer:
     }
     if "candidate_weights" not in fields:
         given["candidate_weights"] = given["weights"]
-    given.setdefault("content", lambda: frozenset(given["terms"]))
+    given.setdefault("content", frozenset(given["terms"]))
     return Explainer(**given)
 
 

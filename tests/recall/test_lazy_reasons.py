@@ -19,6 +19,7 @@ import vestig
 from scripted import Opener
 from vestig.answers import Reason, RecallHit
 from vestig.errors import StoreDamagedError
+from vestig.ids import id_text
 from vestig.recall.reason import Explainer
 
 QUERY = "Who keeps the red key?"
@@ -39,7 +40,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     reason = Explainer.reason
 
     def counted(self: Explainer, row: Any, memory: Any, *rest: Any) -> Reason:
-        ids.append(memory.id)
+        ids.append(id_text("mem", row.id))
         return reason(self, row, memory, *rest)
 
     monkeypatch.setattr(Explainer, "reason", counted)

@@ -69,10 +69,10 @@ def content_terms(text: str, times: Sequence[tuple[int, int]]) -> tuple[ContentT
         [('dog', False), ('maria', False), ('adopt', False), ('march', True)]
     """
     framing = frame_words()
-    found = list[ContentTerm]()
+    found = []
     for term, start, end in placed_terms(text):
         word = text[start:end].lower()
         if word not in STOPWORDS and word not in framing:
-            in_time = any(begin <= start and end <= stop for begin, stop in times)
+            in_time = bool(times) and any(begin <= start and end <= stop for begin, stop in times)
             found.append(ContentTerm(term, start, end, in_time))
     return tuple(found)

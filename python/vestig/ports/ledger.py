@@ -70,7 +70,8 @@ class RecalledMemory(msgspec.Struct, frozen=True):
     """A stored memory as one read saw it, its text checked against its hash.
 
     `replaces`: it directly replaced another one. `repeated`: other memories, of any scope and
-    author, have its hash. `make` gives the value, and needs no store.
+    author, have its hash. `plain_since_us`: since when it holds, where it is active and not pinned,
+    and nothing ends it; None for others. `make` gives the value, and needs no store.
     """
 
     id: bytes
@@ -78,6 +79,7 @@ class RecalledMemory(msgspec.Struct, frozen=True):
     processing: str
     replaces: bool
     repeated: bool
+    plain_since_us: int | None
     make: Callable[[], Memory]
 
 

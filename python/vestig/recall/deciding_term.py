@@ -6,12 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["KIND_OF_MEMORY", "TERM_NAMES", "deciding_term"]
+from vestig.config.signals import SIGNALS
+
+__all__ = ["KIND_OF_MEMORY", "TERM_NAMES", "deciding_term", "summed"]
 
 # What is constant within an origin.
 KIND_OF_MEMORY: Final = "kind_of_memory"
-# Signals whose parts count as one term.
-_WHOLE: Final = ("context", "late")
+# The parts of signals that count as one term, by the signal.
+_PARTS: Final = {
+    name: signal
+    for name in SIGNALS
+    for signal in ("context", "late")
+    if name.startswith(f"{signal}.")
+}
 # A term, or the signal that it is a part of → how the sentence of a reason names it.
 TERM_NAMES: Final[Mapping[str, str]] = {
     "cosine": "meaning",
@@ -44,12 +51,16 @@ TERM_NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def _summed(contributions: Mapping[str, float]) -> dict[str, float]:
-    """With the parts of `_WHOLE` as one term."""
+def summed(contributions: Mapping[str, float]) -> dict[str, float]:
+    """With the parts of a signal that counts as one term added up.
+
+    Example:
+        >>> summed({"cosine": 1.0, "late.own_idf": 0.5, "late.w1_idf": 0.75})
+        {'cosine': 1.0, 'late': 1.25}
+    """
     found: dict[str, float] = {}
     for name, value in contributions.items():
-        signal, _, _ = name.partition(".")
-        term = signal if signal in _WHOLE else name
+        term = _PARTS.get(name, name)
         found[term] = found.get(term, 0.0) + value
     return found
 
@@ -59,19 +70,22 @@ def deciding_term(own: Mapping[str, float], following: Mapping[str, float] | Non
     the one that adds most. None without any term.
 
     Args:
-        own: contributions by term; what is constant within an origin only where the next memory
-            is of another one.
+        own: contributions by term, as `summed` gives them; what is constant within an origin only
+            where the next memory is of another one.
 
     Example:
         >>> deciding_term({"cosine": 2.0, "lexical": 1.5}, {"cosine": 1.9, "lexical": 0.5})
         'lexical'
-        >>> deciding_term({"late.own_idf": 0.6, "late.w1_idf": 0.6, "cosine": 1.0}, None)
+        >>> deciding_term({"late": 1.2, "cosine": 1.0}, None)
         'late'
     """
-    ours = _summed(own)
-    theirs = _summed(following or {})
-    leads = {
-        term: ours.get(term, 0.0) - theirs.get(term, 0.0)
-        for term in dict.fromkeys((*ours, *theirs))
-    }
-    return max(leads, key=leads.__getitem__) if leads else None
+    theirs = {} if following is None else following
+    best, most = None, 0.0
+    for term, value in own.items():
+        lead = value - theirs.get(term, 0.0)
+        if best is None or lead > most:
+            best, most = term, lead
+    for term, value in theirs.items():
+        if term not in own and (best is None or -value > most):
+            best, most = term, -value
+    return best

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from vestig.answers import Reason, RecallHit
+from vestig.answers import Reason, RecallHit, Repeat
 from vestig.ids import id_text
 from vestig.memories.equal_texts import recalled, repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
+from vestig.ports import RecalledMemory
 from vestig.recall.associated import associated_rows
-from vestig.recall.query import BoundQuery, Ranked
+from vestig.recall.query import BoundQuery, Ranked, explainer_of
 from vestig.recall.reason import Explainer
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory
@@ -47,75 +48,125 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     namespace, moments = request.namespace, request.moments
     linked = associated_rows(bound, ranked) if beside else ()
     rows = [*ranked.results, *linked]
-    behind = _behind(ranked, len(rows))
     raw = [row.id for row in rows]
     by_id = recalled(bound.session, view, namespace, raw)
     stored = [by_id[id] for id in raw]
     ids = [id_text("mem", id) for id in raw]
-    nearest = [row.nearest_question for row in rows]
-    past = dict[str, Memory]()
+    made = [found.make for found in stored]
+    past: Sequence[Memory] = ()
     if moments.past:
-        made = [found.make() for found in stored]
-        past = {memory.id: memory for memory in as_known(view, namespace, made, moments)}
-    replaced = dict[str, Sequence[str]]()
+        past = as_known(view, namespace, [make() for make in made], moments)
+        made = [partial(_same, memory) for memory in past]
+    replaced: Mapping[str, Sequence[str]] = {}
     if replacing := [id for id, found in zip(ids, stored, strict=True) if found.replaces]:
-        replaced |= replaced_as_known(view, namespace, replacing, moments)
-    questions = dict[str, Sequence[str]]()
-    if asked := [id for id, one in zip(ids, nearest, strict=True) if one is not None]:
-        questions |= view.questions(namespace, asked)
+        replaced = replaced_as_known(view, namespace, replacing, moments)
+    questions: Mapping[str, Sequence[str]] = {}
+    if asked := [id for id, row in zip(ids, rows, strict=True) if row.nearest_question]:
+        questions = view.questions(namespace, asked)
     vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
     repeated = [id for id, found in zip(ids, stored, strict=True) if found.repeated]
     repeats = repeats_of(
         bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
     )
-    explainer = bound.explainer(ranked.scan)
-    has_vector = explainer.has_vector
-    hits = []
-    for id, row, found, asking, following in zip(ids, rows, stored, nearest, behind, strict=True):
-        make = partial(_same, past[id]) if past else found.make
-        question = None if asking is None else questions[id][asking[0]]
-        fields: dict[str, Any] = {
-            "_id": id,
-            "_content": found.content,
-            "score": ranked.score(row),
-            "final": row.final_score,
-            "similarity": row.similarity if has_vector else None,
-            "_make_memory": make,
-            "_make_reason": partial(
-                _reason, explainer, row, make, (replaced.get(id, ()), question, following)
-            ),
-        }
-        if request.include_vectors:
-            vector = vectors.get(id)
-            fields["embedding"] = None if vector is None else tuple(memoryview(vector[1]).cast("f"))
-        if id in repeats:
-            fields["repeats"], fields["repeats_more"] = repeats[id]
-        hits.append(RecallHit.of_fields(fields))
     shown = len(ranked.results)
-    folded = (repeats[id] for id in ids[:shown] if id in repeats)
+    seen = _Found(
+        explained=partial(explainer_of, bound.query, bound.entities, ranked.scan),
+        score=ranked.score,
+        query_time_us=moments.query_time_us,
+        ids=ids,
+        rows=rows,
+        behind=ranked.rows[1 : shown + 1],
+        stored=stored,
+        made=made,
+        past=bool(past),
+        has_vector=bound.query.vector is not None,
+        replaced=replaced,
+        questions=questions,
+    )
+    hits = seen.hits(repeats, vectors if request.include_vectors else None)
+    folded = [repeats[id] for id in ids[:shown] if id in repeats]
     return FoundMemories(
         hits=tuple(hits[:shown]),
         associated=tuple(hits[shown:]),
-        folded=sum(len(others) + more for others, more in folded),
+        folded=sum([len(others) + more for others, more in folded]),
         pending=sum([found.processing == "pending" for found in stored[:shown]]),
-        later_updates=later_updates(view, past.values(), moments) if past else (),
+        later_updates=later_updates(view, past, moments) if past else (),
     )
 
 
-def _behind(ranked: Ranked, count: int) -> list[ScanRow | None]:
-    """The next one of the ranking for each result, filled up with None."""
-    results = len(ranked.results)
-    behind = [*ranked.rows[1 : results + 1], None][:results]
-    return behind + [None] * (count - results)
+class _Found(msgspec.Struct, kw_only=True):
+    """What the read saw of the rows of a call.
 
+    Args:
+        explained: gives the explainer.
+        score: gives the score of a row.
+        behind: the next row of the ranking for each of the first rows, as far as there is one.
+        stored: memories as they are now.
+        made: gives the memories.
+        past: whether these are as they were known earlier.
+        has_vector: whether the query has one.
+    """
 
-def _reason(
-    explainer: Explainer,
-    row: ScanRow,
-    make: Callable[[], Memory],
-    known: tuple[Sequence[str], str | None, ScanRow | None],
-) -> Reason:
-    return explainer.reason(row, make(), *known)
+    explained: Callable[[], Explainer]
+    score: Callable[[ScanRow], float]
+    query_time_us: int
+    ids: Sequence[str]
+    rows: Sequence[ScanRow]
+    behind: Sequence[ScanRow]
+    stored: Sequence[RecalledMemory]
+    made: Sequence[Callable[[], Memory]]
+    past: bool
+    has_vector: bool
+    replaced: Mapping[str, Sequence[str]]
+    questions: Mapping[str, Sequence[str]]
+    explainer: Explainer | None = None
+
+    def hits(
+        self,
+        repeats: Mapping[str, tuple[tuple[Repeat, ...], int]],
+        vectors: Mapping[str, tuple[str, bytes]] | None,
+    ) -> list[RecallHit]:
+        """All rows as hits, with these vectors where they are wanted."""
+        hits = []
+        for at, (id, row, stored) in enumerate(zip(self.ids, self.rows, self.stored, strict=True)):
+            fields: dict[str, Any] = {
+                "_id": id,
+                "_content": stored.content,
+                "score": self.score(row),
+                "final": row.final_score,
+                "similarity": row.similarity if self.has_vector else None,
+                "_make_memory": self.made[at],
+                "_make_reason": partial(self.reason, at),
+            }
+            if vectors is not None:
+                vector = vectors.get(id)
+                fields["embedding"] = vector and tuple(memoryview(vector[1]).cast("f"))
+            if id in repeats:
+                fields["repeats"], fields["repeats_more"] = repeats[id]
+            hits.append(RecallHit.of_fields(fields))
+        return hits
+
+    def reason(self, at: int) -> Reason:
+        """The reason of one row."""
+        explainer = self.explainer
+        if explainer is None:
+            explainer = self.explainer = self.explained()
+        id, row = self.ids[at], self.rows[at]
+        nearest = row.nearest_question
+        return explainer.reason(
+            row,
+            None if self._is_plain(at, explainer) else self.made[at](),
+            self.replaced.get(id, ()),
+            None if nearest is None else self.questions[id][nearest[0]],
+            self.behind[at] if at < len(self.behind) else None,
+        )
+
+    def _is_plain(self, at: int, explainer: Explainer) -> bool:
+        """Whether a reason has nothing to say of the memory itself."""
+        if self.past or explainer.windows:
+            return False
+        since_us = self.stored[at].plain_since_us
+        return since_us is not None and since_us <= self.query_time_us
 
 
 def _same(memory: Memory) -> Memory:

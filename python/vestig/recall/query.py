@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +41,15 @@ from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = ["BoundQuery", "Query", "Ranked", "analyse", "request_of", "scan_together"]
+__all__ = [
+    "BoundQuery",
+    "Query",
+    "Ranked",
+    "analyse",
+    "explainer_of",
+    "request_of",
+    "scan_together",
+]
 
 
 _DATE: Final = SIGNALS.index("date")
@@ -141,7 +149,7 @@ def analyse(
         states=states,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        times=tuple((one.start, one.end) for one in times),
+        times=tuple([(one.start, one.end) for one in times]),
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
@@ -226,8 +234,7 @@ class BoundQuery:
     def content_of(self, scan: Scan) -> frozenset[str]:
         """Those of `content` that count in a scan: where an eligible memory meets a date of the
         query, the words of the date do not."""
-        dated = (scan.maxima[_DATE] or 0.0) > 0.0
-        return frozenset([one.term for one in self.content if not (dated and one.in_time)])
+        return _content(self.content, scan)
 
     def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
@@ -240,16 +247,11 @@ class BoundQuery:
     @property
     def available(self) -> list[str]:
         """Metadata signals that the query has something for."""
-        query = self.query
-        has = (query.keywords, query.windows, self.entities, query.ranking.counts_recency)
-        return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
+        return _available(self.query, self.entities)
 
     def shares(self) -> dict[str, float]:
         """Shares of the available signals in the metadata; {} where it has no part."""
-        ranking = self.query.ranking
-        if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
-            return {}
-        return shares(ranking.meta_weights, self.available)
+        return _shares(self.query, self.entities)
 
     def ranked(
         self,
@@ -309,9 +311,7 @@ class BoundQuery:
             if (made.shown, made.limit) == (limit, rows):
                 return self._distinct(made, chosen, _known_first(made, found, self._scan))
         ranked_by = self.query.ranking if ranking is None else ranking
-        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen))
-        if rows is not None:
-            made = msgspec.structs.replace(made, limit=rows)
+        made = self.scan_request(chosen, ranked_by, limit, self.filter(chosen), rows)
         if watch:
             made = msgspec.structs.replace(made, watch=watch)
         if ranked_by.core_for_reranking is not None:
@@ -323,18 +323,24 @@ class BoundQuery:
         return scan_distinct(self.session, self.view, scan, made, request.namespace, known_at_us)
 
     def scan_request(
-        self, request: Request, ranking: Ranking, limit: int, filter: dict[str, Any]
+        self,
+        request: Request,
+        ranking: Ranking,
+        limit: int,
+        filter: dict[str, Any],
+        rows: int | None = None,
     ) -> ScanRequest:
         """What the core is asked.
 
         Args:
             filter: what `filter` gives for the request.
+            rows: as `scan`.
         """
         return ScanRequest(
             query=self.core_query(ranking, request, filter),
             filter=CoreFilter(**filter),
             ranking=ranking.core,
-            limit=limit,
+            limit=limit if rows is None else rows,
             pool=ranking.pool(limit),
             shown=limit,
         )
@@ -425,22 +431,46 @@ class BoundQuery:
 
     def explainer(self, scan: Scan) -> Explainer:
         """What explains the rows of a scan."""
-        query, moments = self.query, self.request.moments
-        return Explainer(
-            terms=scan.terms,
-            content=cache(partial(self.content_of, scan)),
-            windows=query.windows,
-            entities={id_bytes(entity.id): entity for entity in self.entities},
-            base=query.ranking.base,
-            weights=query.ranking.scores["weights"],
-            candidate_weights=query.ranking.scores["candidate_weights"],
-            evidence=query.ranking.scores["evidence"],
-            meta_shares=self.shares(),
-            has_vector=query.vector is not None,
-            topic_of_query=scan.topic_of_query,
-            query_time=from_us(moments.query_time_us),
-            parts=query.ranking.reason_parts,
-        )
+        return explainer_of(self.query, self.entities, scan)
+
+
+def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:
+    """What explains the rows of a scan of a query that names these entities."""
+    request, ranking = query.request, query.ranking
+    return Explainer(
+        terms=scan.terms,
+        content=_content(content_terms(request.query, query.times), scan),
+        windows=query.windows,
+        entities={id_bytes(entity.id): entity for entity in entities},
+        base=ranking.base,
+        weights=ranking.scores["weights"],
+        candidate_weights=ranking.scores["candidate_weights"],
+        evidence=ranking.scores["evidence"],
+        meta_shares=_shares(query, entities),
+        has_vector=query.vector is not None,
+        topic_of_query=scan.topic_of_query,
+        query_time=from_us(request.moments.query_time_us),
+        parts=ranking.reason_parts,
+    )
+
+
+def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
+    has = (query.keywords, query.windows, entities, query.ranking.counts_recency)
+    return [name for name, given in zip(META_SIGNALS, has, strict=True) if given]
+
+
+def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
+    ranking = query.ranking
+    if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
+        return {}
+    return shares(ranking.meta_weights, _available(query, entities))
+
+
+def _content(terms: Sequence[ContentTerm], scan: Scan) -> frozenset[str]:
+    """Terms that say what a query is about; where an eligible memory meets a date of the query, the
+    words of the date do not."""
+    dated = (scan.maxima[_DATE] or 0.0) > 0.0
+    return frozenset([one.term for one in terms if not (dated and one.in_time)])
 
 
 def _score(row: ScanRow, confidence: float | None, line: ScoreFormula | None) -> float:
@@ -463,10 +493,10 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
     first = bounds[0]
     filter, limit = first.filter(), first.request.limit
     rows = first.query.ranking.rows_for(limit)
-    requests = [
-        bound.scan_request(bound.request, bound.query.ranking, limit, filter) for bound in bounds
+    made = [
+        bound.scan_request(bound.request, bound.query.ranking, limit, filter, rows)
+        for bound in bounds
     ]
-    made = [msgspec.structs.replace(one, limit=rows) for one in requests]
     found = first.session.keeper.scan_many(first.view.seq, made)
     for bound, request, scan in zip(bounds, made, found, strict=True):
         bound.first_scan = request, scan
@@ -475,7 +505,7 @@ def scan_together(bounds: Sequence[BoundQuery]) -> None:
 def _dates(windows: Sequence[TemporalWindow]) -> list[tuple[int | None, int | None, bool]]:
     """(start, end, whether every year is meant) of each window; of two that an expression without
     a year may mean, the first stands for every year."""
-    found = list[tuple[int | None, int | None, bool]]()
+    found: list[tuple[int | None, int | None, bool]] = []
     for index, window in enumerate(windows):
         yearless = is_yearless(window.text)
         second = index > 0 and window.either and windows[index - 1].text == window.text

@@ -161,10 +161,13 @@ def _matches(
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
     [hits], known = known_names(session, view, space, [analysed], known_at_us, kept=True)
+    threshold = settings.recall.entity_similarity_threshold
+    if not hits and threshold is None:
+        # names that nothing has mean nothing
+        return [], known
     doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
     matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
     found = dict(matches.scores)
-    threshold = settings.recall.entity_similarity_threshold
     if threshold is not None and vectors and len(found) < MATCHES_MAX:
         near = [name for name in matches.unknown if embedded_name(name.name) in vectors]
         for id, cosine in _similar(session, view, space, near, vectors, threshold):

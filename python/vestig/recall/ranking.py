@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -37,10 +38,9 @@ _BY_COSINE: Final = {
     "summary_prior": 0.0,
     "expand_summaries": False,
 }
-# The term of a cross-encoder.
 
 
-class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What of a configuration decides ranks.
 
     `scores`: keyword arguments of the core's `Ranking` but for the walk and TraceRank.
@@ -67,52 +67,52 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     # how many memories a cross-encoder reads
     rerank_pool: int
 
-    @property
+    @cached_property
     def base(self) -> str:
         """Where the final score starts from."""
         return str(self.scores["base"])
 
-    @property
+    @cached_property
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out."""
         return dict(zip(META_SIGNALS, self.scores["meta_weights"], strict=True))
 
-    @property
+    @cached_property
     def counts_recency(self) -> bool:
         """Whether recency weighs something in the metadata."""
         return bool(self.scores["meta_weights"][_RECENCY])
 
-    @property
+    @cached_property
     def counts_words(self) -> bool:
         """Whether words alone can rank."""
         return self.base == "linear" and self.counts("lexical")
 
-    @property
+    @cached_property
     def counts_tokens(self) -> bool:
         """Whether vectors of word pieces are compared."""
         return self.base == "linear" and any(map(self.counts, TOKEN_TERMS))
 
-    @property
+    @cached_property
     def counts_questions(self) -> bool:
         """Whether words of the questions that memories answer are compared."""
         return self.base == "linear" and self.counts("questions")
 
-    @property
+    @cached_property
     def counts_content(self) -> bool:
         """Whether content terms of the query are looked at."""
         return self.base == "linear" and any(map(self.counts, CONTENT_TERMS))
 
-    @property
+    @cached_property
     def counts_topic(self) -> bool:
         """Whether memories are compared with the topic of the query."""
         return self.base == "linear" and self.counts("topic")
 
-    @property
+    @cached_property
     def counts_states(self) -> bool:
         """Whether hidden states of the query's word pieces are looked at."""
         return self.counts_tokens or self.counts_topic
 
-    @property
+    @cached_property
     def has_confidence(self) -> bool:
         """Whether its results have a confidence."""
         return self.counts_words

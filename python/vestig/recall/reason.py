@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -24,7 +25,7 @@ from vestig.config.signals import ORIGINS
 from vestig.ids import id_text
 from vestig.language.content_words import frame_words
 from vestig.memories.read import flags_of
-from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term
+from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term, summed
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
@@ -40,9 +41,22 @@ BIAS: Final = "bias"
 TOPIC: Final = "topic"
 # The term of a cross-encoder, which origin evidence does not scale.
 RERANK: Final = "rerank"
-_ONE: Final = (1.0, 1.0)
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
+
+
+# −|contribution|, contribution, name, raw, normalised, weight
+_Term = tuple[float, float, str, float, float | None, float]
+_size: Final = itemgetter(0)
+
+
+class _Weighed(NamedTuple):
+    """The terms of a row that have a value and a weight, greatest contribution first; by name what
+    each adds to the sum of the formula, and what the constants of its origin do."""
+
+    terms: Sequence[_Term]
+    added: dict[str, float]
+    constants: float
 
 
 class ReasonParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +133,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
-        content: gives those of them that say what the query is about; others are never named.
+        content: those of them that say what the query is about; others are never named.
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
@@ -134,7 +148,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     terms: Sequence[str]
-    content: Callable[[], frozenset[str]]
+    content: frozenset[str]
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     base: str
@@ -146,65 +160,88 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     topic_of_query: bool | None
     query_time: datetime
     parts: ReasonParts = ReasonParts()
+    # by the id of a row; one is looked at for its own reason and for that of the row before it
+    rows: dict[bytes, _Weighed] = msgspec.field(default_factory=dict)
 
-    def signals(self, row: ScanRow, memory: Memory | None = None) -> dict[str, SignalTrace]:
+    def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
         weight · normalised is L where the base is linear, that of weight · raw the metadata's
         score elsewhere."""
-        return self._signals(row, self._matched(row, memory))
+        return self._signals(row, self._matched(row))
+
+    def _weighed(self, row: ScanRow) -> _Weighed:
+        # the bias, then signals in the order of the core, stand in the order of the weights
+        id = row.id
+        known = self.rows.get(id)
+        if known is not None:
+            return known
+        weights, terms = self.meta_shares, list[_Term]()
+        if self.base == "linear":
+            weights = (self.weights if row.compared else self.candidate_weights)[row.origin]
+            if bias := row.constant:
+                terms.append((-abs(bias), bias, BIAS, 1.0, 1.0, bias))
+        for name, raw, normalised in row.signals:
+            if weight := weights.get(name):
+                added = (raw if normalised is None else normalised) * weight
+                terms.append((-abs(added), added, name, raw, normalised, weight))
+        terms.sort(key=_size)
+        made = self.rows[id] = _Weighed(terms, *self._added(row, terms))
+        return made
+
+    def _added(self, row: ScanRow, terms: Sequence[_Term]) -> tuple[dict[str, float], float]:
+        """What each term adds to the sum of the formula, and what the constants of the origin
+        do."""
+        if self.base == "linear":
+            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
+            found = {
+                name: added if name == RERANK else scale * added for _, added, name, *_ in terms
+            }
+            bias = found.pop(BIAS, 0.0)
+            return summed(found), bias + constant
+        if self.base == "blend" and row.alpha_used:
+            found = {name: row.alpha_used * added for _, added, name, *_ in terms}
+            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
+            return summed(found), 0.0
+        return {"cosine": row.semantic_score}, 0.0
 
     def _signals(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
-        weights = self._weights(row)
-        values = {name: (raw, normalised) for name, raw, normalised in row.signals}
-        found = list[tuple[float, str, SignalTrace]]()
-        for name, weight in weights.items():
-            value = _ONE if name == BIAS else values.get(name)
-            if value is None or weight == 0:
-                continue
-            raw, normalised = value
-            trace = SignalTrace(
+        topic = "query" if self.topic_of_query else UNSET
+        return {
+            name: SignalTrace(
                 raw=raw,
                 normalised=normalised,
                 weight=weight,
                 matched=matched.get(name, UNSET),
-                of="query" if name == TOPIC and self.topic_of_query else UNSET,
+                of=topic if name == TOPIC else UNSET,
             )
-            found.append((contribution(trace), name, trace))
-        found.sort(key=lambda one: -abs(one[0]))
-        return {name: trace for _, name, trace in found}
+            for _, _, name, raw, normalised, weight in self._weighed(row).terms
+        }
 
-    def _weights(self, row: ScanRow) -> Mapping[str, float]:
-        """What the terms of a row weigh; `bias` is all that its sum begins with."""
-        if self.base != "linear":
-            return self.meta_shares
-        sums = self.weights if row.compared else self.candidate_weights
-        return {**sums[row.origin], BIAS: row.constant}
-
-    def _matched(self, row: ScanRow, memory: Memory | None) -> dict[str, tuple[str, ...]]:
-        """What of the query the memory has, by signal."""
-        content, framing = self.content(), frame_words()
-        matched = (self.terms[index] for index in row.matched_terms)
-        words = tuple(term for term in matched if term in content)
-        found = {
-            "keyword": tuple(word for word in row.matched_keywords if word not in framing),
+    def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
+        """What of the query the memory has, by signal; without windows."""
+        words: tuple[str, ...] = ()
+        if places := row.matched_terms:
+            words = tuple([term for at in places if (term := self.terms[at]) in self.content])
+        keywords = row.matched_keywords
+        return {
+            "keyword": tuple([word for word in keywords if word not in frame_words()]),
             "entity": tuple(self._labels(row)),
             "lexical": words,
             "topic_lexical": words,
         }
-        if memory is not None:
-            found["temporal"] = found["date"] = tuple(self._matched_windows(memory))
-        return found
 
     def _labels(self, row: ScanRow) -> list[str]:
-        named = (self.entities.get(id) for id in row.matched_entities)
+        if not self.entities:
+            return []
+        named = [self.entities.get(id) for id in row.matched_entities]
         return [f"{entity.type}:{entity.name}" for entity in named if entity is not None]
 
     def _matched_windows(self, memory: Memory) -> list[str]:
         """Texts of the query's windows that hold the memory's time, or meet one of its windows;
         each once, also where both windows of an expression do."""
-        texts = list[str]()
+        texts: list[str] = []
         for window in self.windows:
             at = memory.t_valid
             after = window.start is None or at >= window.start
@@ -220,7 +257,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def reason(
         self,
         row: ScanRow,
-        memory: Memory,
+        memory: Memory | None,
         replaced: Sequence[str],
         question: str | None,
         following: ScanRow | None = None,
@@ -228,6 +265,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """The reason of one hit.
 
         Args:
+            memory: None = it has no flags, and the query has no windows.
             following: the next memory of the ranking.
             replaced: ids that this memory superseded.
             question: the stored question of the memory that is nearest to the query, where the
@@ -240,7 +278,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             return Reason(
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
-        flags = flags_of(memory, self.query_time)
+        flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
         newer_than = None
         if row.newer_than is not None:
@@ -249,7 +287,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
-        matched = self._matched(row, memory)
+        matched = self._matched(row)
+        met = () if memory is None else tuple(self._matched_windows(memory))
+        matched["temporal"] = matched["date"] = met
         scores, walked = parts.include_scores, parts.include_path
         return Reason(
             retrieval_method=method,
@@ -301,23 +341,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             sum=total,
         )
 
-    def _contributions(self, row: ScanRow, same_origin: bool) -> dict[str, float]:
+    def _contributions(self, row: ScanRow, same_origin: bool) -> Mapping[str, float]:
         """What each term adds to the sum of the formula; of its constants, what differs by
         origin."""
-        signals = self._signals(row, {})
-        found = {name: contribution(one) for name, one in signals.items() if name != BIAS}
-        if self.base == "linear":
-            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
-            found = {n: v if n == RERANK else scale * v for n, v in found.items()}
-            if not same_origin:
-                bias = contribution(signals[BIAS]) if BIAS in signals else 0.0
-                found[KIND_OF_MEMORY] = scale * bias + constant
-        elif self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * value for name, value in found.items()}
-            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
-        else:
-            found = {"cosine": row.semantic_score}
-        return found
+        weighed = self._weighed(row)
+        if same_origin or self.base != "linear":
+            return weighed.added
+        return weighed.added | {KIND_OF_MEMORY: weighed.constants}
 
     def _decided(
         self,
@@ -342,7 +372,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def _sentences(
         self,
         row: ScanRow,
-        memory: Memory,
+        memory: Memory | None,
         flags: Sequence[str],
         hypothetical: Hypothetical | None,
         matched: Mapping[str, tuple[str, ...]],
@@ -361,7 +391,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if row.newer_than is not None:
             older = id_text("mem", row.newer_than)
             sentences.append(f"Newer than {older}, which says otherwise.")
-        if "no_longer_valid" in flags and memory.t_invalid is not None:
+        if "no_longer_valid" in flags and memory is not None and memory.t_invalid is not None:
             sentences.append(f"No longer valid since {memory.t_invalid:%Y-%m-%d}.")
         return sentences
 

@@ -182,6 +182,7 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
             row[39],
             row[42] == 1,
             row[43] == 1,
+            row[19] if _plain_of(row) == _PLAIN else None,
             partial(_memory, row, where),
         )
         for row in rows
@@ -191,6 +192,9 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
 # kind, role, origin type, trigger, stability, status, retention policy
 _words_of: Final = itemgetter(6, 10, 14, 18, 23, 26, 30)
 _known_words: Final = set[tuple[Any, ...]]()
+# end of validity, when it expired, status, pinned
+_plain_of: Final = itemgetter(20, 22, 26, 27)
+_PLAIN: Final = (None, None, Status.ACTIVE.value, 0)
 _times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 38)
 
 

@@ -7,6 +7,7 @@ use super::ranking::Base;
 use super::score_bounds::SLACK;
 use super::score_table::ScoreTable;
 use super::scorer::{RowSignals, Scorer, origin};
+use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use super::turn_signals::TurnSignals;
 use crate::kernels::bits::has;
@@ -66,9 +67,10 @@ impl Ord for TotalOrder {
     }
 }
 
-/// A cheap upper bound of S without divisions, for rows that have nothing but a cosine and a
-/// lexical score: most rows end here.
+/// A cheap upper bound of S without divisions, of rows that have nothing but a cosine and a lexical
+/// score beside the signals that few rows have: most rows end here.
 struct Screen {
+    linear: bool,
     /// Per origin: constant, factor of the cosine, factor of the lexical score, sign of the error.
     factors: [(f64, f64, f64, f64); 4],
     slack: f64,
@@ -99,7 +101,19 @@ impl Screen {
             let sign = if factor < 0.0 { -1.0 } else { 1.0 };
             (bias + sum, factor, words, sign)
         });
-        Self { factors, slack }
+        Self {
+            linear,
+            factors,
+            slack,
+        }
+    }
+
+    /// An upper bound of S, but for what signals add that few rows have.
+    #[inline]
+    fn bound(&self, columns: &SegmentColumns<'_>, origin: usize, row: usize) -> f64 {
+        let (constant, factor, words, sign) = self.factors[origin];
+        let edge = columns.similarity.edge(row, sign);
+        constant + factor * edge + words * columns.lexical(row) + self.slack
     }
 }
 
@@ -129,18 +143,23 @@ fn visit_upper_bounds(
         };
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
-            if has(&columns.eligible, row) {
-                least = visit(i, row, bounds(row));
+            if !has(&columns.eligible, row) {
+                continue;
             }
+            if columns.screened && screen.linear && sparse.adds_only() {
+                let origin = origin(columns, row);
+                let (few, size) = scorer.sparse_share(origin, sparse);
+                if screen.bound(columns, origin, row) + few + size * SLACK < least {
+                    continue;
+                }
+            }
+            least = visit(i, row, bounds(row));
         }
         let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
         let memories = &attributes[..columns.segment.memory_rows()];
         for (row, codes) in memories.iter().enumerate() {
             if columns.screened {
-                let (constant, factor, words, sign) = screen.factors[usize::from(codes[2] & 3)];
-                let edge = columns.similarity.edge(row, sign);
-                let lexical = columns.lexical(row);
-                if constant + factor * edge + words * lexical + screen.slack < least {
+                if screen.bound(columns, usize::from(codes[2] & 3), row) < least {
                     continue;
                 }
             }

@@ -76,6 +76,11 @@ impl SparseRow {
         let place = Signal::SPARSE.iter().position(|of| *of == signal);
         place.map_or(0.0, |place| self.values[place])
     }
+
+    /// Whether its values add to what L has of other rows, and nothing stands in the place of that.
+    pub(super) fn adds_only(&self) -> bool {
+        self.question.is_none() && self.compared.is_none()
+    }
 }
 
 /// One segment during a call.

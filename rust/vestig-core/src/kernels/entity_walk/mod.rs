@@ -49,22 +49,39 @@ pub trait Mentions {
     }
 }
 
+/// What a touched node holds, apart from the rest of it: each push reads it of all neighbours.
+struct Held {
+    residual: f64,
+    /// Residual above which it goes into its queue; infinite while it is there.
+    least: f64,
+}
+
+impl Held {
+    /// Whether the node has to go into its queue, where it counts as from now on.
+    #[inline]
+    fn add(&mut self, share: f64) -> bool {
+        self.residual += share;
+        let above = self.residual > self.least;
+        if above {
+            self.least = f64::INFINITY;
+        }
+        above
+    }
+}
+
 /// A touched memory.
 struct Memory {
     node: u32,
-    residual: f64,
     rank: f64,
     /// Residual above which it is pushed: of one edge until its entities are known.
     least: f64,
     /// Its entities in their arena, known after the first push.
     entities: Option<(u32, u32)>,
-    queued: bool,
 }
 
 /// A touched entity.
 struct Entity {
     node: u32,
-    residual: f64,
     /// 0 = too common, not part of the graph.
     weight: f64,
     degree: usize,
@@ -72,7 +89,6 @@ struct Entity {
     least: f64,
     /// Its memories in their arena, known after the first push.
     memories: Option<(u32, u32)>,
-    queued: bool,
 }
 
 struct Walk<'a, M: Mentions> {
@@ -82,6 +98,11 @@ struct Walk<'a, M: Mentions> {
     threshold: f64,
     memories: Vec<Memory>,
     entities: Vec<Entity>,
+    /// Of the memories and of the entities.
+    held_memories: Vec<Held>,
+    held_entities: Vec<Held>,
+    /// ln(1 + total / degree) by degree; 0 = not computed.
+    weights: Vec<f64>,
     /// Of memories and entities, each for themselves.
     numbers: Numbers,
     /// Numbers of entities, each with its part of what a memory pushes.
@@ -143,6 +164,9 @@ pub fn entity_walk<M: Mentions>(
         common: mentions_max(memories_total),
         memories: Vec::with_capacity(TOUCHED),
         entities: Vec::with_capacity(TOUCHED),
+        held_memories: Vec::with_capacity(TOUCHED),
+        held_entities: Vec::with_capacity(TOUCHED),
+        weights: Vec::new(),
         numbers: Numbers::new(nodes_end),
         entity_arena: Vec::with_capacity(TOUCHED),
         memory_arena: Vec::with_capacity(TOUCHED),
@@ -204,9 +228,13 @@ impl<M: Mentions> Walk<'_, M> {
         }
         for (node, level) in starts {
             let number = self.memory(*node);
-            self.memories[number as usize].residual += share * (strength(*level) / of_starts);
+            let held = &mut self.held_memories[number as usize];
+            held.residual += share * (strength(*level) / of_starts);
             // Its degree is not known yet: looked at once.
-            self.enqueue_memory(number);
+            if held.least != f64::INFINITY {
+                held.least = f64::INFINITY;
+                self.memory_queue.push(turn(*node, number));
+            }
         }
     }
 
@@ -245,17 +273,18 @@ impl<M: Mentions> Walk<'_, M> {
 
     /// False when no push is left.
     fn push_memory(&mut self, number: u32, pushes_max: usize) -> bool {
-        self.memories[number as usize].queued = false;
         let (first, count) = self.entities_of(number);
         let memory = &mut self.memories[number as usize];
-        if memory.residual <= memory.least {
+        let held = &mut self.held_memories[number as usize];
+        held.least = memory.least;
+        if held.residual <= held.least {
             return true;
         }
         if self.pushes == pushes_max {
             return false;
         }
         self.pushes += 1;
-        let residual = std::mem::replace(&mut memory.residual, 0.0);
+        let residual = std::mem::replace(&mut held.residual, 0.0);
         memory.rank += RESTART * residual;
         let rest = (1.0 - RESTART) * residual;
         for at in first..first + count {
@@ -266,44 +295,33 @@ impl<M: Mentions> Walk<'_, M> {
     }
 
     fn push_entity(&mut self, number: u32, pushes_max: usize) -> bool {
-        let entity = &mut self.entities[number as usize];
-        entity.queued = false;
-        if entity.residual <= entity.least {
+        let entity = &self.entities[number as usize];
+        let held = &mut self.held_entities[number as usize];
+        held.least = entity.least;
+        if held.residual <= held.least {
             return true;
         }
         if self.pushes == pushes_max {
             return false;
         }
         self.pushes += 1;
-        let residual = std::mem::replace(&mut entity.residual, 0.0);
+        let residual = std::mem::replace(&mut held.residual, 0.0);
         let share = (1.0 - RESTART) * residual / entity.degree as f64;
         let (first, count) = self.memories_of(number);
         for at in first..first + count {
             let memory = self.memory_arena[at as usize];
-            let held = &mut self.memories[memory as usize];
-            held.residual += share;
-            if !held.queued && held.residual > held.least {
-                held.queued = true;
-                self.memory_queue.push(turn(held.node, memory));
+            if self.held_memories[memory as usize].add(share) {
+                let node = self.memories[memory as usize].node;
+                self.memory_queue.push(turn(node, memory));
             }
         }
         true
     }
 
     fn give_entity(&mut self, number: u32, share: f64) {
-        let entity = &mut self.entities[number as usize];
-        entity.residual += share;
-        if !entity.queued && entity.residual > entity.least {
-            entity.queued = true;
-            self.entity_queue.push(turn(entity.node, number));
-        }
-    }
-
-    fn enqueue_memory(&mut self, number: u32) {
-        let memory = &mut self.memories[number as usize];
-        if !memory.queued {
-            memory.queued = true;
-            self.memory_queue.push(turn(memory.node, number));
+        if self.held_entities[number as usize].add(share) {
+            let node = self.entities[number as usize].node;
+            self.entity_queue.push(turn(node, number));
         }
     }
 
@@ -313,11 +331,13 @@ impl<M: Mentions> Walk<'_, M> {
         if number == next {
             self.memories.push(Memory {
                 node,
-                residual: 0.0,
                 rank: 0.0,
                 least: self.threshold,
                 entities: None,
-                queued: false,
+            });
+            self.held_memories.push(Held {
+                residual: 0.0,
+                least: self.threshold,
             });
         }
         number
@@ -329,21 +349,33 @@ impl<M: Mentions> Walk<'_, M> {
         if number == next {
             let degree = self.graph.degree(node, self.common);
             let known = degree > 0 && degree <= self.common;
+            let least = self.threshold * degree as f64;
+            let weight = if known { self.weight(degree) } else { 0.0 };
             self.entities.push(Entity {
                 node,
-                residual: 0.0,
-                weight: if known {
-                    math::ln(1.0 + self.total / degree as f64)
-                } else {
-                    0.0
-                },
+                weight,
                 degree,
-                least: self.threshold * degree as f64,
+                least,
                 memories: None,
-                queued: false,
+            });
+            self.held_entities.push(Held {
+                residual: 0.0,
+                least,
             });
         }
         number
+    }
+
+    /// ln(1 + total / degree), computed once for a degree: most entities have a few memories.
+    fn weight(&mut self, degree: usize) -> f64 {
+        if degree >= self.weights.len() {
+            self.weights.resize(degree + 1, 0.0);
+        }
+        let weight = &mut self.weights[degree];
+        if *weight == 0.0 {
+            *weight = math::ln(1.0 + self.total / degree as f64);
+        }
+        *weight
     }
 
     /// Range in the arena: the entities of a memory that are part of the graph, by creation.
