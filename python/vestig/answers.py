@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
@@ -252,13 +252,17 @@ class RecallHit:
     repeats_more: int = 0
 
     @classmethod
-    def of_fields(cls, fields: dict[str, Any]) -> RecallHit:
-        """A hit of fields that need no check, by their names; `memory` and `reason` as functions,
+    def of_fields(cls, given: Iterable[dict[str, Any]]) -> list[RecallHit]:
+        """Hits of fields that need no check, by their names; `memory` and `reason` as functions,
         under `_make_memory` and `_make_reason`; beside them `_id` and `_content`, those of the
-        memory. A fifth of the constructor's time."""
-        hit = cls.__new__(cls)
-        object.__setattr__(hit, "__dict__", fields)
-        return hit
+        memory. A tenth of the constructor's time."""
+        new, put = cls.__new__, object.__setattr__
+        hits = []
+        for own in given:
+            hit = new(cls)
+            put(hit, "__dict__", own)
+            hits.append(hit)
+        return hits
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -21,6 +21,7 @@ from vestig.answers import Reason, RecallHit
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_text
 from vestig.recall.reason import Explainer
+from vestig.store.ledger import rows
 
 QUERY = "Who keeps the red key?"
 
@@ -65,6 +66,43 @@ def test_a_reason_is_made_once(store: vestig.Vestig, made: list[str]) -> None:
     assert made == [first.id]
     assert second.reason.explanation
     assert made == [first.id, second.id]
+
+
+def test_reasons_say_what_state_a_memory_is_in(opener: Opener) -> None:
+    store = opener()
+    names = ("plain", "pinned", "archived", "withdrawn", "later")
+    ids = {name: store.commit(f"The {name} key is red").memory_id for name in names}
+    store.pin(ids["pinned"])
+    store.archive(ids["archived"])
+    store.deprecate(ids["withdrawn"])
+    store.update(ids["later"], t_valid="2090-01-01")
+    ended = store.commit("The ended key is red").memory_id
+    store.update(ended, t_valid="2020-01-01", t_invalid="2021-01-01")
+    where = vestig.Filter(include_expired=True, include_archived=True)
+    for query in ("Which key is red?", "Which key is red in 2020?"):
+        found = {hit.id: hit for hit in store.recall(query, where=where)}
+        flags = {name: found[id].reason.flags for name, id in ids.items()}
+        assert flags == {
+            "plain": (),
+            "pinned": ("pinned",),
+            "archived": ("archived",),
+            "withdrawn": ("expired",),
+            "later": ("not_yet_valid",),
+        }
+        [hit] = store.recall(query, valid_at="2020-06-01")
+        assert (hit.id, hit.reason.flags) == (ended, ("no_longer_valid",))
+
+
+def test_a_reason_makes_no_memory_without_need(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("no memory is made")
+
+    monkeypatch.setattr(rows, "_memory", never)
+    assert [hit.reason.flags for hit in store.recall(QUERY)] == [()] * 3
+    with pytest.raises(AssertionError, match="no memory is made"):
+        store.recall("Who had the red key in 2020?")[0].reason.flags  # noqa: B018
 
 
 def test_threads_get_one_and_the_same_reason(store: vestig.Vestig) -> None:

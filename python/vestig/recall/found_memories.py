@@ -127,7 +127,8 @@ class _Found(msgspec.Struct, kw_only=True):
         vectors: Mapping[str, tuple[str, bytes]] | None,
     ) -> list[RecallHit]:
         """All rows as hits, with these vectors where they are wanted."""
-        hits = []
+        reason = self.reason
+        shown = []
         for at, (id, row, stored) in enumerate(zip(self.ids, self.rows, self.stored, strict=True)):
             fields: dict[str, Any] = {
                 "_id": id,
@@ -136,15 +137,15 @@ class _Found(msgspec.Struct, kw_only=True):
                 "final": row.final_score,
                 "similarity": row.similarity if self.has_vector else None,
                 "_make_memory": self.made[at],
-                "_make_reason": partial(self.reason, at),
+                "_make_reason": partial(reason, at),
             }
             if vectors is not None:
                 vector = vectors.get(id)
                 fields["embedding"] = vector and tuple(memoryview(vector[1]).cast("f"))
             if id in repeats:
                 fields["repeats"], fields["repeats_more"] = repeats[id]
-            hits.append(RecallHit.of_fields(fields))
-        return hits
+            shown.append(fields)
+        return RecallHit.of_fields(shown)
 
     def reason(self, at: int) -> Reason:
         """The reason of one row."""

@@ -7,13 +7,16 @@ use super::ranking::Base;
 use super::score_bounds::SLACK;
 use super::score_table::ScoreTable;
 use super::scorer::{RowSignals, Scorer, origin};
-use super::segment_columns::SegmentColumns;
+use super::segment_columns::{SegmentColumns, Similarity};
 use super::signal::Signal;
 use super::turn_signals::TurnSignals;
 use crate::kernels::bits::has;
 use crate::kernels::top_k::{descending, top_k};
 use crate::segment::Id;
 use crate::segment::format::Section;
+
+/// Rows that are screened at once: one word of bits.
+const BLOCK: usize = 64;
 
 /// A row with the numbers that order it.
 #[derive(Debug, Clone, Copy)]
@@ -67,12 +70,16 @@ impl Ord for TotalOrder {
     }
 }
 
+/// Of an origin: constant, factor of the cosine, factor of the lexical score, sign of the error.
+type Factors = (f64, f64, f64, f64);
+
 /// A cheap upper bound of S without divisions, of rows that have nothing but a cosine and a lexical
 /// score beside the signals that few rows have: most rows end here.
 struct Screen {
     linear: bool,
-    /// Per origin: constant, factor of the cosine, factor of the lexical score, sign of the error.
-    factors: [(f64, f64, f64, f64); 4],
+    factors: [Factors; 4],
+    /// The only origin of eligible rows, if there is but one.
+    only: Option<usize>,
     slack: f64,
 }
 
@@ -101,9 +108,11 @@ impl Screen {
             let sign = if factor < 0.0 { -1.0 } else { 1.0 };
             (bias + sum, factor, words, sign)
         });
+        let mut origins = (0..4).filter(|origin| scorer.origins[*origin]);
         Self {
             linear,
             factors,
+            only: origins.next().filter(|_| origins.next().is_none()),
             slack,
         }
     }
@@ -114,6 +123,61 @@ impl Screen {
         let (constant, factor, words, sign) = self.factors[origin];
         let edge = columns.similarity.edge(row, sign);
         constant + factor * edge + words * columns.lexical(row) + self.slack
+    }
+
+    /// `bound` of the rows from `start` on with these attributes.
+    fn bounds(
+        &self,
+        columns: &SegmentColumns<'_>,
+        start: usize,
+        codes: &[[u8; 8]],
+        out: &mut [f64],
+    ) {
+        match self.only {
+            Some(origin) => {
+                let factors = self.factors[origin];
+                self.fill(columns, start, codes, out, |_| factors);
+            }
+            None => self.fill(columns, start, codes, out, |codes| {
+                self.factors[usize::from(codes[2] & 3)]
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn fill(
+        &self,
+        columns: &SegmentColumns<'_>,
+        start: usize,
+        codes: &[[u8; 8]],
+        out: &mut [f64],
+        factors: impl Fn(&[u8; 8]) -> Factors,
+    ) {
+        let rows = start..start + codes.len();
+        for (out, codes) in out.iter_mut().zip(codes) {
+            *out = factors(codes).0 + self.slack;
+        }
+        let Similarity { values, errors } = &columns.similarity;
+        if !values.is_empty() {
+            let rows_of = out.iter_mut().zip(codes).zip(&values[rows.clone()]);
+            if let Some((errors, query)) = errors {
+                for (((out, codes), value), error) in rows_of.zip(&errors[rows.clone()]) {
+                    let (_, factor, _, sign) = factors(codes);
+                    let edge = f64::from(*value) + sign * f64::from(query.bound(*error));
+                    *out += factor * edge;
+                }
+            } else {
+                for ((out, codes), value) in rows_of {
+                    *out += factors(codes).1 * f64::from(*value);
+                }
+            }
+        }
+        if !columns.lexical.is_empty() {
+            let scores = &columns.lexical[rows];
+            for ((out, codes), score) in out.iter_mut().zip(codes).zip(scores) {
+                *out += factors(codes).2 * score;
+            }
+        }
     }
 }
 
@@ -128,7 +192,7 @@ fn visit_upper_bounds(
         return visit_by_turn(table, signals, scorer, least, visit);
     }
     let screen = Screen::new(scorer);
-    for (i, columns) in table.parts.iter().enumerate() {
+    for (part, columns) in table.parts.iter().enumerate() {
         if !columns.any_eligible {
             continue;
         }
@@ -153,20 +217,29 @@ fn visit_upper_bounds(
                     continue;
                 }
             }
-            least = visit(i, row, bounds(row));
+            least = visit(part, row, bounds(row));
         }
         let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
         let memories = &attributes[..columns.segment.memory_rows()];
-        for (row, codes) in memories.iter().enumerate() {
-            if columns.screened {
-                if screen.bound(columns, usize::from(codes[2] & 3), row) < least {
+        let mut edges = [f64::INFINITY; BLOCK];
+        for (at, codes) in memories.chunks(BLOCK).enumerate() {
+            let mut rows = columns.unlisted(at);
+            if columns.screened && rows != 0 {
+                let edges = &mut edges[..codes.len()];
+                screen.bounds(columns, at * BLOCK, codes, edges);
+                if !edges.iter().fold(false, |any, edge| any | (*edge >= least)) {
                     continue;
                 }
             }
-            if has(&columns.eligible, row) && !columns.is_sparse(row) {
-                let (low, high) = bounds(row);
+            while rows != 0 {
+                let i = rows.trailing_zeros() as usize;
+                rows &= rows - 1;
+                if columns.screened && edges[i] < least {
+                    continue;
+                }
+                let (low, high) = bounds(at * BLOCK + i);
                 if high >= least {
-                    least = visit(i, row, (low, high));
+                    least = visit(part, at * BLOCK + i, (low, high));
                 }
             }
         }

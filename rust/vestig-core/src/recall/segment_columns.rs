@@ -134,6 +134,12 @@ impl<'a> SegmentColumns<'a> {
             .is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
+    /// Eligible rows of a word of bits that are not in `sparse`.
+    #[inline]
+    pub(super) fn unlisted(&self, word: usize) -> u64 {
+        self.eligible[word] & !self.sparse_bits.get(word).copied().unwrap_or(0)
+    }
+
     pub(super) fn sparse_row(&self, row: usize) -> Option<&SparseRow> {
         if !self.is_sparse(row) {
             return None;
