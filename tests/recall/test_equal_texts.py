@@ -312,7 +312,7 @@ def test_an_answer_beside_a_result_stands_in_its_own_session(
     store: vestig.Vestig, clock: FrozenClock
 ) -> None:
     ids = talks(store, clock)
-    result = store.recall("mail comes, yes please do that", limit=2, context=True)
+    result = store.recall("mail comes, yes please do that", limit=4, context=True)
     block = result.context
     assert isinstance(block, ContextBlock)
     shown = [session for session, (_, yes, _) in ids.items() if short(yes) in block.text]

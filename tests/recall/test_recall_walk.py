@@ -223,7 +223,7 @@ def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> Non
 
 def test_a_share_set_by_hand_mixes_walked_memories_with_the_results(opener: Opener) -> None:
     graph = far_away(opener)
-    config = {"ranking.association": 0.05}
+    config = {"ranking.association": 0.5}
     found = graph.store.recall("what lies nearest?", config=config, limit=10, seed=1)
     assert len(found) == 10
     assert found.associated == ()
