@@ -81,7 +81,7 @@ def test_reasons_say_what_state_a_memory_is_in(opener: Opener) -> None:
     store.update(ended, t_valid="2020-01-01", t_invalid="2021-01-01")
     where = vestig.Filter(include_expired=True, include_archived=True)
     for query in ("Which key is red?", "Which key is red in 2020?"):
-        found = {hit.id: hit for hit in store.recall(query, where=where)}
+        found = {hit.id: hit for hit in store.recall(query, limit=9, where=where)}
         flags = {name: found[id].reason.flags for name, id in ids.items()}
         assert flags == {
             "plain": (),
