@@ -22,10 +22,12 @@ bench:
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
-# python/vestig/data/weights.json: weights of the default profile from labelled folders:
-# make learn DATA="folder folder" LEARN="--shipped --cache .cache --gains"
+# Everything that is learned, from labelled folders: python/vestig/data/weights.json, then
+# confidence.json, then the figures in docs/evaluation.md:
+# make learn DATA="folder folder" LEARN="--shipped --cache .cache" WEIGHTS="--gains"
 learn:
-	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
+	$(BIN)/python benches/learn.py $(DATA) $(LEARN) $(WEIGHTS)
+	$(MAKE) learn-confidence docs
 
 # python/vestig/data/piece_mean.txt and piece_axes.txt: what codes of word pieces are made with, from the
 # documentation of this repository. Their hashes stand in rust/vestig-core/src/embed/piece_axes.rs.

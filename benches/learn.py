@@ -28,6 +28,7 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -274,6 +275,13 @@ def factors_of(given: Sequence[str], names: set[str]) -> dict[str, float]:
     return found
 
 
+def cross_fitted(lists: Sequence[Listed], fitted: Fitted) -> dict[str, dict[str, float]]:
+    """By set, the number of its questions and means of their metrics."""
+    asked = Counter(one.set for one in lists)
+    found = means(columns(lists, fitted.cross_fitted))
+    return {name: {"questions": asked[name], **rows} for name, rows in found.items()}
+
+
 def report(
     benchmarks: Sequence[Benchmark], listing: CandidateLists, given: argparse.Namespace
 ) -> dict[str, Any]:
@@ -298,7 +306,7 @@ def report(
     found: dict[str, Any] = {
         "questions": question_count(benchmarks, given.every),
         "factors": factors,
-        "cross_fitted": means(columns([*alone, *mixed], fitted.cross_fitted)),
+        "cross_fitted": cross_fitted([*alone, *mixed], fitted),
         "weights": fitted.by_origin(),
     }
     if given.gains:
@@ -359,7 +367,11 @@ def main() -> None:
     weights = found["weights"]
     if given.out.resolve() != LEARNED:
         weights = in_place_of_learned(weights)
-    file = WeightsFile(origins=OriginWeights(**weights))
+    file = WeightsFile(
+        origins=OriginWeights(**weights),
+        data={name: one["sha256"] for name, one in found["questions"].items()},
+        figures=found["cross_fitted"],
+    )
     given.out.write_text(file.text(), encoding="utf-8")
     sys.stdout.write(json.dumps(found, indent=1) + "\n")
 

@@ -18,7 +18,7 @@ from candidate_lists import (
     in_place_of_learned,
     settings,
 )
-from learn import Fitted, factors_of, first_weights, gains, signals
+from learn import Fitted, cross_fitted, factors_of, first_weights, gains, signals
 from learning import (
     FOLDS,
     PENALTIES,
@@ -188,6 +188,19 @@ def test_terms_are_asked_of_the_core_for_every_origin() -> None:
     given = settings(learned())
     assert given["ranking.weights.chat_peer.bias"] == learned()["chat_peer"]["bias"]
     assert {f"ranking.weights.note.{name}" for name in (*SIGNALS, *EVIDENCE)} <= given.keys()
+
+
+def test_figures_are_of_all_questions_of_a_set() -> None:
+    alone, competing = world(15)
+    found = cross_fitted([*alone, *competing], Fitted(alone, competing, {}, ON))
+    assert {name: row["questions"] for name, row in found.items()} == {
+        **{f"set {origin}": 15 for origin in range(4)},
+        **{f"both {origin}": 15 for origin in range(4)},
+    }
+    assert all(0 <= row["mrr"] <= 100 for row in found.values())
+    shipped = WeightsFile.read(LEARNED)
+    assert shipped.data.keys() <= shipped.figures.keys()
+    assert all(row["questions"] > 0 for row in shipped.figures.values())
 
 
 def test_a_file_of_ones_own_leaves_nothing_of_the_learned_weights(tmp_path: Path) -> None:

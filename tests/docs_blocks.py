@@ -92,6 +92,20 @@ def deciding_rows() -> str:
     return _rows(("Term, or signal of the terms", "Mostly by …"), named)
 
 
+def learned_rows() -> str:
+    """One table row for each set of questions: what the learned weights find of it."""
+    from vestig.config.weights import LEARNED, WeightsFile
+
+    metrics = {"recall@10": "R@10", "recall@5": "R@5", "mrr": "MRR", "ndcg@5": "nDCG@5"}
+    return _rows(
+        ("Set", "Questions", *metrics.values()),
+        (
+            (name, f"{row['questions']:g}", *(f"{row[metric]:.1f}" for metric in metrics))
+            for name, row in WeightsFile.read(LEARNED).figures.items()
+        ),
+    )
+
+
 def confidence_rows() -> str:
     """One table row for each set of questions: how good confidence and score are."""
     from vestig.recall.confidence import fit
@@ -262,7 +276,11 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},
     "docs/ranking.md": {"signals": signal_rows, "deciding": deciding_rows},
-    "docs/evaluation.md": {"confidence": confidence_rows, "thresholds": threshold_rows},
+    "docs/evaluation.md": {
+        "learned": learned_rows,
+        "confidence": confidence_rows,
+        "thresholds": threshold_rows,
+    },
 }
 
 

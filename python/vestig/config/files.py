@@ -191,8 +191,9 @@ def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> lis
 def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[Item]:
     document, lines = parse_file(raw, label)
     if isinstance(document, dict) and "origins" in document:
-        for name in sorted(document.keys() - {"version", "origins"}):
-            problems.add(label, str(name), "unknown member; expected version and origins")
+        for name in sorted(document.keys() - {"version", "origins", "data", "figures"}):
+            expected = "expected version and origins, data and figures"
+            problems.add(label, str(name), f"unknown member; {expected}")
         if document.get("version") != 1:
             problems.add(label, "version", f"expected 1, got {document.get('version')!r}")
         document = document["origins"]

@@ -57,10 +57,16 @@ class OriginWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The file that comes with the package and that `make learn` writes."""
+    """The file that comes with the package and that `make learn` writes.
+
+    `data`: name of a labelled set → SHA-256 of it; `figures`: set → metric → per cent over
+    questions that the weights had not seen, and `questions`, their number.
+    """
 
     version: Literal[1] = 1
     origins: OriginWeights
+    data: dict[str, str] = {}
+    figures: dict[str, dict[str, float]] = {}
 
     @classmethod
     def read(cls, path: Path) -> WeightsFile:
@@ -90,7 +96,9 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             origin: {term: weights[term] for term in NAMES if term in weights}
             for origin, weights in msgspec.structs.asdict(self.origins).items()
         }
-        document = msgspec.json.encode({"version": self.version, "origins": origins})
+        rest = {"data": self.data, "figures": self.figures}
+        named = {name: value for name, value in rest.items() if value}
+        document = msgspec.json.encode({"version": self.version, "origins": origins, **named})
         return msgspec.json.format(document, indent=1).decode() + "\n"
 
 
