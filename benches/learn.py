@@ -279,7 +279,7 @@ def cross_fitted(lists: Sequence[Listed], fitted: Fitted) -> dict[str, dict[str,
     """By set, the number of its questions and means of their metrics."""
     asked = Counter(one.set for one in lists)
     found = means(columns(lists, fitted.cross_fitted))
-    return {name: {"questions": asked[name], **rows} for name, rows in found.items()}
+    return {name: {"questions": float(asked[name]), **rows} for name, rows in found.items()}
 
 
 def report(
