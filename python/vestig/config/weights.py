@@ -128,7 +128,7 @@ def learned_value(origin: str, name: str) -> float:
     """What a name of `NAMES` counts where nothing is set.
 
     Example:
-        >>> learned_value("note", "candidate.title") == learned_value("note", "title")
+        >>> learned_value("note", "candidate.date") == learned_value("note", "date")
         True
     """
     term = CANDIDATE_TERMS.get(name)
@@ -218,7 +218,7 @@ def weighing(settings: Settings) -> tuple[str, ...]:
 
     Example:
         >>> from vestig.config.schema import Settings
-        >>> "lexical" in weighing(Settings()), "keyword" in weighing(Settings())
+        >>> "lexical" in weighing(Settings()), "recency" in weighing(Settings())
         (True, False)
     """
     of_notes = all_weights(settings, "note")
