@@ -32,16 +32,13 @@ MIXED = "mixed/"
 # Notes without their sittings, and in sittings of so many by chance.
 APART, RANDOM = "/apart", "/random"
 TOGETHER = 9
-# What no weight is fitted to: off by default, or constant in documents, or needing the exact cosine
-# of every memory without bringing anything.
-NOT_OFFERED = ("questions", "rerank", "recency", "neighbours.cosine")
+# What no weight is fitted to: off by default, or constant in documents.
+NOT_OFFERED = ("questions", "rerank", "recency")
 OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
 # Terms that are made of word pieces.
 COMPARED = np.isin(OFFERED, TOKEN_TERMS)
 # Terms of the sum that chooses where walks begin.
-FIRST_SUM = ~COMPARED & np.array(
-    [not term.startswith(("entity_walk", "pair", "title")) for term in OFFERED]
-)
+FIRST_SUM = ~COMPARED & np.array([not term.startswith(("entity_walk", "pair")) for term in OFFERED])
 COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
 # The best of a common store, and of the question's own conversation there.
 CANDIDATES = 400

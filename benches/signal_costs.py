@@ -29,7 +29,6 @@ QUESTIONS = 60
 # By the beginning of their names.
 SECTIONS = {
     "late": ("piece_",),
-    "title": ("titles",),
     "date": ("window_",),
     "entity_walk": ("ways", "way_"),
 }

@@ -130,13 +130,13 @@ def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
     weights = OriginWeights(
         chat_peer={"bias": -3.0},
         chat_agent={"bias": -2.0},
-        document={"title": 2.0},
-        note={"title": 2.0},
+        document={"date": 2.0},
+        note={"date": 2.0},
     )
     file = tmp_path / "learned.json"
     file.write_text(WeightsFile(origins=weights).text(), encoding="utf-8")
     found = settings_of(file)
     assert found["ranking.weights.chat_peer.bias"] == -3.0
     assert found["ranking.weights.chat_peer.late.w1_idf"] == 0.0, "what is not named"
-    assert found["ranking.weights.document.title"] == 2.0
+    assert found["ranking.weights.document.date"] == 2.0
     assert settings_of(None) == {}

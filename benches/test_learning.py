@@ -179,7 +179,7 @@ def test_what_a_signal_brings_is_told_by_set_with_interval() -> None:
 
 
 def test_terms_are_asked_of_the_core_for_every_origin() -> None:
-    assert {"questions", "rerank", "recency", "neighbours.cosine.+1"}.isdisjoint(OFFERED)
+    assert {"questions", "rerank", "recency"}.isdisjoint(OFFERED)
     by_hand = settings(None)
     assert by_hand["ranking.weights.document.cosine"] == BY_HAND["cosine"]
     assert by_hand["ranking.weights.note.topic_lexical"] == ALMOST_NOTHING

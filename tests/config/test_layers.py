@@ -12,7 +12,7 @@ import pytest
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.explain import explain, explanations, show
 from vestig.config.schema import key_specs
-from vestig.config.weights import weighing, weights_of
+from vestig.config.weights import learned_value, weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 KEYS = tuple(key_specs())
@@ -442,16 +442,16 @@ def test_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str)
 
 
 def test_weights_by_environment_and_call(loaded: Loader) -> None:
-    key = "ranking.weights.note.neighbours.cosine.-2"
-    config = loaded(env={"VESTIG_RANKING__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
+    key = "ranking.weights.note.neighbours.lexical.-2"
+    config = loaded(env={"VESTIG_RANKING__WEIGHTS__NOTE__NEIGHBOURS__LEXICAL__-2": "1.5"})
     assert (config.entry(key).value, config.origin(key)[:11]) == (1.5, "environment")
     config = config.with_overrides({key: -2.5})
-    assert weights_of(config.settings, "note")["neighbours.cosine.-2"] == -2.5
+    assert weights_of(config.settings, "note")["neighbours.lexical.-2"] == -2.5
     [found] = explain(config, key)
     assert (found.value, found.default, found.old) == (
         -2.5,
-        0.0,
-        "m5.signals.weights.note.neighbours.cosine.-2",
+        learned_value("note", "neighbours.lexical.-2"),
+        "m5.signals.weights.note.neighbours.lexical.-2",
     )
 
 
@@ -463,7 +463,7 @@ def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
         "reply.late",
     }
     assert {"late", "reply", "lexical"} <= set(weighing(settings))
-    assert "answer" not in weighing(settings)
+    assert "recency" not in weighing(settings)
     quiet = config.with_overrides({"signals.late.enabled": False}).settings
     assert "late.own_idf" not in weights_of(quiet, "note")
     assert "reply.late" in weights_of(quiet, "note"), "a part of another signal"

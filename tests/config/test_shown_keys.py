@@ -27,12 +27,11 @@ def test_the_keys_that_most_people_set_are_shown(loaded: Loader) -> None:
 
 def test_all_shows_every_key_and_every_learned_weight(loaded: Loader) -> None:
     shown = {
-        entry.key: entry
-        for entry in show(loaded("ranking.weights.note.title: 3\n"), {}, every=True)
+        entry.key: entry for entry in show(loaded("ranking.weights.note.date: 3\n"), {}, every=True)
     }
     assert set(shown) == set(KEYS) - set(MAPPINGS) | set(entry_specs())
-    assert shown["ranking.weights.note.title"].value == 3
-    assert shown["ranking.weights.note.title"].layer == "project"
+    assert shown["ranking.weights.note.date"].value == 3
+    assert shown["ranking.weights.note.date"].layer == "project"
     assert shown["ranking.weights.note.cosine"].layer == "built-in"
     assert shown["usage.event_weights.ADD"].value == 0.0
 

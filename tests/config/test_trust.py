@@ -265,7 +265,7 @@ entities: {max_per_memory: 3}
 links: {related: {enabled: false}}
 questions: {enabled: false}
 walk: {max_nodes: 7}
-ranking: {weights: {note: {title: 2}}}
+ranking: {weights: {note: {date: 2}}}
 reference: {alpha_meta: 0.1}
 signals: {late: {enabled: false}}
 index: {mode: exact}
@@ -283,7 +283,7 @@ def test_what_shapes_ranking_hygiene_and_layout_acts_wherever_it_was_found(
     settings = config.settings
     assert (settings.time.zone, settings.hygiene.min_chars) == ("Europe/Oslo", 3)
     assert (settings.walk.max_nodes, settings.ranking.pool) == (7, 9)
-    assert settings.ranking.weights == {"note": {"title": 2}}
+    assert settings.ranking.weights == {"note": {"date": 2}}
     assert len({key for key, e in config.effective().items() if e.layer == "project"}) >= 14
     assert not (home / "state").exists()
     old = loaded("m5: {traversal: {max_nodes: 8}}\n", found=True)

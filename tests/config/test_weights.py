@@ -74,10 +74,10 @@ def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> Non
     config = loaded(
         "ranking.weights: {note: {lexical: 0, neighbours: {lexical: {-1: 2}}}}\n",
         user="ranking: {weights: {note: {cosine: 9, lexical: 8}}}\n",
-        overrides={"ranking.weights.note.title": 5},
+        overrides={"ranking.weights.note.date": 5},
     )
     assert changed_weights(config.settings) == {
-        "note": {"cosine": 9.0, "lexical": 0.0, "neighbours.lexical.-1": 2.0, "title": 5.0}
+        "note": {"cosine": 9.0, "lexical": 0.0, "neighbours.lexical.-1": 2.0, "date": 5.0}
     }
     assert weight(config, "note", "entity_walk") == learned()["note"]["entity_walk"]
     assert "lexical" not in weights_of(config.settings, "note"), "0 switches a term off"
@@ -104,9 +104,9 @@ def test_null_gives_learned_weights_back(loaded: Loader, text: str) -> None:
 
 
 def test_null_in_a_call_leaves_other_terms_as_files_have_them(loaded: Loader) -> None:
-    config = loaded("ranking.weights.note: {cosine: 9, title: 3}\n")
+    config = loaded("ranking.weights.note: {cosine: 9, date: 3}\n")
     config = config.with_overrides({"ranking.weights": {"note": {"cosine": None}}})
-    assert changed_weights(config.settings) == {"note": {"title": 3.0}}
+    assert changed_weights(config.settings) == {"note": {"date": 3.0}}
 
 
 def test_candidates_have_weights_of_their_own_where_word_pieces_are_compared(
@@ -204,10 +204,10 @@ def test_a_profile_sets_weights_too(loaded: Loader, home: Path) -> None:
     (home / "project" / "own.json").write_text('{"note": {"cosine": 9}}', encoding="utf-8")
     config = loaded(
         "recall.profiles: {own: {ranking.weights: own.json},"
-        " other: {m5.signals.weights: {note: {title: 3}}}}\n"
+        " other: {m5.signals.weights: {note: {date: 3}}}}\n"
     )
     assert changed_weights(config.settings) == {}
-    for name, expected in (("own", {"cosine": 9.0}), ("other", {"title": 3.0})):
+    for name, expected in (("own", {"cosine": 9.0}), ("other", {"date": 3.0})):
         chosen = config.with_overrides(profile=name)
         assert changed_weights(chosen.settings) == {"note": expected}
 
@@ -216,8 +216,8 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
     config = loaded("ranking.weights.note.cosine: 9\n")
     assert weight(config, "note", "cosine") == 9
     assert changed_weights(config.with_overrides(profile="default").settings) == {}
-    both = config.with_overrides({"ranking.weights.note.title": 3}, profile="default")
-    assert changed_weights(both.settings) == {"note": {"title": 3.0}}
+    both = config.with_overrides({"ranking.weights.note.date": 3}, profile="default")
+    assert changed_weights(both.settings) == {"note": {"date": 3.0}}
     assert changed_weights(config.with_overrides(profile="reference").settings) == {
         "note": {"cosine": 9.0}
     }

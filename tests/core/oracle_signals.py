@@ -53,9 +53,7 @@ FIRST_TERMS = (
     "context.vector",
     "context.soft",
     "context.wide",
-    *(f"neighbours.{of}.{offset:+d}" for of in ("lexical", "cosine") for offset in OFFSETS),
-    "answer.lexical",
-    "answer.cosine",
+    *(f"neighbours.lexical.{offset:+d}" for offset in OFFSETS),
     "role",
     "questions",
     "person",
@@ -71,7 +69,7 @@ FIRST_TERMS = (
     "first_person.said",
     "first_person.person",
 )
-AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
+AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +84,6 @@ class Memory:
     role: str | None = None
     session: str | None = None
     sequence: int | None = None
-    title: str | None = None
     origin: str = "note"
     t_valid_us: int = 0
     times: Sequence[Window] = ()
@@ -368,12 +365,10 @@ class Eligible:
             "context.wide": self.wide.scores(asked),
             **self.fixed,
         }
-        own = {name: normalised(found[name]) for name in ("lexical", "cosine")}
-        for name, values in own.items():
-            for offset in OFFSETS:
-                found[f"neighbours.{name}.{offset:+d}"] = self.most_beside(values, offset)
-            found[f"answer.{name}"] = self._answer(values)
-        found["reply.lexical"] = self.fixed["reply.question"] * self.most_beside(own["lexical"], -1)
+        lexical = normalised(found["lexical"])
+        for offset in OFFSETS:
+            found[f"neighbours.lexical.{offset:+d}"] = self.most_beside(lexical, offset)
+        found["reply.lexical"] = self.fixed["reply.question"] * self.most_beside(lexical, -1)
         found |= self._of_question(query)
         return {name: found[name] for name in FIRST_TERMS}
 
@@ -416,12 +411,6 @@ class Eligible:
                 for window in windows
             )
         )
-
-    def _answer(self, values: Values) -> Values:
-        """The value of the next memory of the session, where that is the assistant's."""
-        said = np.array([memory.role == "assistant" for memory in self.memories])
-        talks = np.array([memory.session is not None for memory in self.memories])
-        return self.most_beside(np.maximum(0, values) * said, 1) * talks
 
     def _of_question(self, query: Query) -> dict[str, Values]:
         own = self.memories

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
+from oracle_graph import Mentions, contrast, entity_rank, pairs
 from oracle_late import Asked, Late, Tokens, within
 from oracle_signals import (
     FIRST_TERMS,
@@ -197,7 +197,7 @@ def test_positions_parts_of_one_text_are_one_position() -> None:
     assert raw["neighbours.lexical.-1"].tolist() == [0, 0, 0]
 
 
-def test_answers_and_roles() -> None:
+def test_roles() -> None:
     own = Eligible(
         [
             Memory(content="how?", role="user", session="s", sequence=0, origin="chat_agent"),
@@ -206,7 +206,6 @@ def test_answers_and_roles() -> None:
         ]
     )
     raw = own.raw(Query(text="key"))
-    assert raw["answer.lexical"].tolist() == [1, 0, 0]
     assert raw["role"].tolist() == [1, 0, 1]
 
 
@@ -304,21 +303,6 @@ def test_pair_two_memories_hold_together_what_neither_holds_alone() -> None:
     assert pair == pytest.approx([held, held, 0])
     # from "owl" to "red" adds red, from "red" to "owl" adds owl
     assert gain == pytest.approx([held * red / (red + owl), held * owl / (red + owl), 0])
-
-
-def test_titles_that_the_best_name() -> None:
-    own = Eligible(
-        [
-            Memory(content="a", entities=["UNTYPED:rome", "UNTYPED:oslo"]),
-            Memory(content="b", title="Rome", entities=["UNTYPED:rome"]),
-            Memory(content="c", title="Oslo (city)", entities=["UNTYPED:oslo"]),
-            Memory(content="d", title="Bonn"),
-        ]
-    )
-    level = np.array([2.0, 3, 1, 0])
-    # Rome is best and names itself, which does not count; "a" is second
-    found = titles(own, level, Query(text="?", entities=["PLACE:bonn"]))
-    assert found.tolist() == [0, 0.5, 0.5, 1]
 
 
 def test_every_term_by_its_maximum() -> None:

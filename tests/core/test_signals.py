@@ -18,7 +18,6 @@ from oracle_signals import (
     AFTER_TERMS,
     FIRST_TERMS,
     HOUR_US,
-    OFFSETS,
     Eligible,
     Memory,
     Query,
@@ -31,6 +30,7 @@ from worlds import edge, unit_vector
 from vestig import _core
 from vestig.language.content_words import content_terms
 from vestig.language.expected_answer import answer_types
+from vestig.language.names.forms import norm_name
 from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
 from vestig.ports import TokenStates
@@ -86,7 +86,7 @@ def make(dice: random.Random, count: int) -> World:
         Given(
             id=id_of(500_000 + n), seq=n + 1, kind=2, role="OTHER", content="", names=[(name, name)]
         )
-        for n, name in enumerate(filter(None, map(oracle_graph.title_of, NAMES)))
+        for n, name in enumerate(map(norm_name, NAMES))
     ]
     given, memories, answered = [], [], []
     for number in range(count):
@@ -101,7 +101,6 @@ def make(dice: random.Random, count: int) -> World:
             for _ in range(dice.choice([0, 0, 1, 2, 3]))
         ]
         own = dice.sample(entities, k=dice.choice([0, 0, 1, 2]))
-        title = dice.choice([None, None, *NAMES])
         embedding = unit_vector(dice, DIMENSIONS) if dice.random() < 0.9 else None
         shared: dict[str, Any] = {
             "content": content,
@@ -130,7 +129,6 @@ def make(dice: random.Random, count: int) -> World:
                 embedding=embedding,
                 windows=windows,
                 features=text_flags(content),
-                title=oracle_graph.title_of(title),
                 edges=[
                     edge(10 * number + n, one.id, 0, confidence=0.9) for n, one in enumerate(own)
                 ],
@@ -142,7 +140,6 @@ def make(dice: random.Random, count: int) -> World:
                     **shared,
                     vector=None if embedding is None else np.frombuffer(embedding, np.float32),
                     session=None if session is None else f"{scope}|{session}",
-                    title=title,
                     questions=answers,
                     origin=ORIGINS[origin],
                     times=windows,
@@ -238,12 +235,6 @@ def raw_values(
     raw["context.vector"] = np.array(
         [cosine(unit, near(eligible, own, n)) for n in range(len(own))]
     )
-    level = normalised(raw["cosine"])
-    for offset in OFFSETS:
-        raw[f"neighbours.cosine.{offset:+d}"] = eligible.most_beside(level, offset)
-    said = np.array([memory.role == "assistant" for memory in world.memories])
-    talks = np.array([memory.session is not None for memory in world.memories])
-    raw["answer.cosine"] = eligible.most_beside(np.maximum(0, level) * said, 1) * talks
     return eligible, query, raw
 
 

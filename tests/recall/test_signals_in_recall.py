@@ -22,7 +22,7 @@ from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1
 # Terms that are made from what others come to, or only for the best of it.
-LATER = {"entity_walk", "pair", "title", "late", "reply", "rerank"}
+LATER = {"entity_walk", "pair", "late", "reply", "rerank"}
 
 
 @pytest.fixture
@@ -133,14 +133,6 @@ def test_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
     assert set(replied[:2]) == {CHAT[0][1], answer}
 
 
-def test_a_question_to_an_agent_comes_with_its_answer(store: vestig.Vestig) -> None:
-    found = store.recall(
-        "a chart with a legend", limit=EVERY, config=weighed(1.0, "answer.lexical")
-    )
-    assert contents(found)[0] == AGENT[0][1]
-    assert found.results[0].reason.signals["answer.lexical"].raw > 0
-
-
 def test_the_person_that_the_query_names(store: vestig.Vestig) -> None:
     keys = weighed(1.0, "person")
     found = store.recall("what did BOB say?", limit=EVERY, config=keys)
@@ -162,13 +154,6 @@ def test_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) -> Non
     assert not {text for _, text in DOCUMENTS} & hit_by("what was on 14 February 2026?")
     assert hit_by("what was in February 2025?") == {text for _, text in DOCUMENTS}
     assert CHAT[2][1] in hit_by("what was on 3 Feb?")
-
-
-def test_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
-    query = "who was Grace Hopper?"
-    titled, keys = DOCUMENTS[0][1], {"origin_types": ["document"]}
-    assert ranked(store, query, "lexical", **keys).index(titled) > 0
-    assert ranked(store, query, "title", **keys)[0] == titled
 
 
 def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:

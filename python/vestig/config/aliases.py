@@ -44,9 +44,9 @@ _MOVED: Final = {
     ("m5.signals", "ranking"): "weights",
     ("m5.signals", "signals"): (
         "cosine.enabled keyword.enabled temporal.enabled entity.enabled recency.enabled"
-        " lexical.enabled context.enabled neighbours.enabled answer.enabled role.enabled"
+        " lexical.enabled context.enabled neighbours.enabled role.enabled"
         " questions.enabled person.enabled date.enabled when.enabled form.enabled reply.enabled"
-        " answer_type.enabled first_person.enabled entity_walk.enabled pair.enabled title.enabled"
+        " answer_type.enabled first_person.enabled entity_walk.enabled pair.enabled"
         " late.enabled late.pool rerank.enabled rerank.pool"
     ),
 }

@@ -25,7 +25,6 @@ __all__ = [
 
 
 ORIGINS: Final = tuple(origin.value for origin in OriginType)
-_PLACES: Final = ("-2", "-1", "+1", "+2", "+3")
 # What a weight can be given to, in the order in which the linear score sums it; a term is a part of
 # the signal before its first dot.
 TERMS: Final[Mapping[str, str]] = {
@@ -44,12 +43,9 @@ TERMS: Final[Mapping[str, str]] = {
     "context.soft": "words of five memories around it, near ones more",
     "context.wide": "words of five memories around it as one text",
     **{
-        f"neighbours.{of}.{place}": f"{what} of the memory at {place} in the session"
-        for of, what in (("lexical", "words"), ("cosine", "meaning"))
-        for place in _PLACES
+        f"neighbours.lexical.{place}": f"words of the memory at {place} in the session"
+        for place in ("-2", "-1", "+1", "+2", "+3")
     },
-    "answer.lexical": "words of the assistant's answer that follows",
-    "answer.cosine": "meaning of the assistant's answer that follows",
     "role": "being said by the user",
     "questions": "words of the questions that its statements answer",
     "person": "the author being named by the query (another one: minus)",
@@ -68,7 +64,6 @@ TERMS: Final[Mapping[str, str]] = {
     "entity_walk": "the walk over shared entities",
     "pair.pair": "words of the query in it or in one of the best that shares a name",
     "pair.gain": "words that it adds to one of the best that shares a name",
-    "title": "its title being a name in the query or in one of the best memories",
     "late.own_idf": "word pieces, each with its best partner (MaxSim), rare ones more",
     "late.w1_idf": "word pieces of it and its neighbours, rare ones more",
     "late.w2_idf": "word pieces of it and of two neighbours on each side, rare ones more",
@@ -153,7 +148,6 @@ class SignalSettings(Section, frozen=True, kw_only=True):
         SignalSwitch()
     )
     neighbours: Annotated[SignalSwitch, part("the neighbours in the session")] = SignalSwitch()
-    answer: Annotated[SignalSwitch, part("the assistant's answer that follows")] = SignalSwitch()
     role: Annotated[SignalSwitch, part("being said by the user")] = SignalSwitch()
     sittings: Annotated[
         SignalSwitch,
@@ -183,9 +177,6 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     pair: Annotated[SignalSwitch, part("memories that answer together with a best one")] = (
         SignalSwitch()
     )
-    title: Annotated[
-        SignalSwitch, part("its title being a name in the query or in one of the best memories")
-    ] = SignalSwitch()
     late: Annotated[
         LateSwitch,
         part(

@@ -146,7 +146,7 @@ fn rankings() -> Vec<Ranked> {
     odd.0.weights[1].signals[Signal::Cosine] = Some(-1.0);
     odd.0.weights[2].signals[Signal::Cosine] = None;
     odd.0.weights[3].signals[Signal::Lexical] = None;
-    // Every signal, and those that leave the scan its bounds.
+    // Every signal, with a walk and without.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
     for (origin, weights) in all.0.weights.iter_mut().enumerate() {
@@ -154,10 +154,7 @@ fn rankings() -> Vec<Ranked> {
         weights.signals = BySignal::from_fn(|signal| Some(weight(signal)));
     }
     for weights in &mut bounded.0.weights[1..] {
-        let of_cosines = |signal: Signal| {
-            signal.name().starts_with("neighbours.cosine") || signal == Signal::AnswerCosine
-        };
-        weights.signals = BySignal::from_fn(|signal| (!of_cosines(signal)).then_some(0.7));
+        weights.signals = BySignal::of(Some(0.7));
     }
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),

@@ -23,8 +23,8 @@
 //!   weighted mean of the metadata signals (keyword, temporal, entity, recency). *S*, start score:
 //!   what orders candidates; S_query blended with S_meta, or L.
 //! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
-//!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
-//!   the first three of these; late interaction is computed for its best of each origin. *Candidate
+//!   late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with the first
+//!   two of these; late interaction is computed for its best of each origin. *Candidate
 //!   weights*: those of L₁ and L₂. *Level*: of a memory whose word pieces were compared, the sum of
 //!   all terms by weights of its own; of another, L₂. *Origin evidence*: what the best memories of
 //!   an origin say of its chance to hold the answer; it puts the levels of several origins on one
@@ -48,7 +48,7 @@ mod late_interaction;
 mod levels;
 mod metadata_signals;
 mod neighbour_vectors;
-mod pair_and_title;
+mod pairs;
 mod question_words;
 mod ranker;
 mod ranking;
@@ -190,25 +190,22 @@ impl<'a> Request<'a> {
     }
 
     /// Whether bounds of the cosines come first.
-    fn bounded(&self, vector: &QueryVector, rows: usize, origins: [bool; 4]) -> bool {
+    fn bounded(&self, vector: &QueryVector, rows: usize) -> bool {
         rows >= self.effort.staged_rows
             && self.filter.min_similarity.is_none()
             && candidate_count(self.ranking, self.selection, false) < rows
             && !vector.unit.is_empty()
-            && !turn_signals::by_cosines(self.ranking, origins)
     }
 
     /// By query and part, what `fill_cosines` would compute; rows are read once for all queries.
     fn cosines(&self, vectors: &[QueryVector]) -> Vec<Vec<Vec<f32>>> {
         let parts = eligible_parts(self.snapshot, self.filter, &mut Scan::default());
-        let (rows, origins) = (eligible_rows(&parts), origins_of(&parts));
+        let rows = eligible_rows(&parts);
         let units: Vec<CosineQuery<'_>> = vectors
             .iter()
             .map(|vector| CosineQuery {
                 unit: &vector.unit,
-                quantised: self
-                    .bounded(vector, rows, origins)
-                    .then_some(&vector.quantised),
+                quantised: self.bounded(vector, rows).then_some(&vector.quantised),
             })
             .collect();
         let mut found: Vec<Vec<Vec<f32>>> = vec![Vec::with_capacity(parts.len()); vectors.len()];
@@ -270,13 +267,10 @@ impl<'a> ScoredQuery<'a> {
         let mut parts = eligible_parts(snapshot, filter, &mut scan);
         let rows = eligible_rows(&parts);
         allocator_hint::hint(rows);
-        let mut origins = origins_of(&parts);
         if !vector.unit.is_empty() {
             let of = CosineQuery {
                 unit: &vector.unit,
-                quantised: request
-                    .bounded(vector, rows, origins)
-                    .then_some(&vector.quantised),
+                quantised: request.bounded(vector, rows).then_some(&vector.quantised),
             };
             let mut known = cosines.into_iter().flatten();
             for columns in &mut parts {
@@ -290,7 +284,6 @@ impl<'a> ScoredQuery<'a> {
             for columns in &mut parts {
                 apply_min_similarity(columns, least);
             }
-            origins = origins_of(&parts);
         }
         scan.eligible = eligible_rows(&parts);
         scan.unembedded = parts.iter().map(unembedded).sum();
@@ -299,6 +292,7 @@ impl<'a> ScoredQuery<'a> {
                 score_stored_questions(columns, &vector.unit);
             }
         }
+        let origins = origins_of(&parts);
         let mut scorer = Scorer::new(ranking, query, vector.unit.clone(), origins, effort);
         let eligible = parts.iter().map(|columns| columns.eligible.clone());
         let trace = (&ranking.trace, query.query_time);
@@ -401,25 +395,20 @@ fn fill_graph(
     query: &Query,
     statistics: &TermStatistics,
 ) {
-    let [walk, pair, gain, title] = [
-        Signal::EntityWalk,
-        Signal::PairPair,
-        Signal::PairGain,
-        Signal::Title,
-    ]
-    .map(|signal| scorer.weighs(signal));
-    if !(walk || pair || gain || title) {
+    let [walk, pair, gain] = [Signal::EntityWalk, Signal::PairPair, Signal::PairGain]
+        .map(|signal| scorer.weighs(signal));
+    if !(walk || pair || gain) {
         return;
     }
     let start_enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates(table, scorer, pair_and_title::STARTS.max(WALK_STARTS));
+    let best = candidates(table, scorer, pairs::STARTS.max(WALK_STARTS));
     scorer.start_enabled = start_enabled;
     let node = |c: &Candidate| Node {
         part: c.part as u32,
         row: c.row as u32,
     };
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
-    let starts = &best[..best.len().min(pair_and_title::STARTS)];
+    let starts = &best[..best.len().min(pairs::STARTS)];
     let parts = &mut table.parts;
     if walk {
         let best = &best[..best.len().min(WALK_STARTS)];
@@ -427,13 +416,9 @@ fn fill_graph(
         scorer.maxima[Signal::EntityWalk] = Some(largest);
     }
     if (pair || gain) && !statistics.idfs.is_empty() {
-        let largest = pair_and_title::pairs(parts, graph, query, statistics, starts);
+        let largest = pairs::pairs(parts, graph, query, statistics, starts);
         scorer.maxima[Signal::PairPair] = pair.then_some(largest[0]);
         scorer.maxima[Signal::PairGain] = gain.then_some(largest[1]);
-    }
-    if title {
-        let largest = pair_and_title::titles(parts, graph, query, starts);
-        scorer.maxima[Signal::Title] = Some(largest);
     }
 }
 

@@ -13,8 +13,6 @@ use super::turn_index::TurnIndex;
 pub(super) const SLACK: f64 = 1e-12;
 /// Turns that are summed up at once.
 const BLOCK: usize = 1024;
-/// Number of codes.
-const CODES: usize = 1 << 13;
 
 /// Raw values by turn.
 pub(super) enum TurnValues<'a> {
@@ -60,7 +58,7 @@ impl<'a> ScoreBounds<'a> {
             index,
             text_flags,
             origin: first.filter(|_| origins.next().is_none()),
-            of_code: vec![0.0; CODES],
+            of_code: vec![0.0; flag::CODES],
             weighted: Vec::new(),
             size: 0.0,
         }
@@ -178,7 +176,7 @@ impl<'a> ScoreBounds<'a> {
     fn sum(&self, start: usize, sums: &mut [f64]) {
         let end = start + sums.len();
         for (sum, code) in sums.iter_mut().zip(&self.text_flags.codes[start..end]) {
-            *sum = self.of_code[usize::from(*code) % CODES];
+            *sum = self.of_code[usize::from(*code) % flag::CODES];
         }
         for share in &self.weighted {
             match &share.values {

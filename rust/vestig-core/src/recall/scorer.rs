@@ -64,16 +64,6 @@ pub(super) struct Scorer<'a> {
     pub(super) effort: Effort,
 }
 
-/// Whether a signal of L can change anything for rows of these origins.
-pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], signal: Signal) -> bool {
-    let any = |of: &[Weights; 4]| {
-        of.iter()
-            .zip(origins)
-            .any(|(w, occurs)| occurs && w.weigh(signal))
-    };
-    ranking.base == Base::Linear && (any(&ranking.weights) || any(&ranking.candidate_weights))
-}
-
 /// Place of the row's weights in [`Ranking::weights`].
 pub(super) fn origin(columns: &SegmentColumns<'_>, row: usize) -> usize {
     usize::from(columns.segment.attributes(row).origin & 3)
@@ -140,9 +130,14 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Whether a signal of L can change anything.
+    /// Whether a signal of L can change anything for rows of the origins that occur.
     pub(super) fn weighs(&self, signal: Signal) -> bool {
-        weighs(self.ranking, self.origins, signal)
+        let any = |of: &[Weights; 4]| {
+            let mut weights = of.iter().zip(self.origins);
+            weights.any(|(weights, occurs)| occurs && weights.weigh(signal))
+        };
+        let ranking = self.ranking;
+        ranking.base == Base::Linear && (any(&ranking.weights) || any(&ranking.candidate_weights))
     }
 
     pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {

@@ -101,20 +101,6 @@ signals! {
         "lexical score of the turn two after";
     NeighboursLexicalAfter3 "neighbours.lexical.+3" LargestOf(Signal::Lexical),
         "lexical score of the turn three after";
-    NeighboursCosineBefore2 "neighbours.cosine.-2" LargestOf(Signal::Cosine),
-        "semantic score of the turn two before";
-    NeighboursCosineBefore1 "neighbours.cosine.-1" LargestOf(Signal::Cosine),
-        "semantic score of the turn before";
-    NeighboursCosineAfter1 "neighbours.cosine.+1" LargestOf(Signal::Cosine),
-        "semantic score of the turn after";
-    NeighboursCosineAfter2 "neighbours.cosine.+2" LargestOf(Signal::Cosine),
-        "semantic score of the turn two after";
-    NeighboursCosineAfter3 "neighbours.cosine.+3" LargestOf(Signal::Cosine),
-        "semantic score of the turn three after";
-    AnswerLexical "answer.lexical" LargestOf(Signal::Lexical),
-        "lexical score of the turn after, if the assistant said it";
-    AnswerCosine "answer.cosine" LargestOf(Signal::Cosine),
-        "semantic score of the turn after, at least 0, if the assistant said it";
     Role "role" Largest,
         "1 if the user said it";
     Questions "questions" Largest,
@@ -151,8 +137,6 @@ signals! {
         "idf-weighted share of the query's terms that it and a top memory with a common entity hold together";
     PairGain "pair.gain" LargestOfPool,
         "what the best such pair holds above the top memory alone";
-    Title "title" LargestOfPool,
-        "1 / (1 + rank) of the best top memory that mentions its title as an entity; the query counts as rank 0";
     LateOwnIdf "late.own_idf" LargestOfPool,
         "late interaction: idf-weighted mean over the query's word pieces of the largest similarity with one of the memory";
     LateW1Idf "late.w1_idf" LargestOfPool,
@@ -178,15 +162,6 @@ impl Signal {
         (Self::NeighboursLexicalAfter3, 3),
     ];
 
-    /// The semantic score of the turn so many places after (before: negative).
-    pub(super) const NEIGHBOURS_COSINE: [(Self, isize); 5] = [
-        (Self::NeighboursCosineBefore2, -2),
-        (Self::NeighboursCosineBefore1, -1),
-        (Self::NeighboursCosineAfter1, 1),
-        (Self::NeighboursCosineAfter2, 2),
-        (Self::NeighboursCosineAfter3, 3),
-    ];
-
     /// Terms of S_meta, in the order of `Ranking::meta_weights`.
     pub(super) const METADATA: [Self; 4] =
         [Self::Keyword, Self::Temporal, Self::Entity, Self::Recency];
@@ -195,13 +170,12 @@ impl Signal {
     pub(super) const DENSE: [Self; 3] = [Self::Keyword, Self::Temporal, Self::Recency];
 
     /// Signals that few rows have a value of.
-    pub(super) const SPARSE: [Self; 11] = [
+    pub(super) const SPARSE: [Self; 10] = [
         Self::Entity,
         Self::ReplyLate,
         Self::EntityWalk,
         Self::PairPair,
         Self::PairGain,
-        Self::Title,
         Self::LateOwnIdf,
         Self::LateW1Idf,
         Self::LateW2Idf,
@@ -217,7 +191,7 @@ impl Signal {
 
     /// Whether it looks at neighbours in a sitting as at those in a session.
     pub(super) fn sees_sittings(self) -> bool {
-        (Self::ContextWords..=Self::NeighboursCosineAfter3).contains(&self)
+        (Self::ContextWords..=Self::NeighboursLexicalAfter3).contains(&self)
             || (Self::LateW1Idf..=Self::LateW2Cube).contains(&self)
     }
 
@@ -309,9 +283,6 @@ mod tests {
     fn names_of_neighbours_end_with_their_offset() {
         for (signal, offset) in Signal::NEIGHBOURS_LEXICAL {
             assert_eq!(signal.name(), format!("neighbours.lexical.{offset:+}"));
-        }
-        for (signal, offset) in Signal::NEIGHBOURS_COSINE {
-            assert_eq!(signal.name(), format!("neighbours.cosine.{offset:+}"));
         }
     }
 }

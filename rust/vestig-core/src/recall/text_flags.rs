@@ -16,14 +16,15 @@ use crate::segment::format::Section;
 pub(super) mod flag {
     pub(in crate::recall) const ORIGIN: u16 = 3;
     pub(in crate::recall) const USER: u16 = 1 << 2;
-    pub(in crate::recall) const ASSISTANT: u16 = 1 << 3;
-    pub(in crate::recall) const QUESTION: u16 = 1 << 4;
-    pub(in crate::recall) const NUMBER: u16 = 1 << 5;
-    pub(in crate::recall) const FIRST_PERSON: u16 = 1 << 6;
-    pub(in crate::recall) const NAMES: u32 = 7;
-    pub(in crate::recall) const TIMES: u32 = 9;
-    pub(in crate::recall) const FIRST_TURN: u16 = 1 << 11;
-    pub(in crate::recall) const REPLIES: u16 = 1 << 12;
+    pub(in crate::recall) const QUESTION: u16 = 1 << 3;
+    pub(in crate::recall) const NUMBER: u16 = 1 << 4;
+    pub(in crate::recall) const FIRST_PERSON: u16 = 1 << 5;
+    pub(in crate::recall) const NAMES: u32 = 6;
+    pub(in crate::recall) const TIMES: u32 = 8;
+    pub(in crate::recall) const FIRST_TURN: u16 = 1 << 10;
+    pub(in crate::recall) const REPLIES: u16 = 1 << 11;
+    /// Number of codes.
+    pub(in crate::recall) const CODES: usize = 1 << 12;
 }
 
 /// Bits of the features of a text.
@@ -88,9 +89,8 @@ impl TurnIndex {
     fn find_text_flags(&self, segments: &[&Segment]) -> TextFlags {
         let mut codes = vec![0_u16; self.len()];
         let mut lengths = vec![0_u16; self.len()];
-        let role = |segment: &Segment, role| segment.string_number(role).unwrap_or(NONE - 1);
         for (part, segment) in segments.iter().enumerate() {
-            let (user, assistant) = (role(segment, "user"), role(segment, "assistant"));
+            let user = segment.string_number("user").unwrap_or(NONE - 1);
             let roles = segment.column::<u32>(Section::Role);
             let attributes = segment.column::<[u8; 8]>(Section::Attributes);
             let windows = segment.column::<u32>(Section::WindowOffsets);
@@ -104,7 +104,6 @@ impl TurnIndex {
                 let names = (features >> NAMES_SHIFT & 3) as u16;
                 codes[*turn as usize] = u16::from(attributes[row][2] & 3)
                     | flag(roles[row] == user, flag::USER)
-                    | flag(roles[row] == assistant, flag::ASSISTANT)
                     | flag(features & HAS_QUESTION != 0, flag::QUESTION)
                     | flag(features & HAS_NUMBER != 0, flag::NUMBER)
                     | flag(features & HAS_FIRST_PERSON != 0, flag::FIRST_PERSON)
@@ -127,11 +126,11 @@ impl TurnIndex {
         } else {
             self.flag_positions(&mut codes, authors);
         }
-        let mut occurs = vec![false; 1 << 13];
+        let mut occurs = vec![false; flag::CODES];
         codes
             .iter()
             .for_each(|code| occurs[usize::from(*code)] = true);
-        let distinct_codes = (0..1 << 13).filter(|code| occurs[usize::from(*code)]);
+        let distinct_codes = (0..flag::CODES as u16).filter(|code| occurs[usize::from(*code)]);
         TextFlags {
             distinct_codes: distinct_codes.collect(),
             codes,

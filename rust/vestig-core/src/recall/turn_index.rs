@@ -146,14 +146,9 @@ impl TurnIndex {
         self.sessions_in(0..self.in_talks)
     }
 
-    /// Whether it is in a session that is no sitting.
-    pub(super) fn is_talk(&self, turn: usize) -> bool {
-        turn < self.in_talks
-    }
-
-    /// Whether it is the first of its session.
+    /// Whether it is the first of a session that is no sitting.
     pub(super) fn is_first(&self, turn: usize) -> bool {
-        self.is_talk(turn) && self.reach(turn).0 == 0
+        turn < self.in_talks && self.reach(turn).0 == 0
     }
 
     /// Place in the session rows of its segment; None where the session spans several segments.

@@ -10,9 +10,8 @@ use super::analysed_query::Query;
 use super::evidence::Evidence;
 use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
 use super::question_words;
-use super::ranking::Ranking;
 use super::score_bounds::{SLACK, ScoreBounds, TurnValues};
-use super::scorer::{Scorer, weighs};
+use super::scorer::Scorer;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
@@ -36,8 +35,6 @@ pub(super) struct TurnSignals<'a> {
     pub(super) index: Arc<TurnIndex>,
     pub(super) segments: Vec<&'a Segment>,
     lexical: Vec<f64>,
-    /// S_query, where a signal is made of that of neighbours.
-    semantic: Vec<f64>,
     windows: [Vec<f64>; SHAPES.len()],
     /// BM25 in the questions that memories answer.
     questions: Vec<f64>,
@@ -64,13 +61,6 @@ pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
     signals.any(|signal| scorer.weighs(signal))
 }
 
-/// Whether a signal is made of the cosines of neighbours.
-pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
-    let neighbours = Signal::NEIGHBOURS_COSINE.map(|(signal, _)| signal);
-    let mut signals = neighbours.into_iter().chain([Signal::AnswerCosine]);
-    signals.any(|at| weighs(ranking, origins, at))
-}
-
 impl<'a> TurnSignals<'a> {
     /// Fills in the columns and the maxima of the signals.
     pub(super) fn new(
@@ -83,7 +73,6 @@ impl<'a> TurnSignals<'a> {
         let index = TurnIndex::of_parts(parts, scorer);
         let mut signals = Self {
             lexical: Vec::new(),
-            semantic: Vec::new(),
             windows: Default::default(),
             questions: Vec::new(),
             date: Vec::new(),
@@ -146,17 +135,9 @@ impl<'a> TurnSignals<'a> {
                 scorer.maxima[signal] = Some(Scorer::normalised(value, most));
             }
         }
-        for signal in [Signal::AnswerLexical, Signal::ReplyLexical] {
-            if scorer.weighs(signal) {
-                let turns = 0..self.index.len();
-                let value = match signal {
-                    Signal::AnswerLexical => {
-                        largest(turns.map(|turn| self.answer(&self.lexical, turn)))
-                    }
-                    _ => self.largest_reply(),
-                };
-                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
-            }
+        if scorer.weighs(Signal::ReplyLexical) {
+            let value = Scorer::normalised(self.largest_reply(), most);
+            scorer.maxima[Signal::ReplyLexical] = Some(value);
         }
     }
 
@@ -206,10 +187,6 @@ impl<'a> TurnSignals<'a> {
                 }
             }
         }
-        if embedded && by_cosines(scorer.ranking, scorer.origins) {
-            self.semantic.clone_from(&semantic.low);
-            self.fill_neighbour_cosines(scorer);
-        }
         let mut near = None;
         if embedded && scorer.weighs(Signal::ContextVector) {
             let context = NeighbourVectors::new(&self.segments, &scorer.vector);
@@ -238,33 +215,6 @@ impl<'a> TurnSignals<'a> {
             *high = own.apply(*high);
             *high += (high.abs() + own.sum.abs()) * SLACK;
         }
-    }
-
-    fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
-        let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
-        let near = Largest::of(&self.index, &self.semantic);
-        for (signal, offset) in Signal::NEIGHBOURS_COSINE {
-            if scorer.weighs(signal) {
-                let value = near.beside(offset);
-                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
-            }
-        }
-        if scorer.weighs(Signal::AnswerCosine) {
-            let turns = 0..self.index.len();
-            let value = largest(turns.map(|turn| self.answer(&self.semantic, turn)));
-            scorer.maxima[Signal::AnswerCosine] = Some(Scorer::normalised(value, most));
-        }
-    }
-
-    /// The largest value of the turns at the next position that the assistant said, at least 0.
-    fn answer(&self, values: &[f64], turn: usize) -> f64 {
-        // Notes of a sitting do not answer each other.
-        let next = match self.index.is_talk(turn) {
-            true => self.index.beside(turn, 1),
-            false => 0..0,
-        };
-        let said = next.filter(|at| self.holds(*at, flag::ASSISTANT));
-        largest(said.map(|at| values[at]))
     }
 
     fn largest_reply(&self) -> f64 {
@@ -310,34 +260,22 @@ impl<'a> TurnSignals<'a> {
         let content = TurnValues::Column(&self.topic_lexical);
         sums.add(Signal::TopicLexical, 1.0, content);
         sums.add(Signal::Bigram, 1.0, TurnValues::Column(&self.bigram));
-        for (signals, values, of) in [
-            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
-            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
-        ] {
-            for (signal, offset) in signals {
-                let unit = sums.inverse(of);
-                let near = if index.single() {
-                    TurnValues::Neighbour(values, offset)
-                } else {
-                    TurnValues::Each(Box::new(move |turn| beside(index, values, turn, offset)))
-                };
-                sums.add(signal, unit, near);
-            }
-        }
-        let (words, cosines) = (sums.inverse(Signal::Lexical), sums.inverse(Signal::Cosine));
-        for (signal, unit, values) in [
-            (Signal::AnswerLexical, words, &self.lexical),
-            (Signal::AnswerCosine, cosines, &self.semantic),
-        ] {
-            let of = Box::new(move |turn| self.answer(values, turn));
-            sums.add(signal, unit, TurnValues::Each(of));
+        let unit = sums.inverse(Signal::Lexical);
+        for (signal, offset) in Signal::NEIGHBOURS_LEXICAL {
+            let near = if index.single() {
+                TurnValues::Neighbour(&self.lexical, offset)
+            } else {
+                let of = move |turn| beside(index, &self.lexical, turn, offset);
+                TurnValues::Each(Box::new(of))
+            };
+            sums.add(signal, unit, near);
         }
         let replies = if index.single() {
             TurnValues::Reply(&self.lexical)
         } else {
             TurnValues::Each(Box::new(|turn| self.reply(turn)))
         };
-        sums.add(Signal::ReplyLexical, words, replies);
+        sums.add(Signal::ReplyLexical, unit, replies);
         if !self.questions.is_empty() {
             sums.add(Signal::Questions, 1.0, TurnValues::Column(&self.questions));
         }
@@ -374,7 +312,6 @@ impl<'a> TurnSignals<'a> {
     /// Raw values of a row, for the signals that have a maximum.
     pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, turn: usize, raw: &mut BySignal<f64>) {
         let maxima = &scorer.maxima;
-        let most = |signal: Signal| maxima[signal].unwrap_or(0.0);
         let mut set = |signal: Signal, value: &dyn Fn() -> f64| {
             if maxima[signal].is_some() {
                 raw[signal] = value();
@@ -390,24 +327,15 @@ impl<'a> TurnSignals<'a> {
         if let Some(context) = &self.context {
             set(Signal::ContextVector, &|| context.of(&self.index, turn));
         }
-        for (signals, values, of) in [
-            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
-            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
-        ] {
-            for (signal, offset) in signals {
-                set(signal, &|| {
-                    let value = beside(&self.index, values, turn, offset);
-                    Scorer::normalised(value, most(of))
-                });
-            }
+        let most = maxima[Signal::Lexical].unwrap_or(0.0);
+        for (signal, offset) in Signal::NEIGHBOURS_LEXICAL {
+            set(signal, &|| {
+                let value = beside(&self.index, &self.lexical, turn, offset);
+                Scorer::normalised(value, most)
+            });
         }
-        let words = |value| Scorer::normalised(value, most(Signal::Lexical));
-        set(Signal::AnswerLexical, &|| {
-            words(self.answer(&self.lexical, turn))
-        });
-        set(Signal::ReplyLexical, &|| words(self.reply(turn)));
-        set(Signal::AnswerCosine, &|| {
-            Scorer::normalised(self.answer(&self.semantic, turn), most(Signal::Cosine))
+        set(Signal::ReplyLexical, &|| {
+            Scorer::normalised(self.reply(turn), most)
         });
         if let Some(topic) = &self.topic {
             set(Signal::Topic, &|| {

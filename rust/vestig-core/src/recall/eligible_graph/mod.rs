@@ -5,7 +5,6 @@
 mod graph_columns;
 mod mentions;
 mod related_edges;
-mod titles;
 mod walk_access;
 
 use std::cmp::Ordering;

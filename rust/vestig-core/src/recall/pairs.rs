@@ -1,5 +1,5 @@
-//! Two-hop signals from the best memories by L₁: `pair`, what such a memory and another one with a
-//! common entity hold of the query together, and `title`, whose title it mentions as an entity.
+//! Two hops from the best memories by L₁: what such a memory and another one with a common entity
+//! hold of the query together.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,12 @@ use super::eligible_graph::EligibleGraph;
 use super::metadata_signals::fill_sparse;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
-use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;
 use crate::query::graph::Node;
-use crate::segment::NO_STRING;
 use crate::segment::format::Section;
 
-/// How many of the best memories by L₁ these signals start from.
+/// How many of the best memories by L₁ pairs are made with.
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
@@ -80,60 +78,4 @@ pub(super) fn pairs(
         let value = |(number, values): (&u32, &[f64; 2])| (graph.node(*number), values[part]);
         fill_sparse(parts, signal, found.iter().map(value).collect())
     })
-}
-
-/// Fills in `title`; its largest value.
-pub(super) fn titles(
-    parts: &mut [SegmentColumns<'_>],
-    graph: &EligibleGraph<'_>,
-    query: &Query,
-    starts: &[(Node, f64)],
-) -> f64 {
-    // Names, each with those who know it: rank and memory; no memory = the query.
-    let mut known: HashMap<String, Vec<(usize, Option<Node>)>> = HashMap::new();
-    for (id, _) in &query.entities {
-        if let Some(name) = graph.locate(id).and_then(|node| graph.normal_name(node)) {
-            known.entry(name.into()).or_default().push((0, None));
-        }
-    }
-    for (rank, (start, _)) in starts.iter().enumerate() {
-        for entity in graph.entities_of(*start) {
-            if let Some(name) = graph.normal_name(entity) {
-                known
-                    .entry(name.into())
-                    .or_default()
-                    .push((rank, Some(*start)));
-            }
-        }
-    }
-    let mut found = Vec::new();
-    for (part, columns) in parts
-        .iter()
-        .enumerate()
-        .filter(|(_, columns)| columns.any_eligible)
-    {
-        let numbers: HashMap<u32, &Vec<(usize, Option<Node>)>> = known
-            .iter()
-            .filter_map(|(name, by)| Some((columns.segment.string_number(name)?, by)))
-            .collect();
-        if numbers.is_empty() {
-            continue;
-        }
-        // Most rows have no title, so the column is looked up once, not by row.
-        let titles = columns.segment.column::<u32>(Section::Titles);
-        for row in set_bits(&columns.eligible).filter(|row| titles[*row] != NO_STRING) {
-            let Some(by) = numbers.get(&titles[row]) else {
-                continue;
-            };
-            let node = Node {
-                part: part as u32,
-                row: row as u32,
-            };
-            let others = by.iter().filter(|(_, memory)| *memory != Some(node));
-            if let Some(rank) = others.map(|(rank, _)| *rank).min() {
-                found.push((node, 1.0 / (1.0 + rank as f64)));
-            }
-        }
-    }
-    fill_sparse(parts, Signal::Title, found)
 }
