@@ -85,6 +85,8 @@ COMPETING = {"shipped": 1.5}
 
 # Word pieces of other origins cost more than they bring.
 LATE = ("chat_peer",)
+# Nor do links between the names of notes bring what it costs to follow them.
+NOT_OFFERED_TO = {"note": ("entity_walk",)}
 
 
 class Fitted:
@@ -178,6 +180,7 @@ def rows_of(origin: int, alone: Sequence[Listed], factors: Mapping[str, float]) 
 def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Values, Values]:
     """The weights of an origin, and those that choose candidates; the same where word pieces tell
     nothing."""
+    on = on & ~np.isin(OFFERED, NOT_OFFERED_TO.get(ORIGINS[rows.origin], ()))
     candidates = rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
     if not (on & COMPARED & rows.varying()).any():
         return candidates, candidates

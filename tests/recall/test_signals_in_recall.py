@@ -17,6 +17,7 @@ from recomputed_scores import final, linear
 from scripted import Opener
 from vestig.answers import Receipt
 from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES, TOKEN_TERMS
+from vestig.config.weights import learned
 from vestig.surfaces.cli import render
 from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
@@ -223,3 +224,16 @@ def test_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:
     for hit in store.recall(QUESTION, limit=EVERY):
         total = linear(json.loads(json.dumps(hit.reason.to_dict())))
         assert 1 / (1 + math.exp(-total)) == pytest.approx(hit.reason.base, abs=1e-12)
+
+
+def test_a_store_of_notes_computes_neither_walk_nor_word_pieces(store: vestig.Vestig) -> None:
+    """Under the shipped weights: what weighs nothing for any memory at hand is not computed."""
+    keys = dict.fromkeys(weighed(0.25, *SIGNALS))
+    found = store.recall(
+        QUESTION, limit=EVERY, config=keys, where={"origin_types": ["note"]}, seed=1
+    )
+    assert len(found) > 0
+    unweighed = {"entity_walk", *TOKEN_TERMS}
+    assert unweighed.isdisjoint(learned()["note"])
+    assert unweighed.isdisjoint(found.formula.normalisers)
+    assert all(unweighed.isdisjoint(hit.reason.signals) for hit in found)
