@@ -79,7 +79,7 @@ def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> Non
     assert changed_weights(config.settings) == {
         "note": {"cosine": 9.0, "lexical": 0.0, "neighbours.lexical.-1": 2.0, "date": 5.0}
     }
-    assert weight(config, "note", "entity_walk") == learned()["note"]["entity_walk"]
+    assert weight(config, "note", "topic") == learned()["note"]["topic"]
     assert "lexical" not in weights_of(config.settings, "note"), "0 switches a term off"
     assert config.effective()["ranking.weights"].layer == "call"
     assert config.entry("ranking.weights.note.cosine").layer == "user"
