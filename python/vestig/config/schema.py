@@ -494,29 +494,15 @@ def entry_specs() -> Mapping[str, KeySpec]:
         )
         for event in EventType
     }
+    meanings = {
+        **TERMS,
+        **{
+            name: f"{TERMS[term]}, where word pieces are not compared"
+            for name, term in CANDIDATE_TERMS.items()
+        },
+        **{name: meaning for name, (meaning, _) in EVIDENCE.items()},
+    }
     weights = {
-        f"ranking.weights.{origin}.{term}": _spec(
-            f"ranking.weights.{origin}.{term}",
-            float,
-            learned_value(origin, term),
-            f"Weight for memories of {origin}: {meaning}.",
-            shown=False,
-        )
-        for origin in ORIGINS
-        for term, meaning in TERMS.items()
-    }
-    candidates = {
-        f"ranking.weights.{origin}.{name}": _spec(
-            f"ranking.weights.{origin}.{name}",
-            float,
-            learned_value(origin, name),
-            f"Weight for memories of {origin} whose word pieces are not compared: {TERMS[term]}.",
-            shown=False,
-        )
-        for origin in ORIGINS
-        for name, term in CANDIDATE_TERMS.items()
-    }
-    evidence = {
         f"ranking.weights.{origin}.{name}": _spec(
             f"ranking.weights.{origin}.{name}",
             Positive if name == "evidence.scale" else float,
@@ -525,9 +511,9 @@ def entry_specs() -> Mapping[str, KeySpec]:
             shown=False,
         )
         for origin in ORIGINS
-        for name, (meaning, _) in EVIDENCE.items()
+        for name, meaning in meanings.items()
     }
-    return {**events, **weights, **candidates, **evidence}
+    return {**events, **weights}
 
 
 @lru_cache(_KEYS_KEPT)
