@@ -47,6 +47,8 @@ OWN_CANDIDATES = 100
 ALL = 1_000_000
 # A term that weighs nothing is not computed.
 ALMOST_NOTHING = 1e-9
+# What evidence counts where none is learned.
+NOTHING = {name: neutral for name, (_, neutral) in EVIDENCE.items()}
 # Weights before the first fit: they choose the start nodes of walks.
 BY_HAND = {"cosine": 4.0, "lexical": 4.0}
 # Questions that name the wrong person on purpose count less.
@@ -72,14 +74,13 @@ def settings(weights: Weights | None) -> dict[str, Any]:
             own[term] = given.get(term, 0.0) or (ALMOST_NOTHING if term in OFFERED else 0.0)
         own |= {name: own[term] for name, term in CANDIDATE_TERMS.items()}
         keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in own.items()}
-        for name, (_, neutral) in EVIDENCE.items():
-            keys[f"ranking.weights.{origin}.{name}"] = neutral
+        keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in NOTHING.items()}
     return keys
 
 
 def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
-    """The same weights with a 0 for all else that the package's file names: a configuration changes
-    what it names alone.
+    """The same weights, and for all else that the package's file names what counts nothing: a
+    configuration changes what it names alone. Candidates have the weights of their terms.
 
     Example:
         >>> sorted(in_place_of_learned({"note": {"cosine": 1.0}})["note"])[:2]
@@ -89,7 +90,8 @@ def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
     for origin, own in weights.items():
         named = {**learned()[origin], **own}
         found[origin] = {
-            name: own.get(name, own.get(CANDIDATE_TERMS.get(name, name), 0.0)) for name in named
+            name: own.get(name, own.get(CANDIDATE_TERMS.get(name, name), NOTHING.get(name, 0.0)))
+            for name in named
         }
     return found
 

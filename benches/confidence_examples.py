@@ -20,7 +20,13 @@ from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.calibration import FOREIGN, REMOVED
-from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, NearMemories, cases
+from vestig.evaluation.unanswerable_questions import (
+    ANSWERABLE,
+    RESULTS,
+    Case,
+    NearMemories,
+    cases,
+)
 from vestig.ids import id_text
 from vestig.recall.confidence import SEVERAL, features
 
@@ -34,8 +40,6 @@ BLOCK_SIZES = (20, 60)
 FOREIGN_MIN = 8
 # Of a mixed store, every so many-th question.
 EVERY = 3
-# Results of a question that have scores.
-RESULTS = 10
 # Questions that are asked together.
 AT_ONCE = 64
 

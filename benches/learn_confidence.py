@@ -31,11 +31,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from candidate_lists import in_place_of_learned
 from confidence_examples import SMALL, Example, mixture
-from learning import FOLDS
-from logistic import Values, fit_logistic, rounded
+from learning import FOLDS, Values, rounded
+from logistic import fit_logistic
 from vestig.answers import ScoreFormula
-from vestig.config.weights import WeightsFile, learned
+from vestig.config.weights import WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.cached_embedder import cached_embedder
@@ -114,13 +115,13 @@ def table(found: Sequence[Example], share: Values, names: Sequence[str]) -> Tabl
     scale, constant = fit_logistic(both, answered.astype(float), share, 0.0)
     return msgspec.structs.replace(
         plain,
-        scale=rounded([float(scale[0])], DIGITS)[0],
-        constant=rounded([constant], DIGITS)[0],
+        scale=float(rounded(scale, DIGITS)[0]),
+        constant=float(rounded([constant], DIGITS)[0]),
     )
 
 
 def _named(names: Sequence[str], weights: Values, constant: float) -> dict[str, float]:
-    values = rounded([*weights.tolist(), constant], DIGITS)
+    values = rounded([*weights, constant], DIGITS).tolist()
     return dict(zip((*names, BIAS), values, strict=True))
 
 
@@ -182,7 +183,7 @@ class Results:
         """The weights, from some of the results."""
         on = np.ones(len(self.owner), bool) if rows is None else rows
         (b, c), a = fit_logistic(self.x[on], self.relevant[on], self.share[on], 0.0)
-        a, b, c = rounded([a, float(b), float(c)], DIGITS)
+        a, b, c = rounded([a, b, c], DIGITS).tolist()
         return ScoreFormula(a=a, b=b, c=c)
 
     def cross_fitted(self) -> Values:
@@ -258,9 +259,9 @@ def settings_of(file: Path | None) -> dict[str, Any]:
         return {}
     weights = msgspec.structs.asdict(WeightsFile.read(file).origins)
     return {
-        f"ranking.weights.{origin}.{term}": own.get(term, 0.0)
-        for origin, own in weights.items()
-        for term in {**learned()[origin], **own}
+        f"ranking.weights.{origin}.{name}": weight
+        for origin, own in in_place_of_learned(weights).items()
+        for name, weight in own.items()
     }
 
 

@@ -284,9 +284,9 @@ class OriginRows:
         return np.asarray(self.block.x.std(0) > 1e-9)
 
 
-def rounded(values: Values) -> Values:
+def rounded(values: Values | Sequence[float], digits: int = DIGITS) -> Values:
     """To so many significant digits."""
-    return np.array([float(f"{value:.{DIGITS}g}") for value in values])
+    return np.array([float(f"{value:.{digits}g}") for value in values])
 
 
 # --- one scale -------------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from learning import Values
+
 STEPS = 100
 # The largest step of a standardised weight at which a fit ends.
 TOLERANCE = 1e-9
@@ -60,8 +58,3 @@ def fit_logistic(x: Values, y: Values, weight: Values, ridge: float) -> tuple[Va
             length /= 2
         w, value = tried, after
     raise RuntimeError(f"the fit did not end in {STEPS} steps")
-
-
-def rounded(values: Sequence[float], digits: int) -> list[float]:
-    """To so many significant digits."""
-    return [float(f"{value:.{digits}g}") for value in values]

@@ -139,4 +139,5 @@ def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
     assert found["ranking.weights.chat_peer.bias"] == -3.0
     assert found["ranking.weights.chat_peer.late.w1_idf"] == 0.0, "what is not named"
     assert found["ranking.weights.document.date"] == 2.0
+    assert found["ranking.weights.document.evidence.scale"] == 1.0, "what counts nothing"
     assert settings_of(None) == {}

@@ -35,6 +35,7 @@ from vestig.config.weights import (
     OriginWeights,
     WeightsFile,
     candidate_weights_of,
+    evidence_of,
     learned,
     weights_of,
 )
@@ -204,7 +205,8 @@ def test_figures_are_of_all_questions_of_a_set() -> None:
 
 
 def test_a_file_of_ones_own_leaves_nothing_of_the_learned_weights(tmp_path: Path) -> None:
-    own = {origin: {"cosine": 1.0, "evidence.scale": 2.0} for origin in ORIGINS}
+    own = {origin: {"cosine": 1.0} for origin in ORIGINS}
+    own["note"]["evidence.scale"] = 2.0
     own["chat_peer"] |= {"candidate.cosine": 3.0, "late.own_idf": 4.0}
     file = tmp_path / "weights.json"
     whole = in_place_of_learned(own)
@@ -213,6 +215,8 @@ def test_a_file_of_ones_own_leaves_nothing_of_the_learned_weights(tmp_path: Path
     for origin in ORIGINS:
         late = {"late.own_idf": 4.0} if origin == "chat_peer" else {}
         assert weights_of(found, origin) == {"bias": 0.0, "cosine": 1.0, **late}
+        scale = 2.0 if origin == "note" else 1.0
+        assert evidence_of(found, origin) == (scale, 0.0, 0.0, 0.0, 0.0, 0.0)
         chooses = 3.0 if origin == "chat_peer" else 1.0
         assert candidate_weights_of(found, origin) == {"bias": 0.0, "cosine": chooses}
 
