@@ -1,12 +1,12 @@
-"""Vectors at chosen cosines, for embedders that return what a test gives them."""
+"""Embedders that do what a test tells them, and vectors at chosen cosines for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import vestig
-from vestig.testing import vector_at
+from vestig.testing import HashingEmbedder, vector_at
 
 Opener = Callable[..., vestig.Vestig]
 # Far from every scripted vector, so that unscripted texts link to nothing.
@@ -19,3 +19,24 @@ def pair(cosine: float, first: str, second: str, query: str | None = None) -> di
     if query is not None:
         vectors[query] = vector_at(1.0)
     return vectors
+
+
+class FailingEmbedder(HashingEmbedder):
+    """Embeds until it is told to fail."""
+
+    fails = False
+
+    def embed(self, texts: Any) -> Any:
+        if self.fails:
+            raise vestig.ProviderError("gone")
+        return super().embed(texts)
+
+
+def without_vectors(opener: Opener, texts: Iterable[str]) -> vestig.Vestig:
+    """A store that holds these texts, whose embedder fails after these."""
+    embedder = FailingEmbedder(64)
+    store = opener(embedder=embedder)
+    for text in texts:
+        store.commit(text)
+    embedder.fails = True
+    return store

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 import vestig
-from scripted import Opener
+from scripted import Opener, without_vectors
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.evaluation.calibration import calibrations
-from vestig.testing import HashingEmbedder
 
 TEXTS = (
     "The red key opens the shed behind the greenhouse",
@@ -164,19 +163,7 @@ def test_the_context_of_an_abstention_holds_no_memory(garden: vestig.Vestig) -> 
 
 
 def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
-    class Silent(HashingEmbedder):
-        silent = False
-
-        def embed(self, texts: Any) -> Any:
-            if self.silent:
-                raise vestig.ProviderError("gone")
-            return super().embed(texts)
-
-    embedder = Silent(64)
-    store = opener(embedder=embedder)
-    for text in TEXTS:
-        store.commit(text)
-    embedder.silent = True
+    store = without_vectors(opener, TEXTS)
     found = store.recall(KNOWN, min_confidence=1.0)
     assert found.confidence is None
     assert not found.abstained

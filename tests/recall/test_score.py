@@ -13,13 +13,12 @@ from click.testing import CliRunner
 
 import vestig
 from recomputed_scores import score
-from scripted import Opener
+from scripted import Opener, without_vectors
 from vestig.answers import ScoreFormula
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.recall.confidence import fit, score_line, scored
 from vestig.recall.layouts import render
 from vestig.surfaces.cli import cli
-from vestig.testing import HashingEmbedder
 
 TEXTS = (
     "The red key opens the shed behind the greenhouse",
@@ -100,19 +99,7 @@ def test_without_a_confidence_it_is_the_final_score(garden: vestig.Vestig, profi
 
 
 def test_without_a_vector_it_is_the_final_score(opener: Opener) -> None:
-    class Silent(HashingEmbedder):
-        silent = False
-
-        def embed(self, texts: Any) -> Any:
-            if self.silent:
-                raise vestig.ProviderError("gone")
-            return super().embed(texts)
-
-    embedder = Silent(64)
-    store = opener(embedder=embedder)
-    for text in TEXTS:
-        store.commit(text)
-    embedder.silent = True
+    store = without_vectors(opener, TEXTS)
     found = store.recall(KNOWN)
     assert (found.confidence, found.formula.score) == (None, None)
     assert [hit.score for hit in found] == [hit.final for hit in found]

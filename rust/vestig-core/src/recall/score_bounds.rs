@@ -1,4 +1,5 @@
-//! Bounds of L by turn, by the candidate weights: signals summed up in any order, with slack for the roundings.
+//! Bounds of L by turn, by the candidate weights: signals summed up in any order, with slack for
+//! the roundings.
 //!
 //! One pass over blocks of turns, so that the sums of a block stay near the processor while every
 //! signal is added.
