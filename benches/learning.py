@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,7 +189,17 @@ class _Softmax:
         return slope, curvature
 
 
-def newton(of: Sequence[tuple[float, _Softmax]], ridge: Values) -> Values:
+class Loss(Protocol):
+    """A convex loss of weights."""
+
+    def loss(self, w: Values, /) -> float:
+        """Its value."""
+
+    def derivatives(self, w: Values, /) -> tuple[Values, Values]:
+        """Its slope and its curvature."""
+
+
+def newton(of: Sequence[tuple[float, Loss]], ridge: Values) -> Values:
     """The minimum of a sum of convex losses with a penalty, by damped Newton steps from 0.
 
     Args:

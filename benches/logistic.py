@@ -1,16 +1,13 @@
-"""Logistic regression by Newton steps."""
+"""Logistic regression."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from learning import Values
+from learning import Values, newton
 
-STEPS = 100
-# The largest step of a standardised weight at which a fit ends.
-TOLERANCE = 1e-9
 # Keeps the curvature of columns that do not vary above 0.
-LEAST_CURVATURE = 1e-12
+LEAST_RIDGE = 1e-12
 
 
 def logistic(values: Values) -> Values:
@@ -18,8 +15,26 @@ def logistic(values: Values) -> Values:
     return np.asarray(np.exp(-np.logaddexp(0.0, -values)))
 
 
-def _loss(score: Values, y: Values, share: Values) -> float:
-    return float(share @ (np.logaddexp(0.0, score) - y * score))
+class _Logistic:
+    """The weighted mean of −ln p(y), with slope and curvature.
+
+    Args:
+        x: examples × columns.
+        y: 0 or 1.
+        share: of each example; together 1.
+    """
+
+    def __init__(self, x: Values, y: Values, share: Values) -> None:
+        self.x, self.y, self.share = x, y, share
+
+    def loss(self, w: Values) -> float:
+        score = self.x @ w
+        return float(self.share @ (np.logaddexp(0.0, score) - self.y * score))
+
+    def derivatives(self, w: Values) -> tuple[Values, Values]:
+        p = logistic(self.x @ w)
+        slope = self.x.T @ (self.share * (p - self.y))
+        return slope, (self.x * (self.share * p * (1 - p))[:, None]).T @ self.x
 
 
 def fit_logistic(x: Values, y: Values, weight: Values, ridge: float) -> tuple[Values, float]:
@@ -38,23 +53,7 @@ def fit_logistic(x: Values, y: Values, weight: Values, ridge: float) -> tuple[Va
     mean = share @ x
     spread = np.sqrt(share @ (x - mean) ** 2) + 1e-12
     z = np.column_stack([(x - mean) / spread, np.ones(len(x))])
-    penalty = np.append(np.full(x.shape[1], ridge), 0.0)
-    w = np.zeros(len(penalty))
-    value = _loss(z @ w, y, share)
-    for _ in range(STEPS):
-        p = logistic(z @ w)
-        slope = z.T @ (share * (p - y)) + 2 * penalty * w
-        curvature = (z * (share * p * (1 - p))[:, None]).T @ z + 2 * np.diag(penalty)
-        step = np.linalg.solve(curvature + LEAST_CURVATURE * np.eye(len(w)), slope)
-        if np.abs(step).max() < TOLERANCE:
-            plain = w[:-1] / spread
-            return plain, float(w[-1] - plain @ mean)
-        length = 1.0
-        while length > 1e-6:
-            tried = w - length * step
-            after = _loss(z @ tried, y, share) + float(penalty @ (tried * tried))
-            if after <= value + 1e-15:
-                break
-            length /= 2
-        w, value = tried, after
-    raise RuntimeError(f"the fit did not end in {STEPS} steps")
+    penalty = np.append(np.full(x.shape[1], ridge), 0.0) + LEAST_RIDGE
+    w = newton([(1.0, _Logistic(z, y, share))], penalty)
+    plain = w[:-1] / spread
+    return plain, float(w[-1] - plain @ mean)
