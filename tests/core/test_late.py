@@ -217,7 +217,7 @@ def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
     for number, rows in enumerate((world.rows, world.rows[: len(world.rows) // 3])):
         part = World(rows, world.tokens[: len(rows)], [])
         chosen = {"ids": b"".join(row.id for row in rows)} if number else None
-        scan = scanned(projection, query, ALL, chosen, late_pool=5_000)
+        scan = scanned(projection, query, ALL, chosen, chosen_rows=5_000)
         check(scan, part, expected(part, query), np.arange(len(rows)))
 
 
@@ -241,7 +241,7 @@ def best_of_each(world: World, order: list[int], origins: tuple[int, ...], size:
 def test_only_the_best_of_each_origin_have_values() -> None:
     world, projection, query, order = by_cosine(3, 50)
     for size in (0, 1, 7):
-        scan = scanned(projection, query, ALL, late_pool=size)
+        scan = scanned(projection, query, ALL, chosen_rows=size)
         pool = best_of_each(world, order, (0, 1, 2, 3), size)
         check(scan, world, expected(world, query), pool)
 
@@ -256,7 +256,7 @@ def test_the_pool_is_of_origins_that_weigh_it() -> None:
             projection.applied_seq,
             core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
             everything(),
-            ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, late_pool=size),
+            ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, chosen_rows=size),
         )
         origins = {row.id: row.origin for row in world.rows}
         assert {origins[row.id] for row in scan.rows[:5]} <= {0, 3}
@@ -363,11 +363,11 @@ def check_sums(scan: _core.Scan, world: World, size: int) -> None:
         decided = {row.id: sum_of(row, DECIDING, DECIDING["bias"]) for row in pool}
         least = min((decided[id] - chosen[id] for id in decided), default=0.0)
         for row in pool:
-            assert row.compared
+            assert row.chosen
             assert row.constant == DECIDING["bias"]
             assert row.start_score == pytest.approx(decided[row.id], abs=1e-12)
         for row in others:
-            assert not row.compared
+            assert not row.chosen
             assert row.constant == pytest.approx(CHOOSING["bias"] + min(0.0, least), abs=1e-12)
             assert row.start_score == pytest.approx(sum_of(row, CHOOSING, row.constant), abs=1e-12)
         lowest = min((row.start_score for row in pool), default=math.inf)
@@ -381,7 +381,7 @@ def test_weights_of_candidates_choose_and_rank_what_is_not_compared(seed: int) -
     projection = laid_out(dice, world, None)
     query = query_of(dice, [1, 2, 5, SPECIAL])
     for size in (1, 4, 1_000):
-        settings = {"candidate_weights": [CHOOSING] * 4, "late_pool": size}
+        settings = {"candidate_weights": [CHOOSING] * 4, "chosen_rows": size}
         scan = scanned(projection, query, DECIDING, tracerank_power=0.0, **settings)
         check_sums(scan, world, size)
         few = recall(
@@ -394,6 +394,42 @@ def test_weights_of_candidates_choose_and_rank_what_is_not_compared(seed: int) -
         best = sorted(scan.rows, key=lambda row: (-row.start_score, -row.similarity, row.id))
         assert [row.id for row in few.rows] == [row.id for row in best[:5]]
         assert [row.start_score for row in few.rows] == [row.start_score for row in best[:5]]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_weights_of_candidates_choose_where_nothing_is_compared(size: int) -> None:
+    """An origin that weighs no word pieces is ranked so too, the query's codes or not."""
+    dice = random.Random(40)
+    world = make(dice, 60)
+    projection = laid_out(dice, world, None)
+    deciding = {"bias": 2.0, "cosine": 0.5, "lexical": -0.75}
+    weights = [CHOOSING, deciding, CHOOSING, deciding]
+    settings = {"candidate_weights": [CHOOSING] * 4, "chosen_rows": size, "tracerank_power": 0.0}
+    origins = {row.id: row.origin for row in world.rows}
+    found = []
+    for query in (query_of(dice, [1, 2]), query_of(dice, [])):
+        scan = recall(
+            projection,
+            projection.applied_seq,
+            core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
+            everything(),
+            ranking(weights=weights, pool=10_000, limit=10_000, **settings),
+        )
+        found.append([(row.id, row.start_score) for row in scan.rows])
+        for origin in range(4):
+            own = [row for row in scan.rows if origins[row.id] == origin]
+            early = {row.id: sum_of(row, CHOOSING, 0.5) for row in own}
+            own.sort(key=lambda row: (-early[row.id], row.id))
+            pool = own[:size] if origin in (1, 3) else []
+            assert [row.chosen for row in own] == [True] * len(pool) + [False] * (
+                len(own) - len(pool)
+            )
+            level = {row.id: sum_of(row, deciding, 2.0) for row in pool}
+            least = min((level[id] - early[id] for id in level), default=0.0)
+            for row in own:
+                lowered = early[row.id] + min(0.0, least)
+                assert row.start_score == pytest.approx(level.get(row.id, lowered), abs=1e-12)
+    assert found[0] == found[1]
 
 
 def test_without_word_pieces_the_weights_of_candidates_rank() -> None:

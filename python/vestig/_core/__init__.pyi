@@ -518,7 +518,7 @@ class Ranking:
         walk: Walk | None,
         summary_prior: float,
         expand_summaries: bool,
-        late_pool: int = 128,
+        chosen_rows: int = 128,
         evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
         sittings: bool = True,
         tracerank_bound: float | None = None,
@@ -539,15 +539,15 @@ class Ranking:
             association: where the base is linear, walked memories are ranked with the others
                 only when it is above 0.
             walk: None = no walk.
-            late_pool: memories of each origin that word pieces are compared for.
+            chosen_rows: memories of each origin that the candidate weights choose.
             evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
                 origin's largest cosine, largest lexical score, largest level and mean of its five
                 largest levels. None = levels are compared as they are.
             sittings: whether notes of one sitting are neighbours.
             tracerank_bound: where the base is linear, TraceRank's factor lies within
                 e^(±bound/2); None = no bound.
-            candidate_weights: as `weights`, of the sum that chooses the memories whose word pieces
-                are compared, and of L where they are not. None = `weights`.
+            candidate_weights: as `weights`, of the sum that chooses the memories that `weights`
+                rank, and of L of the others. None = `weights`.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -573,10 +573,10 @@ class Row:
     counts."""
     constant: float
     """What L begins with where the base is linear: the bias; in an origin of which others were
-    compared, less by what that took most from one of them."""
-    compared: bool
-    """Whether its word pieces were compared with those of the query: L is made with `weights`,
-    else with `candidate_weights`."""
+    chosen, less by what that took most from one of them."""
+    chosen: bool
+    """Whether the candidate weights chose it: L is made with `weights`, else with
+    `candidate_weights`."""
     evidence: tuple[float, float, float, float, float, float] | None
     """scale, sum, cosine, lexical, best and mean of its origin; None = none counts."""
     base: float

@@ -88,8 +88,8 @@ CONTENT_TERMS: Final = ("topic", "topic_lexical", "bigram")
 SITTING_SIGNALS: Final = frozenset(("context", "neighbours", "late"))
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
-# Name of a weight → its term. These weights choose the memories whose word pieces are compared, and
-# rank those that are not: without word pieces the other terms have to say more.
+# Name of a weight → its term. These weights choose the memories that the others rank, and rank the
+# rest: terms say more in a sum without word pieces, and where walks begin is told without walks.
 CANDIDATE_TERMS: Final[Mapping[str, str]] = {
     f"candidate.{term}": term for term in TERMS if term not in (*TOKEN_TERMS, "rerank")
 }
@@ -110,8 +110,8 @@ class LateSwitch(Section, frozen=True, kw_only=True):
     pool: Annotated[
         Count,
         doc(
-            "How many of the best memories by all other terms, of each origin that weighs late"
-            " terms, are compared word piece by word piece."
+            "How many of the best memories of an origin by its candidate weights are compared word"
+            " piece by word piece, and ranked by its other weights."
         ),
     ] = 128
 

@@ -16,6 +16,7 @@ from vestig.config.signals import (
     SITTING_SIGNALS,
     SWITCHES,
     TERMS,
+    TOKEN_TERMS,
 )
 from vestig.errors import ConfigError
 from vestig.hints import nearest
@@ -39,6 +40,7 @@ __all__ = [
 
 # Terms, those of candidates, then evidence.
 NAMES: Final = (*TERMS, *CANDIDATE_TERMS, *EVIDENCE)
+_LATE_TERMS: Final = frozenset(term for term in TOKEN_TERMS if term.startswith("late."))
 SCALE: Final = "evidence.scale"
 # What evidence weighs where none is learned.
 NO_EVIDENCE: Final = tuple(default for _, default in EVIDENCE.values())
@@ -181,6 +183,9 @@ def evidence_of(settings: Settings, origin: str) -> tuple[float, ...]:
 def weights_of(settings: Settings, origin: str) -> dict[str, float]:
     """What counts for an origin: `bias`, and the terms that are switched on and weigh something.
 
+    Weights that were learned beside those of word pieces rank badly without them: where these are
+    switched off or weigh nothing, the weights of candidates count.
+
     Example:
         >>> from vestig.config.schema import Settings
         >>> from vestig.config.signals import SignalSettings, SignalSwitch
@@ -188,7 +193,10 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
         >>> ["lexical" in weights_of(one, "note") for one in (Settings(), quiet)]
         [True, False]
     """
-    return _counting(settings, all_weights(settings, origin))
+    found = _counting(settings, all_weights(settings, origin))
+    if not _LATE_TERMS.isdisjoint(learned()[origin]) and _LATE_TERMS.isdisjoint(found):
+        return candidate_weights_of(settings, origin)
+    return found
 
 
 def _counting(settings: Settings, weights: Mapping[str, float]) -> dict[str, float]:
@@ -210,7 +218,7 @@ def _all_candidate_weights(settings: Settings, origin: str) -> dict[str, float]:
 
 
 def candidate_weights_of(settings: Settings, origin: str) -> dict[str, float]:
-    """As `weights_of`, of the sum that chooses the memories whose word pieces are compared.
+    """As `weights_of`, of the sum that chooses the memories that these rank.
 
     Example:
         >>> from vestig.config.schema import Settings

@@ -190,7 +190,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "start_limit": walk.start.limit,
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
-        "late_pool": settings.signals.late.pool,
+        "chosen_rows": settings.signals.late.pool,
         "evidence": [evidence_of(settings, origin.value) for origin in OriginType],
         "sittings": settings.signals.sittings.enabled,
     }

@@ -137,8 +137,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
-        candidate_weights: the same of the sum that ranks memories whose word pieces were not
-            compared.
+        candidate_weights: the same of the sum that ranks memories that it did not choose.
         evidence: per code of `OriginType`: scale, constant, and weights of cosine, lexical, best
             and mean; read where the scan says that they counted.
         meta_shares: shares of the metadata's terms, read everywhere else.
@@ -177,7 +176,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             return known
         weights, terms = self.meta_shares, list[_Term]()
         if self.base == "linear":
-            weights = (self.weights if row.compared else self.candidate_weights)[row.origin]
+            weights = (self.weights if row.chosen else self.candidate_weights)[row.origin]
             if bias := row.constant:
                 terms.append((-abs(bias), bias, BIAS, 1.0, 1.0, bias))
         for name, raw, normalised in row.signals:

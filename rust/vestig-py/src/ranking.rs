@@ -146,7 +146,7 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128, evidence=None, sittings=true, tracerank_bound=None,
+        expand_summaries, chosen_rows=128, evidence=None, sittings=true, tracerank_bound=None,
         candidate_weights=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -170,7 +170,7 @@ impl Ranking {
         walk: Option<&Walk>,
         summary_prior: f64,
         expand_summaries: bool,
-        late_pool: usize,
+        chosen_rows: usize,
         evidence: Option<[[f64; 6]; 4]>,
         sittings: bool,
         tracerank_bound: Option<f64>,
@@ -230,7 +230,7 @@ impl Ranking {
             walk: walk.map(|walk| walk.0.clone()),
             summary_prior,
             expand_summaries,
-            late_pool,
+            chosen_rows,
             sittings,
         }))
     }

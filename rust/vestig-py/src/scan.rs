@@ -34,7 +34,7 @@ pub(crate) struct Row {
     #[pyo3(get)]
     constant: f64,
     #[pyo3(get)]
-    compared: bool,
+    chosen: bool,
     #[pyo3(get)]
     base: f64,
     #[pyo3(get)]
@@ -99,7 +99,7 @@ impl Row {
             start_score: hit.start_score,
             level: hit.level,
             constant: hit.constant,
-            compared: hit.compared,
+            chosen: hit.chosen,
             base: hit.base,
             origin: hit.origin,
             kind: hit.kind,

@@ -260,7 +260,7 @@ fn visit_by_turn(
             let row = sparse.row as usize;
             if has(&columns.eligible, row) {
                 let of = origin(columns, row);
-                if let Some(level) = sparse.compared {
+                if let Some(level) = sparse.chosen {
                     let start = scorer.of_level(of, level, true, sparse.value(Signal::Rerank));
                     least = visit(i, row, (start, start));
                     continue;

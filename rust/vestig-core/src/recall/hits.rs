@@ -69,8 +69,8 @@ impl Ranker<'_, '_> {
             }),
             constant: self
                 .scorer
-                .constant(origin(columns, row), row_signals.compared.is_some()),
-            compared: row_signals.compared.is_some(),
+                .constant(origin(columns, row), row_signals.chosen.is_some()),
+            chosen: row_signals.chosen.is_some(),
             base: entry.scores.base,
             origin: attributes.origin,
             kind: attributes.kind,

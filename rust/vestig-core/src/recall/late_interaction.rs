@@ -1,11 +1,10 @@
-//! Late interaction: the tokens of the query against those of the best by L₂, and of
-//! what stands beside them in their sessions.
+//! Late interaction: the tokens of the query against those of chosen rows, and of what stands
+//! beside them in their sessions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::analysed_query::Query;
-use super::candidates::best_rows;
 use super::metadata_signals::fill_sparse;
 use super::ranking::Weights;
 use super::score_table::ScoreTable;
@@ -36,32 +35,32 @@ const LATE: [Signal; 5] = [
 /// the segment.
 const FEW_ROWS: usize = 1024;
 
-/// Fills in the values of the best `late_pool` by L₂ of each origin that weighs these signals, and
-/// their maxima. Without codes of the query the signals are unavailable.
-///
-/// Origins have pools of their own because their L₂ are on no common scale.
+/// Whether the weights of an origin weigh any of these signals.
+pub(super) fn weighed(weights: &Weights) -> bool {
+    LATE.iter().any(|signal| weights.weigh(*signal))
+}
+
+/// Fills in the values of these rows, given as (columns, row), and the maxima of the signals; by
+/// code of OriginType whether any of the rows has word pieces. Without codes of the query the
+/// signals are unavailable.
 pub(super) fn fill(
     table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,
     query: &Query,
     eligible: usize,
-) {
+    rows: &[(usize, usize)],
+) -> [bool; 4] {
+    let mut known = [false; 4];
     let wanted = LATE.map(|signal| scorer.weighs(signal));
     let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
-        return;
+        return known;
     };
-    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let weighing = |weights: &Weights| LATE.iter().any(|signal| weights.weigh(*signal));
-    let origins = scorer.ranking.weights.each_ref().map(weighing);
-    let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
-    scorer.start_enabled = enabled;
     let weights = weights_of(&table.parts, pieces.ids(), eligible);
     let beside = wanted[1..].contains(&true);
     let beside = beside.then(|| Sessions::of(&table.parts, scorer));
     let mut late = Late::new(&table.parts, pieces, weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
-    let mut known = [false; 4];
-    for (columns, row) in pool.iter().copied() {
+    for (columns, row) in rows.iter().copied() {
         let node = Node {
             part: columns as u32,
             row: row as u32,
@@ -92,38 +91,7 @@ pub(super) fn fill(
             scorer.maxima[signal] = Some(fill_sparse(&mut table.parts, signal, found));
         }
     }
-    set_levels(table, scorer, pool, known);
-}
-
-/// Levels of the pool with what was compared, for origins of which any has word pieces. The others
-/// of an origin lose what the comparison took most from one of its pool, so that none of them
-/// passes one that was chosen before it.
-fn set_levels(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
-    pool: Vec<(usize, usize)>,
-    known: [bool; 4],
-) {
-    let mut found = vec![Vec::new(); table.parts.len()];
-    let mut least = [0.0_f64; 4];
-    for (part, row) in pool {
-        let columns = &table.parts[part];
-        let of = origin(columns, row);
-        if known[of] {
-            let row_signals = table.row_signals(scorer, part, row);
-            let semantic = scorer.semantic(columns.content(scorer, row), &row_signals);
-            let level = scorer.sum(of, true, semantic, &row_signals);
-            least[of] = least[of].min(level - scorer.sum(of, false, semantic, &row_signals));
-            found[part].push((row as u32, level));
-        }
-    }
-    for (columns, rows) in table.parts.iter_mut().zip(found) {
-        columns.set_sparse(rows, |sparse, level| sparse.compared = Some(level));
-    }
-    scorer.not_compared = least;
-    if let Some(signals) = &mut table.signals {
-        signals.add(least);
-    }
+    known
 }
 
 /// Neighbours by turn.

@@ -24,9 +24,9 @@
 //!   what orders candidates; S_query blended with S_meta, or L.
 //! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
 //!   late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with the first
-//!   two of these; late interaction is computed for its best of each origin. *Candidate
-//!   weights*: those of L₁ and L₂. *Level*: of a memory whose word pieces were compared, the sum of
-//!   all terms by weights of its own; of another, L₂. *Origin evidence*: what the best memories of
+//!   two of these; its best of each origin are *chosen*. *Candidate weights*: those of L₁ and
+//!   L₂. *Level*: of a chosen memory, the sum of all terms, late interaction among them, by weights
+//!   of its own; of another, L₂. *Origin evidence*: what the best memories of
 //!   an origin say of its chance to hold the answer; it puts the levels of several origins on one
 //!   scale. *L* adds rerank.
 //! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
@@ -39,6 +39,7 @@
 mod allocator_hint;
 mod analysed_query;
 mod candidates;
+mod chosen_rows;
 mod content_signals;
 mod eligible_graph;
 mod evidence;
@@ -363,7 +364,7 @@ fn fill_table(
             table.signals = Some(TurnSignals::new(&table.parts, scorer, query, &statistics));
         }
         fill_graph(table, scorer, graph, query, &statistics);
-        late_interaction::fill(table, scorer, query, eligible);
+        chosen_rows::fill(table, scorer, query, eligible);
         evidence::fill(table, scorer);
         fill_rerank(table, scorer, graph, query);
     }

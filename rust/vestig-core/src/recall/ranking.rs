@@ -165,8 +165,8 @@ pub struct Ranking {
     pub base: Base,
     /// Per code of OriginType.
     pub weights: [Weights; 4],
-    /// Per code of OriginType: of the sum that chooses whose word pieces are compared with those of
-    /// the query, and of L where they are not.
+    /// Per code of OriginType: of the sum that chooses which rows `weights` rank, and of L of the
+    /// others.
     pub candidate_weights: [Weights; 4],
     /// Per code of OriginType; counts where rows of several origins are eligible.
     pub evidence: [EvidenceWeights; 4],
@@ -210,8 +210,8 @@ pub struct Ranking {
     pub summary_prior: f64,
     /// Memories that a pooled summary covers join as direct candidates.
     pub expand_summaries: bool,
-    /// Memories of each origin that token vectors are compared for.
-    pub late_pool: usize,
+    /// Rows that the candidate weights choose, of each origin.
+    pub chosen_rows: usize,
     /// Whether notes of one sitting are neighbours.
     pub sittings: bool,
 }
@@ -266,7 +266,7 @@ impl Ranking {
             walk: None,
             summary_prior: 0.0,
             expand_summaries: false,
-            late_pool: 128,
+            chosen_rows: 128,
             sittings: true,
         }
     }

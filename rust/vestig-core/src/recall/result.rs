@@ -50,9 +50,9 @@ pub struct Hit {
     pub level: Option<f64>,
     /// What L begins with where the base is linear.
     pub constant: f64,
-    /// Its word pieces were compared with those of the query: L is made with `Ranking::weights`,
-    /// else with `Ranking::candidate_weights`.
-    pub compared: bool,
+    /// The candidate weights chose it: L is made with `Ranking::weights`, else with
+    /// `Ranking::candidate_weights`.
+    pub chosen: bool,
     /// Before path and TraceRank.
     pub base: f64,
     /// Code of OriginType.

@@ -16,15 +16,15 @@ pub(super) struct RowSignals {
     pub(super) question: Option<(u32, f64)>,
     /// Raw values; that of the cosine is not used.
     pub(super) raw: BySignal<f64>,
-    /// The level of a row whose word pieces were compared.
-    pub(super) compared: Option<f64>,
+    /// The level of a row that the candidate weights chose.
+    pub(super) chosen: Option<f64>,
 }
 
 impl RowSignals {
     pub(super) const NOTHING: Self = Self {
         question: None,
         raw: BySignal::of(0.0),
-        compared: None,
+        chosen: None,
     };
 }
 
@@ -56,9 +56,9 @@ pub(super) struct Scorer<'a> {
     pub(super) alpha: f64,
     /// By code of OriginType; None = L counts as it is.
     pub(super) evidence: Option<[Evidence; 4]>,
-    /// By code of OriginType: added to L where word pieces were not compared, at most 0. Rows that
-    /// stand before others by the candidate weights stand before them after the comparison too.
-    pub(super) not_compared: [f64; 4],
+    /// By code of OriginType: added to L of rows that were not chosen, at most 0. Rows that stand
+    /// before others by the candidate weights stand before them in the end too.
+    pub(super) not_chosen: [f64; 4],
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
     pub(super) effort: Effort,
@@ -91,7 +91,7 @@ impl<'a> Scorer<'a> {
             metadata: [false; 4],
             alpha: 0.0,
             evidence: None,
-            not_compared: [0.0; 4],
+            not_chosen: [0.0; 4],
             start_enabled: ranking.start_enabled,
             effort,
         };
@@ -111,8 +111,8 @@ impl<'a> Scorer<'a> {
 
     /// Weights of a row of this origin.
     #[inline]
-    fn weights(&self, origin: usize, compared: bool) -> &'a Weights {
-        if compared {
+    fn weights(&self, origin: usize, chosen: bool) -> &'a Weights {
+        if chosen {
             &self.ranking.weights[origin]
         } else {
             &self.ranking.candidate_weights[origin]
@@ -121,12 +121,12 @@ impl<'a> Scorer<'a> {
 
     /// What L of a row of this origin begins with.
     #[inline]
-    pub(super) fn constant(&self, origin: usize, compared: bool) -> f64 {
-        let bias = self.weights(origin, compared).bias;
-        if compared {
+    pub(super) fn constant(&self, origin: usize, chosen: bool) -> f64 {
+        let bias = self.weights(origin, chosen).bias;
+        if chosen {
             bias
         } else {
-            bias + self.not_compared[origin]
+            bias + self.not_chosen[origin]
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Scorer<'a> {
         metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
-    /// What the signals that few rows have add to L of a row that was not compared, and the sum of
+    /// What the signals that few rows have add to L of a row that was not chosen, and the sum of
     /// their sizes.
     pub(super) fn sparse_share(&self, origin: usize, sparse: &SparseRow) -> (f64, f64) {
         let weights = self.weights(origin, false);
@@ -183,11 +183,10 @@ impl<'a> Scorer<'a> {
         (sum, size)
     }
 
-    /// L of the origin: that of a row whose word pieces were compared, or its sum by the candidate
-    /// weights.
+    /// L of the origin: that of a chosen row, or the sum by the candidate weights.
     #[inline]
     pub(super) fn level(&self, origin: usize, semantic: f64, row_signals: &RowSignals) -> f64 {
-        match row_signals.compared {
+        match row_signals.chosen {
             Some(level) => level,
             None => self.sum(origin, false, semantic, row_signals),
         }
@@ -198,12 +197,12 @@ impl<'a> Scorer<'a> {
     pub(super) fn sum(
         &self,
         origin: usize,
-        compared: bool,
+        chosen: bool,
         semantic: f64,
         row_signals: &RowSignals,
     ) -> f64 {
-        let weights = self.weights(origin, compared);
-        let mut sum = self.constant(origin, compared);
+        let weights = self.weights(origin, chosen);
+        let mut sum = self.constant(origin, chosen);
         let before = &weights.signals.values()[..Signal::Rerank as usize];
         for (signal, weight) in Signal::ALL.into_iter().zip(before) {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
@@ -225,19 +224,19 @@ impl<'a> Scorer<'a> {
         self.of_level(
             origin,
             level,
-            row_signals.compared.is_some(),
+            row_signals.chosen.is_some(),
             row_signals.raw[Signal::Rerank],
         )
     }
 
     /// L of a level: on the scale of all origins, then `rerank`.
     #[inline]
-    pub(super) fn of_level(&self, origin: usize, level: f64, compared: bool, rerank: f64) -> f64 {
+    pub(super) fn of_level(&self, origin: usize, level: f64, chosen: bool, rerank: f64) -> f64 {
         let mut sum = level;
         if let Some(evidence) = &self.evidence {
             sum = evidence[origin].apply(sum);
         }
-        let weight = self.weights(origin, compared).signals[Signal::Rerank];
+        let weight = self.weights(origin, chosen).signals[Signal::Rerank];
         if let (Some(weight), Some(most)) = (weight, self.maxima[Signal::Rerank]) {
             sum += weight * Self::normalised(rerank, most);
         }
@@ -276,7 +275,7 @@ impl<'a> Scorer<'a> {
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && row_signals.compared.is_none()
+            && row_signals.chosen.is_none()
             && self.weights(origin, false).signals[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (

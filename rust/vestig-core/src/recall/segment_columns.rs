@@ -66,8 +66,8 @@ pub(super) struct SparseRow {
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
-    /// The level of a row whose word pieces were compared.
-    pub(super) compared: Option<f64>,
+    /// The level of a row that the candidate weights chose.
+    pub(super) chosen: Option<f64>,
 }
 
 impl SparseRow {
@@ -79,7 +79,7 @@ impl SparseRow {
 
     /// Whether its values add to what L has of other rows, and nothing stands in the place of that.
     pub(super) fn adds_only(&self) -> bool {
-        self.question.is_none() && self.compared.is_none()
+        self.question.is_none() && self.chosen.is_none()
     }
 }
 
@@ -189,17 +189,17 @@ impl<'a> SegmentColumns<'a> {
                 raw[at] = column.get(row).copied().unwrap_or(0.0);
             }
         }
-        let (mut question, mut compared) = (None, None);
+        let (mut question, mut chosen) = (None, None);
         if let Some(sparse) = self.sparse_row(row) {
             for (term, value) in Signal::SPARSE.into_iter().zip(sparse.values) {
                 raw[term] = value;
             }
-            (question, compared) = (sparse.question, sparse.compared);
+            (question, chosen) = (sparse.question, sparse.chosen);
         }
         RowSignals {
             question,
             raw,
-            compared,
+            chosen,
         }
     }
 
