@@ -38,7 +38,9 @@ OFFERED = tuple(name for name in SIGNALS if not name.startswith(NOT_OFFERED))
 # Terms that are made of word pieces.
 COMPARED = np.isin(OFFERED, TOKEN_TERMS)
 # Terms of the sum that chooses where walks begin.
-FIRST_SUM = ~COMPARED & np.array([not term.startswith(("entity_walk", "pair")) for term in OFFERED])
+FIRST_SUM = ~COMPARED & np.array(
+    [not term.startswith(("entity_walk", "pair", "title")) for term in OFFERED]
+)
 COSINE, LEXICAL = OFFERED.index("cosine"), OFFERED.index("lexical")
 # The best of a common store, and of the question's own conversation there.
 CANDIDATES = 400

@@ -29,6 +29,7 @@ QUESTIONS = 60
 # By the beginning of their names.
 SECTIONS = {
     "late": ("piece_",),
+    "title": ("titles",),
     "date": ("window_",),
     "entity_walk": ("ways", "way_"),
 }

@@ -16,14 +16,14 @@ from vestig.testing import TokenHashingEmbedder, WordReranker
 __all__ = ["SIGNALLED"]
 
 ASKED: Final = "When and where did Bob spend how many weeks with Ada Lovelace in May last year?"
-# (content, author, role) of one session, in which every term finds something
+# (content, author, role, title) of one session, in which every term finds something
 SESSION: Final = (
-    ("Where did you all spend the summer, and when was it?", "Ann", "user"),
-    ("I spent three weeks with Ada Lovelace in Oslo on 3 May 2025.", "Bob", "assistant"),
-    ("My brother stayed at home and read about ships.", "Ann", "user"),
-    ("Nobody saw the harbour of Oslo that year.", "Bob", "assistant"),
-    ("Did Ada Lovelace like the harbour?", "Cid", "user"),
-    ("She did, and so did we.", "Bob", "assistant"),
+    ("Where did you all spend the summer, and when was it?", "Ann", "user", None),
+    ("I spent three weeks with Ada Lovelace in Oslo on 3 May 2025.", "Bob", "assistant", None),
+    ("My brother stayed at home and read about ships.", "Ann", "user", "Ada Lovelace"),
+    ("Nobody saw the harbour of Oslo that year.", "Bob", "assistant", None),
+    ("Did Ada Lovelace like the harbour?", "Cid", "user", None),
+    ("She did, and so did we.", "Bob", "assistant", None),
 )
 # nothing is ranked by anything but what is looked at
 SILENT: Final = {
@@ -39,11 +39,12 @@ SILENT: Final = {
 def seen(world: World, origin: str = "chat_peer") -> Any:
     """Scores of a session's memories."""
     store = world.open(embedder=TokenHashingEmbedder(64))
-    for place, (text, author, role) in enumerate(SESSION):
+    for place, (text, author, role, title) in enumerate(SESSION):
         store.commit(
             text,
             author=author,
             role=role,
+            title=title,
             provenance={"origin_type": origin},
             session_id="s",
             sequence=place,
@@ -105,7 +106,7 @@ def seen_together(world: World, origin: str = "chat_peer") -> Any:
     """Scores of memories of two origins."""
     store = world.open(embedder=TokenHashingEmbedder(64))
     other = next(name for name in ORIGINS if name != origin)
-    for place, (text, author, _) in enumerate(SESSION):
+    for place, (text, author, _, _) in enumerate(SESSION):
         named = origin if place % 2 else other
         store.commit(text, author=author, provenance={"origin_type": named})
     found = store.recall(ASKED, limit=len(SESSION))

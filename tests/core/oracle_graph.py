@@ -1,14 +1,17 @@
-"""What the signals of the graph mean: entity walk and pairs of evidence."""
+"""What the signals of the graph mean: entity walk, pairs of evidence, titles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from oracle_signals import BEST_OF_PAIR, Eligible, Query, Values
 
 from vestig._core import terms
+from vestig.language.names.forms import norm_name
+from vestig.language.names.rules import title_name
 
 RESTART = 0.3
 THRESHOLD = 1e-4
@@ -124,6 +127,35 @@ def pairs(
     return pair, gain
 
 
+def titles(eligible: Eligible, level: Values, query: Query) -> Values:
+    """1/(1 + rank) of the best of the five memories that name this one's title, 1 if the
+    query names it."""
+    of_title: dict[str, list[int]] = {}
+    for row, memory in enumerate(eligible.memories):
+        title = title_of(memory.title)
+        if title is not None:
+            of_title.setdefault(title, []).append(row)
+    found = np.zeros(eligible.size)
+
+    def give(entities: Sequence[str], strength: float, to_all_but: int | None = None) -> None:
+        for entity in entities:
+            for row in of_title.get(entity.partition(":")[2], ()):
+                if row != to_all_but:
+                    found[row] = max(found[row], strength)
+
+    give(query.entities, 1.0)
+    for rank, start in enumerate(best(level, BEST_OF_PAIR)):
+        give(eligible.memories[start].entities, 1 / (1 + rank), start)
+    return found
+
+
+@cache
+def title_of(title: str | None) -> str | None:
+    """The name that a title is."""
+    named = title_name(title)
+    return None if named is None else norm_name(named.name)
+
+
 def after(eligible: Eligible, mentions: Mentions, level: Values, query: Query) -> dict[str, Values]:
     """The terms that are made from the best of L₁, before they are divided by their maximum."""
     pair, gain = pairs(eligible, mentions, level, query.text)
@@ -131,4 +163,5 @@ def after(eligible: Eligible, mentions: Mentions, level: Values, query: Query) -
         "entity_walk": contrast(entity_rank(mentions, level, query.entities)),
         "pair.pair": pair,
         "pair.gain": gain,
+        "title": titles(eligible, level, query),
     }

@@ -69,7 +69,7 @@ FIRST_TERMS = (
     "first_person.said",
     "first_person.person",
 )
-AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain")
+AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,7 @@ class Memory:
     role: str | None = None
     session: str | None = None
     sequence: int | None = None
+    title: str | None = None
     origin: str = "note"
     t_valid_us: int = 0
     times: Sequence[Window] = ()

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from oracle_graph import Mentions, contrast, entity_rank, pairs
+from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
 from oracle_late import Asked, Late, Tokens, within
 from oracle_signals import (
     FIRST_TERMS,
@@ -303,6 +303,21 @@ def test_pair_two_memories_hold_together_what_neither_holds_alone() -> None:
     assert pair == pytest.approx([held, held, 0])
     # from "owl" to "red" adds red, from "red" to "owl" adds owl
     assert gain == pytest.approx([held * red / (red + owl), held * owl / (red + owl), 0])
+
+
+def test_titles_that_the_best_name() -> None:
+    own = Eligible(
+        [
+            Memory(content="a", entities=["UNTYPED:rome", "UNTYPED:oslo"]),
+            Memory(content="b", title="Rome", entities=["UNTYPED:rome"]),
+            Memory(content="c", title="Oslo (city)", entities=["UNTYPED:oslo"]),
+            Memory(content="d", title="Bonn"),
+        ]
+    )
+    level = np.array([2.0, 3, 1, 0])
+    # Rome is best and names itself, which does not count; "a" is second
+    found = titles(own, level, Query(text="?", entities=["PLACE:bonn"]))
+    assert found.tolist() == [0, 0.5, 0.5, 1]
 
 
 def test_every_term_by_its_maximum() -> None:

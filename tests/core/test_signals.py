@@ -30,7 +30,6 @@ from worlds import edge, unit_vector
 from vestig import _core
 from vestig.language.content_words import content_terms
 from vestig.language.expected_answer import answer_types
-from vestig.language.names.forms import norm_name
 from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
 from vestig.ports import TokenStates
@@ -86,7 +85,7 @@ def make(dice: random.Random, count: int) -> World:
         Given(
             id=id_of(500_000 + n), seq=n + 1, kind=2, role="OTHER", content="", names=[(name, name)]
         )
-        for n, name in enumerate(map(norm_name, NAMES))
+        for n, name in enumerate(filter(None, map(oracle_graph.title_of, NAMES)))
     ]
     given, memories, answered = [], [], []
     for number in range(count):
@@ -101,6 +100,7 @@ def make(dice: random.Random, count: int) -> World:
             for _ in range(dice.choice([0, 0, 1, 2, 3]))
         ]
         own = dice.sample(entities, k=dice.choice([0, 0, 1, 2]))
+        title = dice.choice([None, None, *NAMES])
         embedding = unit_vector(dice, DIMENSIONS) if dice.random() < 0.9 else None
         shared: dict[str, Any] = {
             "content": content,
@@ -129,6 +129,7 @@ def make(dice: random.Random, count: int) -> World:
                 embedding=embedding,
                 windows=windows,
                 features=text_flags(content),
+                title=oracle_graph.title_of(title),
                 edges=[
                     edge(10 * number + n, one.id, 0, confidence=0.9) for n, one in enumerate(own)
                 ],
@@ -140,6 +141,7 @@ def make(dice: random.Random, count: int) -> World:
                     **shared,
                     vector=None if embedding is None else np.frombuffer(embedding, np.float32),
                     session=None if session is None else f"{scope}|{session}",
+                    title=title,
                     questions=answers,
                     origin=ORIGINS[origin],
                     times=windows,

@@ -23,7 +23,7 @@ from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1
 # Terms that are made from what others come to, or only for the best of it.
-LATER = {"entity_walk", "pair", "late", "reply", "rerank"}
+LATER = {"entity_walk", "pair", "title", "late", "reply", "rerank"}
 
 
 @pytest.fixture
@@ -155,6 +155,25 @@ def test_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) -> Non
     assert not {text for _, text in DOCUMENTS} & hit_by("what was on 14 February 2026?")
     assert hit_by("what was in February 2025?") == {text for _, text in DOCUMENTS}
     assert CHAT[2][1] in hit_by("what was on 3 Feb?")
+
+
+def test_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
+    query = "who was Grace Hopper?"
+    titled, keys = DOCUMENTS[0][1], {"origin_types": ["document"]}
+    assert ranked(store, query, "lexical", **keys).index(titled) > 0
+    assert ranked(store, query, "title", **keys)[0] == titled
+
+
+def test_a_title_that_is_a_name_in_a_result(store: vestig.Vestig) -> None:
+    query, keys = "Which navy had a compiler?", {"origin_types": ["document"]}
+    titled, mentioning, other = (text for _, text in DOCUMENTS)
+    assert ranked(store, query, "lexical", **keys) == [mentioning, other, titled]
+    found = store.recall(
+        query, limit=EVERY, config=weighed(1.0, "lexical", "title"), where=keys, seed=1
+    )
+    values = {hit.content: hit.reason.signals["title"].raw for hit in found}
+    assert values == {titled: 1.0, mentioning: 0.0, other: 0.0}
+    assert contents(found) == [mentioning, titled, other]
 
 
 def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:

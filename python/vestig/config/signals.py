@@ -64,6 +64,7 @@ TERMS: Final[Mapping[str, str]] = {
     "entity_walk": "the walk over shared entities",
     "pair.pair": "words of the query in it or in one of the best that shares a name",
     "pair.gain": "words that it adds to one of the best that shares a name",
+    "title": "its title being a name in the query or in one of the best memories",
     "late.own_idf": "word pieces, each with its best partner (MaxSim), rare ones more",
     "late.w1_idf": "word pieces of it and its neighbours, rare ones more",
     "late.w2_idf": "word pieces of it and of two neighbours on each side, rare ones more",
@@ -177,6 +178,9 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     pair: Annotated[SignalSwitch, part("memories that answer together with a best one")] = (
         SignalSwitch()
     )
+    title: Annotated[
+        SignalSwitch, part("its title being a name in the query or in one of the best memories")
+    ] = SignalSwitch()
     late: Annotated[
         LateSwitch,
         part(

@@ -43,6 +43,7 @@ TERM_NAMES: Final[Mapping[str, str]] = {
     "first_person": "speaking of oneself",
     "entity_walk": "links between names",
     "pair": "names shared with another result",
+    "title": "title",
     "late": "wording",
     "rerank": "the cross-encoder",
     KIND_OF_MEMORY: "kind of memory",

@@ -23,10 +23,10 @@
 //!   weighted mean of the metadata signals (keyword, temporal, entity, recency). *S*, start score:
 //!   what orders candidates; S_query blended with S_meta, or L.
 //! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
-//!   late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with the first
-//!   two of these; its best of each origin are *chosen*. *Candidate weights*: those of L₁ and
-//!   L₂. *Level*: of a chosen memory, the sum of all terms, late interaction among them, by weights
-//!   of its own; of another, L₂. *Origin evidence*: what the best memories of
+//!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
+//!   the first three of these; its best of each origin are *chosen*. *Candidate weights*: those of
+//!   L₁ and L₂. *Level*: of a chosen memory, the sum of all terms, late interaction among them, by
+//!   weights of its own; of another, L₂. *Origin evidence*: what the best memories of
 //!   an origin say of its chance to hold the answer; it puts the levels of several origins on one
 //!   scale. *L* adds rerank.
 //! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
@@ -62,6 +62,7 @@ mod signal;
 mod sittings;
 mod text_flags;
 mod text_signals;
+mod titles;
 mod topic;
 mod turn_columns;
 mod turn_index;
@@ -396,9 +397,14 @@ fn fill_graph(
     query: &Query,
     statistics: &TermStatistics,
 ) {
-    let [walk, pair, gain] = [Signal::EntityWalk, Signal::PairPair, Signal::PairGain]
-        .map(|signal| scorer.weighs(signal));
-    if !(walk || pair || gain) {
+    let [walk, pair, gain, title] = [
+        Signal::EntityWalk,
+        Signal::PairPair,
+        Signal::PairGain,
+        Signal::Title,
+    ]
+    .map(|signal| scorer.weighs(signal));
+    if !(walk || pair || gain || title) {
         return;
     }
     let start_enabled = std::mem::replace(&mut scorer.start_enabled, true);
@@ -420,6 +426,10 @@ fn fill_graph(
         let largest = pairs::pairs(parts, graph, query, statistics, starts);
         scorer.maxima[Signal::PairPair] = pair.then_some(largest[0]);
         scorer.maxima[Signal::PairGain] = gain.then_some(largest[1]);
+    }
+    if title {
+        let largest = titles::fill(parts, graph, query, starts);
+        scorer.maxima[Signal::Title] = Some(largest);
     }
 }
 

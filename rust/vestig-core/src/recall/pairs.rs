@@ -13,7 +13,7 @@ use crate::kernels::lexical;
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 
-/// How many of the best memories by L₁ pairs are made with.
+/// How many of the best memories by L₁ pairs are made with, and titles compared with.
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.

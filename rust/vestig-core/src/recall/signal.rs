@@ -137,6 +137,8 @@ signals! {
         "idf-weighted share of the query's terms that it and a top memory with a common entity hold together";
     PairGain "pair.gain" LargestOfPool,
         "what the best such pair holds above the top memory alone";
+    Title "title" LargestOfPool,
+        "1 / (1 + rank) of the best top memory that mentions its title as an entity; the query counts as rank 0";
     LateOwnIdf "late.own_idf" LargestOfPool,
         "late interaction: idf-weighted mean over the query's word pieces of the largest similarity with one of the memory";
     LateW1Idf "late.w1_idf" LargestOfPool,
@@ -170,12 +172,13 @@ impl Signal {
     pub(super) const DENSE: [Self; 3] = [Self::Keyword, Self::Temporal, Self::Recency];
 
     /// Signals that few rows have a value of.
-    pub(super) const SPARSE: [Self; 10] = [
+    pub(super) const SPARSE: [Self; 11] = [
         Self::Entity,
         Self::ReplyLate,
         Self::EntityWalk,
         Self::PairPair,
         Self::PairGain,
+        Self::Title,
         Self::LateOwnIdf,
         Self::LateW1Idf,
         Self::LateW2Idf,

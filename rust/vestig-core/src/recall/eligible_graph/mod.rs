@@ -5,6 +5,7 @@
 mod graph_columns;
 mod mentions;
 mod related_edges;
+mod titles;
 mod walk_access;
 
 use std::cmp::Ordering;
