@@ -8,12 +8,12 @@ FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval
 the benchmark that comes with the package. Each set is imported as a user would do it, alone and
 together with others in one store without scopes; the core computes every term.
 
-First the weights of each origin, from the rows of that origin alone; of one that compares word
-pieces, weights of the sum that chooses whose are compared too; then, on lists in which
-several origins compete (the common store, and sets that hold several), the biases and the evidence
-that put them on one scale. A ranking chooses where walks begin: a part of the questions is run
-ranked by cosine and words with equal weights, again ranked by what was fitted to that, and all of
-them by what was fitted then.
+First the weights of each origin, from the rows of that origin alone; where word pieces, walks,
+pairs or titles weigh something, weights of the sum that chooses candidates too; then, on lists in
+which several origins compete (the common store, and sets that hold several), the biases and the
+evidence that put them on one scale. A ranking chooses where walks begin: a part of the questions is
+run ranked by cosine and words with equal weights, again ranked by what was fitted to that, and all
+of them by what was fitted then.
 
 Prints cross-fitted figures (folds by conversation, or by question where there is but one; what
 puts origins on one scale is fitted to weights that have not seen the fold either) and the weights;
@@ -85,8 +85,12 @@ COMPETING = {"shipped": 1.5}
 
 # Word pieces of other origins cost more than they bring.
 LATE = ("chat_peer",)
-# Nor do links between the names of notes bring what it costs to follow them.
-NOT_OFFERED_TO = {"note": ("entity_walk",)}
+# Nor do links between the names of notes bring what it costs to follow them. A document has neither
+# a session nor an author: there the terms of both are constant, or repeat others.
+NOT_OFFERED_TO = {
+    "note": ("entity_walk", "pair", "title"),
+    "document": ("context", "neighbours", "reply", "role", "person"),
+}
 
 
 class Fitted:
@@ -177,21 +181,28 @@ def rows_of(origin: int, alone: Sequence[Listed], factors: Mapping[str, float]) 
     return OriginRows.of(origin, alone, {**ALONE, **factors})
 
 
+def offered(origin: int, on: Any) -> Any:
+    """Those of these terms that are offered to an origin."""
+    withheld = NOT_OFFERED_TO.get(ORIGINS[origin], ())
+    return on & np.array([term.partition(".")[0] not in withheld for term in OFFERED])
+
+
 def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Values, Values]:
-    """The weights of an origin, and those that choose candidates; the same where word pieces tell
-    nothing."""
-    on = on & ~np.isin(OFFERED, NOT_OFFERED_TO.get(ORIGINS[rows.origin], ()))
-    candidates = rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
-    if not (on & COMPARED & rows.varying()).any():
-        return candidates, candidates
+    """The weights of an origin, and those that choose candidates; the same where no term weighs
+    anything that is computed after the walks begin."""
+    on = offered(rows.origin, on)
     weights = rows.fit(without_fold, on)
-    return (weights if weights[COMPARED].any() else candidates), candidates
+    if not weights[~FIRST_SUM].any():
+        return weights, weights
+    return weights, rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
 
 
 def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums:
-    """Weights of an earlier round, without word pieces."""
-    on = ~COMPARED
-    fitted = [rows_of(o, alone, factors).fit(None, on, FIRST_SUM) for o in range(len(ORIGINS))]
+    """Weights of an earlier round: those that choose candidates."""
+    fitted = []
+    for origin in range(len(ORIGINS)):
+        rows = rows_of(origin, alone, factors)
+        fitted.append(rows.fit(None, offered(origin, ~COMPARED), FIRST_SUM))
     weights = np.stack(fitted)
     return Sums.of(weights, weights, alone)
 

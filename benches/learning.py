@@ -27,8 +27,12 @@ METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
 PENALTIES = {"chat_peer": 0.02, "chat_agent": 0.06, "document": 0.03, "note": 0.03}
 PENALTY_EVIDENCE = 0.0003
 LEAST_SCALE = 0.001
-# A standardised weight below this is none.
-LEAST_WEIGHT = 0.04
+# A term is left out if the loss of a mean question, in nats, grows by less than this without it.
+# The size of a weight tells little: that of a term which few memories have, such as a title, is
+# tiny where it is standardised, and decides where the term is there.
+LEAST_GAIN = 0.003
+# Of the columns that gain less, one in so many is left out at a time.
+LEFT_OUT = 3
 # What the loss of an earlier sum counts beside that of the last: the earlier one chooses where
 # walks begin.
 EARLIER = 0.1
@@ -91,6 +95,7 @@ class Block:
         self.starts = np.cumsum([0, *sizes[:-1]])
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
         self.shares = np.asarray(shares, float)
+        self.spread: Values = self.x.std(0)
 
     def fit(
         self,
@@ -111,23 +116,33 @@ class Block:
         Raises:
             RuntimeError: the steps did not end.
         """
+        used, spread, of, ridge = self._losses(penalty, only, on, earlier)
+        weights = np.zeros(self.x.shape[1])
+        weights[used] = newton(of, ridge) / spread
+        return weights
+
+    def _losses(
+        self,
+        penalty: float | Values,
+        only: NDArray[np.bool_] | None,
+        on: NDArray[np.bool_] | None,
+        earlier: NDArray[np.bool_] | None,
+    ) -> tuple[NDArray[np.int64], Values, list[tuple[float, Loss]], Values]:
+        """Columns that take part, their spread, the losses of their standardised weights with what
+        each counts, and the penalties."""
         shares = self.shares if only is None else np.where(only, self.shares, 0.0)
         shares = shares / shares.sum()
-        spread = self.x.std(0)
+        spread = self.spread
         used = np.flatnonzero((spread > 1e-9) & (True if on is None else on))
         x = self.x[:, used] / spread[used]
-        ridge = np.broadcast_to(penalty, spread.shape)[used]
         sums = [(1.0, np.ones(len(used), bool))]
         if earlier is not None:
             sums.append((EARLIER, earlier[used]))
-        of = [
+        of: list[tuple[float, Loss]] = [
             (share, _Softmax(x, kept, self.target, self.starts, self.owner, shares))
             for share, kept in sums
         ]
-        found = newton(of, ridge)
-        weights = np.zeros(len(spread))
-        weights[used] = found / spread[used]
-        return weights
+        return used, spread[used], of, np.broadcast_to(penalty, spread.shape)[used]
 
     def fit_few(
         self,
@@ -136,14 +151,23 @@ class Block:
         on: NDArray[np.bool_],
         earlier: NDArray[np.bool_] | None = None,
     ) -> Values:
-        """As `fit`; columns that hardly count are left out, and the others fitted again, until all
-        that are left count: what is not weighed need not be computed."""
+        """As `fit`, of few columns: those that gain least are left out, a part of them at a time
+        because they stand in for each other, until every one that is left gains `LEAST_GAIN`. What
+        is not weighed need not be computed."""
+        weights = np.zeros(self.x.shape[1])
+        on = on.copy()
         while True:
-            weights = self.fit(penalty, only, on, earlier)
-            small = on & (np.abs(weights * self.x.std(0)) < LEAST_WEIGHT)
-            if not small.any():
+            used, spread, of, ridge = self._losses(penalty, only, on, earlier)
+            found = newton(of, ridge, weights[used] * spread)
+            weights = np.zeros(self.x.shape[1])
+            weights[used] = found / spread
+            gain = gains_of(of, ridge, found)
+            small = np.flatnonzero(gain < LEAST_GAIN)
+            if not len(small):
                 return weights
-            on = on & ~small
+            order = np.argsort(gain[small], kind="stable")
+            out = used[small[order[: max(1, len(small) // LEFT_OUT)]]]
+            on[out], weights[out] = False, 0.0
 
 
 class _Softmax:
@@ -199,28 +223,49 @@ class Loss(Protocol):
         """Its slope and its curvature."""
 
 
-def newton(of: Sequence[tuple[float, Loss]], ridge: Values) -> Values:
-    """The minimum of a sum of convex losses with a penalty, by damped Newton steps from 0.
+def _derivatives(
+    of: Sequence[tuple[float, Loss]], ridge: Values, w: Values
+) -> tuple[Values, Values]:
+    """Slope and curvature of the losses with their penalty."""
+    slope, curvature = 2 * ridge * w, 2 * np.diag(ridge)
+    for share, one in of:
+        own = one.derivatives(w)
+        slope = slope + share * own[0]
+        curvature = curvature + share * own[1]
+    return slope, curvature
+
+
+def gains_of(of: Sequence[tuple[float, Loss]], ridge: Values, w: Values) -> Values:
+    """By column, how much the least loss grows where it is left out and the others are fitted
+    again, to second order: w² / (2 · the inverse of the curvature there), as in the test of Wald
+    (1943).
+
+    Args:
+        w: where the loss is least.
+    """
+    inverse = np.linalg.inv(_derivatives(of, ridge, w)[1])
+    return np.asarray(w * w / (2 * np.diag(inverse)))
+
+
+def newton(of: Sequence[tuple[float, Loss]], ridge: Values, start: Values | None = None) -> Values:
+    """The minimum of a sum of convex losses with a penalty, by damped Newton steps.
 
     Args:
         of: each loss, and what it counts.
+        start: None = 0.
 
     Raises:
         RuntimeError: the steps did not end.
     """
-    w = np.zeros(len(ridge))
+    w = np.zeros(len(ridge)) if start is None else start
 
     def whole(at: Values) -> float:
         return sum(share * one.loss(at) for share, one in of) + float(ridge @ (at * at))
 
     value = whole(w)
     for _ in range(STEPS):
-        slope, curvature = np.zeros(len(w)), np.zeros((len(w), len(w)))
-        for share, one in of:
-            own = one.derivatives(w)
-            slope += share * own[0]
-            curvature += share * own[1]
-        step = np.linalg.solve(curvature + 2 * np.diag(ridge), slope + 2 * ridge * w)
+        slope, curvature = _derivatives(of, ridge, w)
+        step = np.linalg.solve(curvature, slope)
         if np.abs(step).max(initial=0.0) < TOLERANCE:
             return w - step
         length = 1.0
@@ -289,10 +334,6 @@ class OriginRows:
         whole = np.ones(self.block.x.shape[1], bool) if on is None else on
         penalty = PENALTIES[ORIGINS[self.origin]]
         return rounded(self.block.fit_few(penalty, only, whole, earlier))
-
-    def varying(self) -> NDArray[np.bool_]:
-        """Terms that are not the same for all."""
-        return np.asarray(self.block.x.std(0) > 1e-9)
 
 
 def rounded(values: Values | Sequence[float], digits: int = DIGITS) -> Values:

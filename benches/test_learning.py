@@ -22,11 +22,14 @@ from learn import Fitted, cross_fitted, factors_of, first_weights, gains, signal
 from learning import (
     FOLDS,
     PENALTIES,
+    Block,
     Listed,
     OriginRows,
     columns,
     evidence_columns,
+    gains_of,
     means,
+    newton,
     shares_of,
 )
 from vestig.config.signals import EVIDENCE, ORIGINS, SIGNALS
@@ -92,8 +95,10 @@ def test_each_origin_learns_what_tells_there_and_the_scale_puts_them_together() 
     alone, competing = world()
     fitted = Fitted(alone, competing, {}, ON)
     by_origin = fitted.by_origin()
-    assert by_origin["chat_peer"]["cosine"] > 5 * abs(by_origin["chat_peer"]["lexical"])
-    assert by_origin["document"]["lexical"] > 5 * abs(by_origin["document"]["cosine"])
+    chat = by_origin["chat_peer"]
+    assert chat["cosine"] > 5 * abs(chat.get("lexical", 0.0))
+    document = by_origin["document"]
+    assert document["lexical"] > 5 * abs(document.get("cosine", 0.0))
     assert set(by_origin["note"]) <= {"bias", "cosine", "lexical", "date", *EVIDENCE}
     assert all(own["evidence.scale"] > 0 for own in by_origin.values())
     assert means(columns(alone, fitted.cross_fitted))["set 1"]["recall@5"] == 100.0
@@ -137,6 +142,50 @@ def test_the_fit_is_the_least_loss() -> None:
         step[at] = 1e-3 / spread[at]
         assert loss(weights + step) > loss(weights)
         assert loss(weights - step) > loss(weights)
+
+
+def test_what_is_left_out_gains_little_and_a_rare_term_that_tells_stays() -> None:
+    """A column that one row in 120 has, of half of the answers, beside one that tells the
+    other half and one that tells nothing."""
+    dice = np.random.default_rng(5)
+    parts = []
+    for number in range(600):
+        x = np.column_stack([dice.random(60), np.zeros(60), dice.random(60)])
+        relevant = np.zeros(60, bool)
+        if number % 2:
+            relevant[int(np.argmax(x[:, 0]))] = True
+        else:
+            relevant[7] = True
+            x[7, 1] = 1.0
+        parts.append((x, relevant))
+    block = Block(parts, [1.0] * len(parts))
+    weights = block.fit_few(0.03, None, np.ones(3, bool))
+    assert (weights != 0).tolist() == [True, True, False]
+    # greater than that of the other, and standardised smaller than that
+    assert abs(weights[1]) > abs(weights[0])
+    assert abs(weights[1] * block.spread[1]) < 0.5 * abs(weights[0] * block.spread[0])
+    np.testing.assert_allclose(weights, block.fit(0.03, on=weights != 0), rtol=1e-3)
+
+
+def test_what_a_term_gains_is_what_the_loss_grows_by_without_it() -> None:
+    alone, _ = world(40)
+    block = OriginRows.of(1, alone, {}).block
+    used, _, of, ridge = block._losses(0.06, None, None, None)
+    found = newton(of, ridge)
+
+    def least(at: np.ndarray) -> float:
+        return sum(share * one.loss(at) for share, one in of) + float(ridge @ (at * at))
+
+    gain = gains_of(of, ridge, found)
+    for at, column in enumerate(used):
+        on = np.ones(len(OFFERED), bool)
+        on[column] = False
+        kept, _, others, penalty = block._losses(0.06, None, on, None)
+        fitted = newton(others, penalty)
+        assert len(kept) == len(used) - 1
+        without = sum(share * one.loss(fitted) for share, one in others)
+        without += float(penalty @ (fitted * fitted))
+        assert gain[at] == pytest.approx(without - least(found), rel=0.6, abs=0.01)
 
 
 def test_a_fold_is_not_seen() -> None:
