@@ -164,9 +164,8 @@ PLAIN: dict[str, Any] = {
     "summary_prior": 0.0,
     "expand_summaries": False,
     "limit": 10,
-    "min_score": None,
 }
-WANTED = ("limit", "pool", "min_score", "watch")
+WANTED = ("limit", "pool", "watch")
 WALK: dict[str, Any] = {
     "deterministic": True,
     "threshold": 0.5,

@@ -162,19 +162,6 @@ def test_no_text_no_words_no_vector() -> None:
     assert all(row.similarity == 0.0 for row in zero.rows)
 
 
-def test_min_score_only_shortens() -> None:
-    rows = make(random.Random(13), 30, 4)
-    projection = opened(rows, 4)
-    query = vector(1, 0, 0, 0)
-    whole = recall(projection, 30, core_query(query, "the"), everything(), ranking(limit=20))
-    least = whole.rows[4].final_score
-    cut = recall(
-        projection, 30, core_query(query, "the"), everything(), ranking(limit=20, min_score=least)
-    )
-    assert found(cut) == [row for row in found(whole) if row[1] >= least]
-    assert cut.below_min_score == 20 - len(cut.rows)
-
-
 def test_events_and_summaries_in_tracerank() -> None:
     late = NOW - DAY
     events = [(2, NOW - 9 * DAY, NOW - 9 * DAY, 1, 0), (2, NOW - 2 * DAY, late, 1, 1)]

@@ -126,7 +126,7 @@ def test_tracerank_passes_no_memory_beyond_its_bound() -> None:
         projection = opened(rows, DIMENSIONS)
         query = question(dice, rows).query()
         linear = {**settings(dice), "base": "linear", "tracerank_power": 0.5, "association": 0.0}
-        linear |= {"limit": 40, "pool": 40, "min_score": None}
+        linear |= {"limit": 40, "pool": 40}
         for bound in (0.5, None):
             ranking = core_ranking(**{**linear, "tracerank_bound": bound})
             found = recall(projection, len(rows), query, everything(), ranking).rows

@@ -652,7 +652,6 @@ class Scan:
     scored: int
     walked: int
     """Memories that the walk admitted beyond its starts."""
-    below_min_score: int
     unembedded: int
     maxima: tuple[float | None, ...]
     """Largest raw value over the eligible, in the order of `SIGNALS`."""
@@ -789,7 +788,6 @@ class Projection:
         *,
         limit: int,
         pool: int | str | None = None,
-        min_score: float | None = None,
         watch: bytes = ...,
         shown: int | None = None,
         threads: int = 1,
@@ -799,7 +797,6 @@ class Projection:
         Args:
             limit: most results.
             pool: direct candidates; None = all, "starts" = the start nodes.
-            min_score: only results with at least this final score.
             watch: ids (16 bytes each) whose rows are wanted although they are not returned.
             shown: how many of them the caller shows, at most: the walk may admit as many; None =
                 `limit`.
@@ -817,7 +814,6 @@ class Projection:
         *,
         limit: int,
         pool: int | str | None = None,
-        min_score: float | None = None,
         shown: int | None = None,
         threads: int = 1,
     ) -> list[Scan]:

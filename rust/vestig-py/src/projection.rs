@@ -303,8 +303,8 @@ impl Projection {
         })
     }
 
-    #[pyo3(signature = (seq, query, filter, ranking, *, limit, pool=None, min_score=None,
-        watch=b"".as_slice(), shown=None, threads=1))]
+    #[pyo3(signature = (seq, query, filter, ranking, *, limit, pool=None, watch=b"".as_slice(),
+        shown=None, threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn recall(
         &self,
@@ -315,7 +315,6 @@ impl Projection {
         ranking: &Ranking,
         limit: usize,
         pool: Option<&Bound<'_, PyAny>>,
-        min_score: Option<f64>,
         watch: &[u8],
         shown: Option<usize>,
         threads: usize,
@@ -325,7 +324,6 @@ impl Projection {
             limit,
             shown: shown.unwrap_or(limit),
             pool: pool.map_or(Ok(Pool::All), pool_of)?,
-            min_score,
             watch: ids_of(watch)?,
         };
         let effort = Effort::threads(threads);
@@ -337,8 +335,8 @@ impl Projection {
         scan_of(py, &ranking.0, scan?)
     }
 
-    #[pyo3(signature = (seq, queries, filter, ranking, *, limit, pool=None, min_score=None,
-        shown=None, threads=1))]
+    #[pyo3(signature = (seq, queries, filter, ranking, *, limit, pool=None, shown=None,
+        threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn recall_many(
         &self,
@@ -349,7 +347,6 @@ impl Projection {
         ranking: &Ranking,
         limit: usize,
         pool: Option<&Bound<'_, PyAny>>,
-        min_score: Option<f64>,
         shown: Option<usize>,
         threads: usize,
     ) -> PyResult<Vec<Scan>> {
@@ -358,7 +355,6 @@ impl Projection {
             limit,
             shown: shown.unwrap_or(limit),
             pool: pool.map_or(Ok(Pool::All), pool_of)?,
-            min_score,
             watch: Vec::new(),
         };
         let effort = Effort::threads(threads);

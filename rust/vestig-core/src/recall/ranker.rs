@@ -277,18 +277,13 @@ impl<'a, 'b> Ranker<'a, 'b> {
         if shown.len() < self.selection.limit {
             self.fill(&mut shown, candidates);
         }
-        let least = self.selection.min_score;
-        let (mut returned, below): (Vec<PoolEntry>, Vec<PoolEntry>) = shown
-            .into_iter()
-            .partition(|entry| least.is_none_or(|least| entry.final_score >= least));
-        scan.below_min_score = below.len();
-        let mut watched = self.watched(&returned, below, rest);
-        self.find_ranks(&mut returned, &mut watched, candidates);
+        let mut watched = self.watched(&shown, rest);
+        self.find_ranks(&mut shown, &mut watched, candidates);
         if !self.ranking().mixes_walked() {
             let associated = self.associated().into_iter();
             scan.associated = associated.map(|entry| self.hit(scan, entry)).collect();
         }
-        scan.hits = returned
+        scan.hits = shown
             .into_iter()
             .map(|entry| self.hit(scan, entry))
             .collect();
@@ -333,14 +328,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         }
     }
 
-    fn watched(
-        &mut self,
-        returned: &[PoolEntry],
-        below: Vec<PoolEntry>,
-        rest: Vec<PoolEntry>,
-    ) -> Vec<PoolEntry> {
-        let mut known: Vec<PoolEntry> = below;
-        known.extend(rest);
+    fn watched(&mut self, returned: &[PoolEntry], mut rest: Vec<PoolEntry>) -> Vec<PoolEntry> {
         let mut found = Vec::new();
         for id in &self.selection.watch {
             let is = |entry: &PoolEntry| entry.candidate.id == *id;
@@ -350,8 +338,8 @@ impl<'a, 'b> Ranker<'a, 'b> {
             if !self.graph.is_eligible(node) || returned.iter().chain(&found).any(is) {
                 continue;
             }
-            let entry = match known.iter().position(is) {
-                Some(at) => known.swap_remove(at),
+            let entry = match rest.iter().position(is) {
+                Some(at) => rest.swap_remove(at),
                 None => {
                     let candidate = self.candidate(node);
                     self.entry(candidate, false, false)

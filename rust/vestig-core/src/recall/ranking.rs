@@ -281,8 +281,6 @@ pub struct Selection {
     pub shown: usize,
     /// Direct candidates.
     pub pool: Pool,
-    /// Only results with at least this final score.
-    pub min_score: Option<f64>,
     /// Memories whose rows are wanted even when they are not among the results.
     pub watch: Vec<Id>,
 }
@@ -295,7 +293,6 @@ impl Selection {
             limit,
             shown: limit,
             pool: Pool::All,
-            min_score: None,
             watch: Vec::new(),
         }
     }

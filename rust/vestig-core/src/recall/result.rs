@@ -113,8 +113,6 @@ pub struct Scan {
     pub eligible: usize,
     /// Memories that the traversal admitted beyond its starts.
     pub walked: usize,
-    /// Results cut by `min_score`.
-    pub below_min_score: usize,
     /// Eligible ones without a vector.
     pub unembedded: usize,
     /// Largest raw value over the eligible; None = unavailable or not computed.
