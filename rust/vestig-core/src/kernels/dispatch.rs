@@ -12,7 +12,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::dot::{dot_lanes, dot_rows_lanes};
+use super::dot::{dot_lanes, dot_rows_lanes, dot_unit_lanes};
 use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
 use super::max_sim::{Block, Token, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
@@ -133,6 +133,27 @@ pub(crate) fn dot(level: Level, x: &[f32], y: &[f32]) -> f32 {
         #[cfg(target_arch = "x86_64")]
         Kind::Sse2 => dot_lanes(x, y),
         Kind::Portable => dot_lanes(x, y),
+    }
+}
+
+/// Dot product with a vector divided by its length by one level.
+#[inline]
+pub(crate) fn dot_unit(level: Level, query: &[f32], v: &[f32], length: f64) -> f32 {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx512f.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe {
+            x86::dot_unit_avx512(query, v, length)
+        },
+        // SAFETY: the level says that the processor has avx2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe { x86::dot_unit_avx2(query, v, length) },
+        // SAFETY: the level says that the processor has neon.
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => unsafe { arm::dot_unit_neon(query, v, length) },
+        #[cfg(target_arch = "x86_64")]
+        Kind::Sse2 => dot_unit_lanes(query, v, length),
+        Kind::Portable => dot_unit_lanes(query, v, length),
     }
 }
 
@@ -309,7 +330,7 @@ pub(crate) fn encoder_sums(
 mod arm {
     use super::{
         BLOCK, Block, Layer, Portable, Probe, QuantisedQuery, Range, States, Token, dot_lanes,
-        dot_rows_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
+        dot_rows_lanes, dot_unit_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
     };
 
     #[target_feature(enable = "neon")]
@@ -330,6 +351,11 @@ mod arm {
     #[target_feature(enable = "neon")]
     pub fn dot_neon(x: &[f32], y: &[f32]) -> f32 {
         dot_lanes(x, y)
+    }
+
+    #[target_feature(enable = "neon")]
+    pub fn dot_unit_neon(query: &[f32], v: &[f32], length: f64) -> f32 {
+        dot_unit_lanes(query, v, length)
     }
 
     #[target_feature(enable = "neon")]

@@ -118,15 +118,66 @@ pub fn dot_rows_with(level: Level, query: &[f32], rows: &[f32], stride: usize, o
     dispatch::dot_rows(level, query, rows, stride, out);
 }
 
+/// The lane loop of [`dot_unit`].
+#[inline(always)]
+pub(crate) fn dot_unit_lanes(query: &[f32], v: &[f32], length: f64) -> f32 {
+    let common = query.len().min(v.len());
+    let (xs, x_rest) = query[..common].as_chunks::<LANES>();
+    let (vs, v_rest) = v[..common].as_chunks::<LANES>();
+    let mut lanes = [0.0f32; LANES];
+    let mut add = |x: &[f32; LANES], v: &[f32; LANES]| {
+        let near = v.map(|value| (f64::from(value) / length) as f32);
+        add_products(&mut lanes, x, &near);
+    };
+    for (x, v) in xs.iter().zip(vs) {
+        add(x, v);
+    }
+    if !x_rest.is_empty() {
+        let (mut x, mut v) = ([0.0f32; LANES], [0.0f32; LANES]);
+        x[..x_rest.len()].copy_from_slice(x_rest);
+        v[..v_rest.len()].copy_from_slice(v_rest);
+        add(&x, &v);
+    }
+    fold(&lanes)
+}
+
+/// dot(query, unit(v)) of a vector whose length [`lengths`] gave, by the best level of this machine.
+/// 0 for a vector of length 0.
+#[inline]
+pub fn dot_unit(query: &[f32], v: &[f32], length: f64) -> f32 {
+    dot_unit_with(Level::best(), query, v, length)
+}
+
+/// [`dot_unit`] by a named level; the same bits as any other.
+pub fn dot_unit_with(level: Level, query: &[f32], v: &[f32], length: f64) -> f32 {
+    debug_assert_eq!(query.len(), v.len());
+    if length > 0.0 {
+        dispatch::dot_unit(level, query, v, length)
+    } else {
+        0.0
+    }
+}
+
+/// √ of the float64 sum of squares in index order of each of these vectors, which are equally long.
+/// The additions of one vector wait for each other, so several vectors take the time of one.
+pub fn lengths<const N: usize>(vectors: [&[f32]; N]) -> [f64; N] {
+    let count = vectors.iter().map(|v| v.len()).min().unwrap_or(0);
+    let vectors = vectors.map(|v| &v[..count]);
+    let mut sums = [0.0_f64; N];
+    for i in 0..count {
+        for (sum, v) in sums.iter_mut().zip(&vectors) {
+            *sum += f64::from(v[i]) * f64::from(v[i]);
+        }
+    }
+    sums.map(f64::sqrt)
+}
+
 /// unit(v): `out[i]` = f32(f64(vᵢ) / √s), s = the float64 sum of squares in index order.
 ///
 /// A zero vector stays zero. `out` may be longer than `v` (padding): the rest becomes 0.
 pub fn unit(v: &[f32], out: &mut [f32]) {
     debug_assert!(out.len() >= v.len());
-    let squares: f64 = v
-        .iter()
-        .fold(0.0, |sum, &x| sum + f64::from(x) * f64::from(x));
-    let norm = squares.sqrt();
+    let [norm] = lengths([v]);
     out.fill(0.0);
     if norm > 0.0 {
         for (o, &x) in out.iter_mut().zip(v) {
@@ -279,6 +330,19 @@ mod tests {
             let steps = (x.len().div_ceil(LANES) + 7) as f64;
             let bound = steps * 2f64.powi(-24) * 1.0001 * size + 1e-40;
             prop_assert!((f64::from(dot(&x, &y)) - exact).abs() <= bound);
+        }
+
+        #[test]
+        fn a_dot_with_a_vector_made_unit_has_the_bits_of_both_steps((x, y) in pair()) {
+            let mut near = vec![0.0; y.len()];
+            unit(&y, &mut near);
+            let wanted = defined(&x, &near).to_bits();
+            let [length, other, same] = lengths([&y, &x, &y]);
+            prop_assert_eq!([lengths([&x])[0], length], [other, same]);
+            for level in Level::available() {
+                let found = dot_unit_with(level, &x, &y, length).to_bits();
+                prop_assert_eq!(found, wanted, "{}", level.name());
+            }
         }
 
         #[test]

@@ -386,6 +386,7 @@ fn exact(
     k: usize,
     found: Vec<BoundedRow>,
 ) -> Vec<Candidate> {
+    table.prepare(found.iter().map(|one| (one.part, one.row)));
     let one = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
     let mut found: Vec<Candidate> = found.into_iter().map(one).collect();
     top_k(&mut found, k, by_start);

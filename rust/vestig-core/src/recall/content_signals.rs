@@ -1,6 +1,7 @@
 //! Terms of L that look at the content terms of the query alone.
 
 use super::analysed_query::Query;
+use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
@@ -20,20 +21,21 @@ pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
 
 impl TurnSignals<'_> {
     /// Columns and maxima; the dates are known before. Without a vector of the query, content terms,
-    /// or two of them, the signals are unavailable.
+    /// or two of them, the signals are unavailable. `cosines`: those with the query, by turn.
     pub(super) fn fill_content(
         &mut self,
         parts: &[SegmentColumns<'_>],
         scorer: &mut Scorer<'_>,
         query: &Query,
         statistics: &TermStatistics,
+        cosines: &Bounds,
     ) {
         if !any_weighed(scorer) {
             return;
         }
         if scorer.weighs(Signal::Topic) && !scorer.vector.is_empty() {
             let known = (statistics, self.dates_met);
-            let topic = Topic::new(parts, &self.index, scorer, query, known);
+            let topic = Topic::new(parts, &self.index, scorer, query, known, cosines);
             scorer.maxima[Signal::Topic] = Some(topic.most(&self.index, &self.segments));
             self.topic = Some(topic);
         }

@@ -13,11 +13,16 @@ use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
 
-/// Fills a dense column of every columns; its largest value over the eligible, at least 0.
+/// Places of a table in which the last bits of a number are looked up.
+const NEAR: usize = 1024;
+
+/// Fills a dense column of every part; its largest value over the eligible, at least 0.
+///
+/// `values`: by row, 0 for rows that are not eligible.
 fn fill_dense(
     parts: &mut [SegmentColumns<'_>],
     signal: Signal,
-    value: impl Fn(usize, &Segment, usize) -> f64,
+    values: impl Fn(usize, &SegmentColumns<'_>) -> Vec<f64>,
 ) -> f64 {
     let place = Signal::DENSE.iter().position(|of| *of == signal);
     let Some(place) = place else { return 0.0 };
@@ -27,16 +32,49 @@ fn fill_dense(
         .enumerate()
         .filter(|(_, columns)| columns.any_eligible)
     {
-        let mut values = vec![0.0; columns.segment.memory_rows()];
-        for row in set_bits(&columns.eligible) {
-            let value = value(i, columns.segment, row);
-            most = most.max(value);
-            values[row] = value;
-        }
+        let values = values(i, columns);
+        most = values.iter().copied().fold(most, f64::max);
         columns.dense[place] = values;
         columns.screened = false;
     }
     most
+}
+
+/// A value of every eligible row.
+fn by_row(columns: &SegmentColumns<'_>, value: impl Fn(&Segment, usize) -> f64) -> Vec<f64> {
+    let mut values = vec![0.0; columns.segment.memory_rows()];
+    for row in set_bits(&columns.eligible) {
+        values[row] = value(columns.segment, row);
+    }
+    values
+}
+
+/// Which of the query's keywords the eligible rows of a part hold: (row, place in the query),
+/// ascending, each once.
+fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usize, usize)> {
+    let segment = columns.segment;
+    let numbers = keywords.iter().map(|word| segment.string_number(word));
+    let wanted: Vec<(u32, usize)> = numbers
+        .enumerate()
+        .filter_map(|(at, number)| Some((number?, at)))
+        .collect();
+    // Nearly every keyword of a row is known as none of the wanted ones by its last bits.
+    let mut near = [false; NEAR];
+    for (number, _) in &wanted {
+        near[*number as usize % NEAR] = true;
+    }
+    let mut held = Vec::new();
+    for row in set_bits(&columns.eligible) {
+        for own in segment.keywords(row) {
+            if near[*own as usize % NEAR] {
+                let same = wanted.iter().filter(|(number, _)| number == own);
+                held.extend(same.map(|(_, at)| (row, *at)));
+            }
+        }
+    }
+    held.sort_unstable();
+    held.dedup();
+    held
 }
 
 /// Shared with the query's keywords (distinct, in their order).
@@ -46,57 +84,52 @@ pub(super) fn keyword(
     weighted: bool,
     eligible: usize,
 ) -> f64 {
-    let numbers: Vec<Vec<Option<u32>>> = parts
+    let held: Vec<Vec<(usize, usize)>> = parts
         .iter()
-        .map(|columns| {
-            keywords
-                .iter()
-                .map(|k| columns.segment.string_number(k))
-                .collect()
-        })
+        .map(|columns| held_keywords(columns, keywords))
         .collect();
-    let holds = |list: &[u32], number: Option<u32>| number.is_some_and(|n| list.contains(&n));
-    let mut idfs = Vec::new();
-    if weighted {
-        let mut counts = vec![0_u64; keywords.len()];
-        for (columns, numbers) in parts.iter().zip(&numbers) {
-            for row in set_bits(&columns.eligible) {
-                let list = columns.segment.keywords(row);
-                for (count, number) in counts.iter_mut().zip(numbers) {
-                    *count += u64::from(holds(list, *number));
-                }
-            }
-        }
-        let total = eligible as u64;
-        idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
+    let mut counts = vec![0_u64; keywords.len()];
+    for (_, at) in held.iter().flatten() {
+        counts[*at] += 1;
     }
-    fill_dense(parts, Signal::Keyword, |i, segment, row| {
-        let list = segment.keywords(row);
-        if weighted {
-            return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
+    let of = |count| lexical::idf(eligible as u64, count);
+    let idfs: Vec<f64> = counts.into_iter().map(of).collect();
+    fill_dense(parts, Signal::Keyword, |part, columns| {
+        let mut values = vec![0.0; columns.segment.memory_rows()];
+        for of_row in held[part].chunk_by(|one, next| one.0 == next.0) {
+            let row = of_row[0].0;
+            values[row] = if weighted {
+                metadata::weighted(&idfs, |at| of_row.contains(&(row, at)))
+            } else {
+                let list = columns.segment.keywords(row);
+                metadata::jaccard(of_row.len(), keywords.len(), list.len())
+            };
         }
-        let shared = numbers[i].iter().filter(|n| holds(list, **n)).count();
-        metadata::jaccard(shared, keywords.len(), list.len())
+        values
     })
 }
 
 /// Match of the query's time windows with `t_valid` and the times in the text.
 pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    fill_dense(parts, Signal::Temporal, |_, segment, row| {
-        let at = segment.column::<i64>(Section::Valid)[row];
-        let windows: Vec<Window> = segment
-            .windows(row)
-            .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
-            .collect();
-        temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
+    fill_dense(parts, Signal::Temporal, |_, columns| {
+        by_row(columns, |segment, row| {
+            let at = segment.column::<i64>(Section::Valid)[row];
+            let windows: Vec<Window> = segment
+                .windows(row)
+                .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
+                .collect();
+            temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
+        })
     })
 }
 
 pub(super) fn recency(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let (now, tau) = (query.query_time, ranking.recency_tau_days);
-    fill_dense(parts, Signal::Recency, |_, segment, row| {
-        metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
+    fill_dense(parts, Signal::Recency, |_, columns| {
+        by_row(columns, |segment, row| {
+            metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
+        })
     })
 }
 

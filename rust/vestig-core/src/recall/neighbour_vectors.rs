@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::turn_index::TurnIndex;
 use crate::kernels::bits::has;
-use crate::kernels::dot::{cosine, dot, unit};
+use crate::kernels::dot::{cosine, dot, dot_unit, lengths};
 use crate::segment::Segment;
 
 /// Above the errors of a length made of float32 dot products, from `SHORT` on.
@@ -166,13 +166,16 @@ fn over(sum: f64, norm: f64) -> f64 {
     (sum / by + SLACK).min(1.0)
 }
 
+/// Turns whose values are made together.
+const TOGETHER: usize = 4;
+
 /// Exact values, each made once.
 pub(super) struct NeighbourVectors<'a> {
     vector: Vec<f32>,
     segments: Vec<&'a Segment>,
     known: RefCell<HashMap<usize, f64>>,
-    /// A sum and its direction, for the next one again.
-    scratch: RefCell<[Vec<f32>; 2]>,
+    /// Sums, for the next ones again.
+    sums: RefCell<[Vec<f32>; TOGETHER]>,
 }
 
 impl<'a> NeighbourVectors<'a> {
@@ -182,31 +185,49 @@ impl<'a> NeighbourVectors<'a> {
             vector: vector.to_vec(),
             segments: segments.to_vec(),
             known: RefCell::default(),
-            scratch: RefCell::new([1, 2].map(|_| vec![0.0; vector.len()])),
+            sums: RefCell::new(std::array::from_fn(|_| vec![0.0; vector.len()])),
         }
     }
 
     pub(super) fn of(&self, index: &TurnIndex, turn: usize) -> f64 {
-        let find = || {
-            let [sum, near] = &mut *self.scratch.borrow_mut();
+        let find = || self.find(index, [turn])[0];
+        *self.known.borrow_mut().entry(turn).or_insert_with(find)
+    }
+
+    /// Makes the values of distinct turns that are asked for next.
+    pub(super) fn make(&self, index: &TurnIndex, turns: impl Iterator<Item = usize>) {
+        let mut known = self.known.borrow_mut();
+        let open: Vec<usize> = turns.filter(|turn| !known.contains_key(turn)).collect();
+        let (chunks, rest) = open.as_chunks::<TOGETHER>();
+        for turns in chunks {
+            known.extend(turns.iter().copied().zip(self.find(index, *turns)));
+        }
+        for turn in rest {
+            known.insert(*turn, self.find(index, [*turn])[0]);
+        }
+    }
+
+    fn find<const N: usize>(&self, index: &TurnIndex, turns: [usize; N]) -> [f64; N] {
+        let sums = &mut *self.sums.borrow_mut();
+        for (sum, turn) in sums.iter_mut().zip(turns) {
             sum.fill(0.0);
             for at in around(index, turn) {
                 let own = vector(index, &self.segments, at);
                 sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
             }
-            unit(sum, near);
-            cosine(dot(&self.vector, near))
-        };
-        *self.known.borrow_mut().entry(turn).or_insert_with(find)
+        }
+        let sums: [&[f32]; N] = std::array::from_fn(|at| sums[at].as_slice());
+        let lengths = lengths(sums);
+        std::array::from_fn(|at| cosine(dot_unit(&self.vector, sums[at], lengths[at])))
     }
 
     /// The largest value.
     pub(super) fn most(&self, index: &TurnIndex, bounds: &Bounds) -> f64 {
         let least = bounds.low.iter().copied().fold(-1.0, f64::max);
         let can = |turn: &usize| bounds.high[*turn] >= least;
-        let values = (0..index.len())
-            .filter(can)
-            .map(|turn| self.of(index, turn));
+        let turns: Vec<usize> = (0..index.len()).filter(can).collect();
+        self.make(index, turns.iter().copied());
+        let values = turns.into_iter().map(|turn| self.of(index, turn));
         values.fold(-1.0, f64::max)
     }
 }
@@ -216,6 +237,7 @@ mod tests {
     use super::super::text_flags::each_row;
     use super::super::turn_index::TurnIndex;
     use super::*;
+    use crate::kernels::dot::unit;
     use crate::segment::format::Identity;
     use crate::snapshot::projection::Projection;
     use crate::snapshot::tail::NewRow;

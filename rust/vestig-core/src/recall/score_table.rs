@@ -12,6 +12,13 @@ pub(super) struct ScoreTable<'a> {
 }
 
 impl ScoreTable<'_> {
+    /// Makes what takes less time for several rows, (part, row) and distinct, than for one by one.
+    pub(super) fn prepare(&self, rows: impl Iterator<Item = (usize, usize)>) {
+        if let Some(signals) = &self.signals {
+            signals.prepare(rows.map(|(part, row)| signals.index.turn(part, row)));
+        }
+    }
+
     /// What is row_signals of a row beside its cosine.
     pub(super) fn row_signals(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> RowSignals {
         let mut row_signals = self.parts[part].row_signals(row);

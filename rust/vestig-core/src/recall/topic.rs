@@ -3,6 +3,7 @@
 
 use super::analysed_query::Query;
 use super::neighbour_vectors::Bounds;
+use super::ranking::Effort;
 use super::scorer::Scorer;
 use super::segment_columns::{CosineQuery, SegmentColumns, TermStatistics, cosines};
 use super::turn_index::{NONE, TurnIndex};
@@ -32,45 +33,28 @@ pub(super) struct Topic {
 
 impl Topic {
     /// The query has a vector. `dates_met`: an eligible memory meets a date of the query.
+    /// `cosines`: those with the query.
     pub(super) fn new(
         parts: &[SegmentColumns<'_>],
         index: &TurnIndex,
         scorer: &Scorer<'_>,
         query: &Query,
         (statistics, dates_met): (&TermStatistics, bool),
+        cosines: &Bounds,
     ) -> Self {
-        let made = vector_of(query, statistics, dates_met, scorer.vector.len());
-        let of_query = made.is_none();
-        let vector = made.unwrap_or_else(|| scorer.vector.clone());
-        let quantised = QuantisedQuery::new(&vector);
-        let (mut low, mut high) = (vec![0.0; index.len()], vec![0.0; index.len()]);
-        for (part, columns) in parts.iter().enumerate() {
-            if !columns.any_eligible {
-                continue;
-            }
-            let bounded = columns.similarity.errors.map(|(errors, _)| errors);
-            let of = CosineQuery {
-                unit: &vector,
-                quantised: bounded.is_some().then_some(&quantised),
-            };
-            let values = cosines(columns, of, scorer.effort);
-            for (row, turn) in index.turns(part).iter().enumerate() {
-                if *turn == NONE {
-                    continue;
-                }
-                let error = bounded.map_or(0.0, |errors| quantised.bound(errors[row]));
-                let (value, error) = (f64::from(values[row]), f64::from(error));
-                low[*turn as usize] = (value - error).clamp(-1.0, 1.0);
-                high[*turn as usize] = (value + error).clamp(-1.0, 1.0);
-            }
-        }
-        Self {
-            vector,
-            of_query,
-            bounds: Bounds { low, high },
+        match vector_of(query, statistics, dates_met, scorer.vector.len()) {
+            Some(vector) => Self {
+                bounds: bounds_of(&vector, parts, index, scorer.effort),
+                of_query: false,
+                vector,
+            },
+            None => Self {
+                bounds: cosines.clone(),
+                of_query: true,
+                vector: scorer.vector.clone(),
+            },
         }
     }
-
     /// Of one turn, exact.
     pub(super) fn of(&self, index: &TurnIndex, segments: &[&Segment], turn: usize) -> f64 {
         let (low, high) = (self.bounds.low[turn], self.bounds.high[turn]);
@@ -90,6 +74,38 @@ impl Topic {
             .map(|turn| self.of(index, segments, turn));
         values.fold(-1.0, f64::max)
     }
+}
+
+/// Bounds of the cosines of the eligible memories with a unit vector.
+fn bounds_of(
+    vector: &[f32],
+    parts: &[SegmentColumns<'_>],
+    index: &TurnIndex,
+    effort: Effort,
+) -> Bounds {
+    let quantised = QuantisedQuery::new(vector);
+    let (mut low, mut high) = (vec![0.0; index.len()], vec![0.0; index.len()]);
+    for (part, columns) in parts.iter().enumerate() {
+        if !columns.any_eligible {
+            continue;
+        }
+        let bounded = columns.similarity.errors.map(|(errors, _)| errors);
+        let of = CosineQuery {
+            unit: vector,
+            quantised: bounded.is_some().then_some(&quantised),
+        };
+        let values = cosines(columns, of, effort);
+        for (row, turn) in index.turns(part).iter().enumerate() {
+            if *turn == NONE {
+                continue;
+            }
+            let error = bounded.map_or(0.0, |errors| quantised.bound(errors[row]));
+            let (value, error) = (f64::from(values[row]), f64::from(error));
+            low[*turn as usize] = (value - error).clamp(-1.0, 1.0);
+            high[*turn as usize] = (value + error).clamp(-1.0, 1.0);
+        }
+    }
+    Bounds { low, high }
 }
 
 /// unit(Σ weight · state), in whole lanes: a piece weighs as much as the rarest content term of its

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{BLOCK, Block, Layer, Probe, QuantisedQuery, Range, States, Sums, Token};
-use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, layer_lanes};
+use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, dot_unit_lanes, layer_lanes};
 use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
 
 /// Bytes n of sixteen codes in the lower half of vector n, bytes n + 16 in the upper one.
@@ -353,6 +353,11 @@ pub fn dot_avx512(x: &[f32], y: &[f32]) -> f32 {
 }
 
 #[target_feature(enable = "avx512f")]
+pub fn dot_unit_avx512(query: &[f32], v: &[f32], length: f64) -> f32 {
+    dot_unit_lanes(query, v, length)
+}
+
+#[target_feature(enable = "avx512f")]
 pub fn dot_rows_avx512(query: &[f32], rows: &[f32], stride: usize, out: &mut [f32]) {
     dot_rows_lanes(query, rows, stride, out, |row| prefetch::<f32, 16>(row));
 }
@@ -360,6 +365,11 @@ pub fn dot_rows_avx512(query: &[f32], rows: &[f32], stride: usize, out: &mut [f3
 #[target_feature(enable = "avx2")]
 pub fn dot_avx2(x: &[f32], y: &[f32]) -> f32 {
     dot_lanes(x, y)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn dot_unit_avx2(query: &[f32], v: &[f32], length: f64) -> f32 {
+    dot_unit_lanes(query, v, length)
 }
 
 #[target_feature(enable = "avx2")]
