@@ -5,7 +5,7 @@ use super::eligible_graph::EligibleGraph;
 use super::ranking::Ranking;
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
-use crate::kernels::bits::set_bits;
+use crate::kernels::bits::{has, set_bits};
 use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};
 use crate::kernels::{lexical, metadata};
@@ -63,15 +63,17 @@ fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usiz
     for (number, _) in &wanted {
         near[*number as usize % NEAR] = true;
     }
+    let offsets = &segment.column::<u32>(Section::KeywordOffsets)[..=segment.memory_rows()];
+    let all = &segment.column::<u32>(Section::Keywords)[..offsets[segment.memory_rows()] as usize];
     let mut held = Vec::new();
-    for row in set_bits(&columns.eligible) {
-        for own in segment.keywords(row) {
-            if near[*own as usize % NEAR] {
-                let same = wanted.iter().filter(|(number, _)| number == own);
-                held.extend(same.map(|(_, at)| (row, *at)));
-            }
+    for (i, own) in all.iter().enumerate() {
+        if near[*own as usize % NEAR] {
+            let row = offsets.partition_point(|first| *first as usize <= i) - 1;
+            let same = wanted.iter().filter(|(number, _)| number == own);
+            held.extend(same.map(|(_, at)| (row, *at)));
         }
     }
+    held.retain(|(row, _)| has(&columns.eligible, *row));
     held.sort_unstable();
     held.dedup();
     held
