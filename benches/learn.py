@@ -9,11 +9,11 @@ the benchmark that comes with the package. Each set is imported as a user would 
 together with others in one store without scopes; the core computes every term.
 
 First the weights of each origin, from the rows of that origin alone; where word pieces, walks,
-pairs or titles weigh something, weights of the sum that chooses candidates too; then, on lists in
-which several origins compete (the common store, and sets that hold several), the biases and the
-evidence that put them on one scale. A ranking chooses where walks begin: a part of the questions is
-run ranked by cosine and words with equal weights, again ranked by what was fitted to that, and all
-of them by what was fitted then.
+pairs or titles tell something, weights of a sum that chooses candidates, then weights that rank
+those. Then, on lists in which several origins compete (the common store, and sets that hold
+several), the biases and the evidence that put them on one scale. A ranking chooses where walks
+begin: a part of the questions is run ranked by cosine and words with equal weights, again ranked by
+what was fitted to that, and all of them by what was fitted then.
 
 Prints cross-fitted figures (folds by conversation, or by question where there is but one; what
 puts origins on one scale is fitted to weights that have not seen the fold either) and the weights;
@@ -188,13 +188,14 @@ def offered(origin: int, on: Any) -> Any:
 
 
 def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Values, Values]:
-    """The weights of an origin, and those that choose candidates; the same where no term weighs
-    anything that is computed after the walks begin."""
+    """The weights of an origin, and those that choose the rows that these rank; the same where
+    every term is known before the walks begin."""
     on = offered(rows.origin, on)
-    weights = rows.fit(without_fold, on)
-    if not weights[~FIRST_SUM].any():
+    if not (on & ~FIRST_SUM & (rows.block.spread > 0)).any():
+        weights = rows.fit(without_fold, on)
         return weights, weights
-    return weights, rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
+    candidates = rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)
+    return rows.chosen(candidates).fit(without_fold, on), candidates
 
 
 def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums:

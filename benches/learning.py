@@ -36,7 +36,7 @@ LEFT_OUT = 3
 # What the loss of an earlier sum counts beside that of the last: the earlier one chooses where
 # walks begin.
 EARLIER = 0.1
-# Memories of an origin whose word pieces are compared.
+# Memories of an origin that its candidate weights choose.
 POOL = 128
 # Levels whose mean is a part of the evidence.
 BEST = 5
@@ -335,6 +335,18 @@ class OriginRows:
         penalty = PENALTIES[ORIGINS[self.origin]]
         return rounded(self.block.fit_few(penalty, only, whole, earlier))
 
+    def chosen(self, candidates: Values) -> OriginRows:
+        """The rows that these weights choose, and all that are relevant: what another sum ranks."""
+        parts = []
+        for one in self.lists:
+            own = one.origins == self.origin
+            rows, relevant = one.terms[own], one.relevant_rows[own]
+            place = np.empty(len(rows), int)
+            place[np.argsort(-(rows @ candidates), kind="stable")] = np.arange(len(rows))
+            keep = relevant | (place < POOL)
+            parts.append((rows[keep], relevant[keep]))
+        return OriginRows(self.origin, self.lists, Block(parts, self.block.shares))
+
 
 def rounded(values: Values | Sequence[float], digits: int = DIGITS) -> Values:
     """To so many significant digits."""
@@ -371,8 +383,8 @@ class Sums:
 
     Attributes:
         weights: origins × terms.
-        candidates: the same of the sum that chooses whose word pieces are compared, and that ranks
-            the others; as `weights` where an origin compares none.
+        candidates: the same of the sum that chooses which rows these rank, and that ranks the
+            others; as `weights` where an origin has one sum.
         constants: by origin, added to that sum.
     """
 
@@ -397,8 +409,8 @@ class Sums:
         return cls(weights, candidates, constants)
 
     def levels(self, one: Listed) -> Values:
-        """The sum of the terms of every candidate, by the weights of its origin; where word pieces
-        are compared, for the best of the origin alone."""
+        """The sum of the terms of every candidate, by the weights of its origin; where it has
+        candidate weights, for those that these choose."""
         level = np.asarray((one.terms * self.weights[one.origins]).sum(1), float)
         for origin in sorted(set(one.origins.tolist())):
             own = np.flatnonzero(one.origins == origin)
