@@ -29,7 +29,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,7 @@ class Fitted:
         for place, origin in enumerate(ORIGINS):
             bias, sums = float(self.bias[place]), self.sums
             own = {"bias": round(bias, 1), **named(sums.weights[place])}
-            if (sums.weights[place] != sums.candidates[place]).any():
+            if sums.has_candidates(place):
                 chooses = {"bias": round(bias + float(sums.constants[place]), 1)}
                 chooses |= named(sums.candidates[place])
                 own |= {f"candidate.{name}": weight for name, weight in chooses.items()}
@@ -235,17 +235,35 @@ def signals() -> dict[str, list[str]]:
 
 
 def gains(
-    alone: Sequence[Listed], competing: Sequence[Listed], factors: Mapping[str, float], on: Values
+    alone: Sequence[Listed], fitted: Fitted, factors: Mapping[str, float], on: Values
 ) -> Iterator[dict[str, Any]]:
-    """What each signal brings, in points with 95 % intervals and p, by set that it changes."""
-    lists = [*alone, *competing]
-    whole = columns(lists, Fitted(alone, competing, factors, on).cross_fitted)
-    for name, terms in signals().items():
-        kept = on * ~np.isin(OFFERED, terms)
-        if (kept == on).all():
-            continue
-        without = columns(lists, Fitted(alone, competing, factors, kept).cross_fitted)
-        yield {"signal": name, "gain": dict(_changed(whole, without))}
+    """What each signal brings to an origin, among its rows: points with 95 % intervals and p, by
+    set that it changes. Its terms are left out and the others fitted again, each fold without its
+    questions; the rows that candidate weights choose stay."""
+    for place, origin in enumerate(ORIGINS):
+        rows = rows_of(place, alone, factors)
+        own = [one.of_origin(place) for one in rows.lists]
+        chosen = [
+            rows.chosen(of.candidates[place]) if of.has_candidates(place) else rows
+            for of in fitted.folds
+        ]
+        offers = offered(place, on.astype(bool))
+        whole = columns(own, _refitted(fitted, chosen, offers))
+        for name, terms in signals().items():
+            left_out = np.isin(OFFERED, terms)
+            if fitted.sums.weights[place][left_out].any():
+                without = columns(own, _refitted(fitted, chosen, offers & ~left_out))
+                gain = dict(_changed(whole, without))
+                yield {"origin": origin, "signal": name, "gain": gain}
+
+
+def _refitted(fitted: Fitted, chosen: Sequence[OriginRows], on: Any) -> Callable[[Listed], Values]:
+    """Levels by weights of an origin of these terms, which have not seen the question's fold."""
+    sums = [
+        of.replaced(rows.origin, rows.fit(fold, on))
+        for fold, (of, rows) in enumerate(zip(fitted.folds, chosen, strict=True))
+    ]
+    return lambda one: sums[one.fold].levels(one)
 
 
 def _changed(whole: Columns, without: Columns) -> Iterator[tuple[str, Any]]:
@@ -264,7 +282,7 @@ def _changed(whole: Columns, without: Columns) -> Iterator[tuple[str, Any]]:
 def shown(gain: Mapping[str, Any]) -> str:
     """A line for each set, as Markdown."""
     lines = [
-        f"| {gain['signal']} | {name} | "
+        f"| {gain['origin']} | {gain['signal']} | {name} | "
         + " | ".join("{:+.1f} [{:+.1f}, {:+.1f}] {:.4f}".format(*rows[m]) for m in METRICS)
         + " |"
         for name, rows in gain["gain"].items()
@@ -326,8 +344,9 @@ def report(
     }
     if given.gains:
         found["gains"] = []
-        sys.stderr.write(f"| signal | set | {' | '.join(METRICS)} |\n|---|---|{'---|' * 4}\n")
-        for gain in gains(alone, competing, factors, on):
+        head = ["origin", "signal", "set", *METRICS]
+        sys.stderr.write(f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n")
+        for gain in gains(alone, fitted, factors, on):
             found["gains"].append(gain)
             sys.stderr.write(shown(gain) + "\n")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -74,6 +74,12 @@ class Listed:
     def relevant_rows(self) -> NDArray[np.bool_]:
         """Those that hold a relevant unit."""
         return np.array([not self.relevant.isdisjoint(one) for one in self.units], bool)
+
+    def of_origin(self, origin: int) -> Listed:
+        """The candidates of one origin alone."""
+        own = self.origins == origin
+        units = [unit for unit, kept in zip(self.units, own, strict=True) if kept]
+        return replace(self, terms=self.terms[own], origins=self.origins[own], units=units)
 
 
 class Block:
@@ -408,6 +414,18 @@ class Sums:
                 constants[origin] = round(float(np.median(leads)), 1)
         return cls(weights, candidates, constants)
 
+    def has_candidates(self, origin: int) -> bool:
+        """Whether an origin has candidate weights of its own."""
+        return bool((self.weights[origin] != self.candidates[origin]).any())
+
+    def replaced(self, origin: int, weights: Values) -> Sums:
+        """With other weights of an origin, and of its candidates where these have none of their
+        own."""
+        changed = [self.weights.copy(), self.candidates.copy()]
+        for one in changed[: 1 if self.has_candidates(origin) else 2]:
+            one[origin] = weights
+        return replace(self, weights=changed[0], candidates=changed[1])
+
     def levels(self, one: Listed) -> Values:
         """The sum of the terms of every candidate, by the weights of its origin; where it has
         candidate weights, for those that these choose."""
@@ -415,7 +433,7 @@ class Sums:
         for origin in sorted(set(one.origins.tolist())):
             own = np.flatnonzero(one.origins == origin)
             weights = self.candidates[origin]
-            if len(own) > POOL and (weights != self.weights[origin]).any():
+            if len(own) > POOL and self.has_candidates(origin):
                 early = one.terms[own] @ weights + self.constants[origin]
                 order = np.argsort(-early, kind="stable")
                 pool, others = order[:POOL], order[POOL:]

@@ -26,7 +26,6 @@ from learn import (
     fit_sums,
     gains,
     offered,
-    signals,
 )
 from learning import (
     FOLDS,
@@ -266,14 +265,16 @@ def test_evidence_is_of_the_own_origin() -> None:
     assert not found[3, 0].any()
 
 
-def test_what_a_signal_brings_is_told_by_set_with_interval() -> None:
+def test_what_a_signal_brings_is_told_by_origin_and_set_with_interval() -> None:
     alone, competing = world(30)
-    found = {one["signal"]: one["gain"] for one in gains(alone, competing, {}, ON)}
-    assert list(found) == list(signals())
-    delta, low, high, p = found["cosine"]["set 0"]["mrr"]
+    told = list(gains(alone, Fitted(alone, competing, {}, ON), {}, ON))
+    found = {(one["origin"], one["signal"]): one["gain"] for one in told}
+    assert len(found) == len(told)
+    delta, low, high, p = found["chat_peer", "cosine"]["set 0"]["mrr"]
     assert 0 < low <= delta <= high
     assert p < 0.01
-    assert found["role"] == {}, "what never varies brings nothing"
+    assert ("chat_peer", "role") not in found, "what weighs nothing is not told"
+    assert found["document", "lexical"].keys() == {"set 2"}
 
 
 def test_terms_are_asked_of_the_core_for_every_origin() -> None:
