@@ -141,7 +141,14 @@ SIGNALLED: Final[dict[str, Act]] = {
     **{
         f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
         for origin in ORIGINS
-        for name in ("bias", *SIGNALS, *CANDIDATE_TERMS)
+        for name in ("bias", *SIGNALS)
+    },
+    **{
+        f"ranking.weights.{origin}.{name}": Act(
+            -1.5, partial(seen, origin=origin), {**SILENT, "signals.late.pool": 1}
+        )
+        for origin in ORIGINS
+        for name in CANDIDATE_TERMS
     },
     **{
         f"ranking.weights.{origin}.{name}": Act(

@@ -72,15 +72,15 @@ def test_a_file_with_unknown_members_is_refused(
 
 def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> None:
     config = loaded(
-        "ranking.weights: {note: {lexical: 0, neighbours: {lexical: {-1: 2}}}}\n",
-        user="ranking: {weights: {note: {cosine: 9, lexical: 8}}}\n",
+        "ranking.weights: {note: {bigram: 0, neighbours: {lexical: {-1: 2}}}}\n",
+        user="ranking: {weights: {note: {cosine: 9, bigram: 8}}}\n",
         overrides={"ranking.weights.note.date": 5},
     )
     assert changed_weights(config.settings) == {
-        "note": {"cosine": 9.0, "lexical": 0.0, "neighbours.lexical.-1": 2.0, "date": 5.0}
+        "note": {"cosine": 9.0, "bigram": 0.0, "neighbours.lexical.-1": 2.0, "date": 5.0}
     }
     assert weight(config, "note", "topic") == learned()["note"]["topic"]
-    assert "lexical" not in weights_of(config.settings, "note"), "0 switches a term off"
+    assert "bigram" not in weights_of(config.settings, "note"), "0 switches a term off"
     assert config.effective()["ranking.weights"].layer == "call"
     assert config.entry("ranking.weights.note.cosine").layer == "user"
     assert config.entry("ranking.weights.note.person").layer == "built-in"
@@ -109,31 +109,46 @@ def test_null_in_a_call_leaves_other_terms_as_files_have_them(loaded: Loader) ->
     assert changed_weights(config.settings) == {"note": {"date": 3.0}}
 
 
-def test_candidates_have_weights_of_their_own_where_word_pieces_are_compared(
-    loaded: Loader,
-) -> None:
+def test_candidates_have_weights_of_their_own_in_all_but_notes(loaded: Loader) -> None:
     settings = loaded().settings
-    chosen = candidate_weights_of(settings, "chat_peer")
-    named = {
-        CANDIDATE_TERMS[name]: weight
-        for name, weight in learned()["chat_peer"].items()
-        if name in CANDIDATE_TERMS
-    }
-    assert chosen == named
-    assert chosen != weights_of(settings, "chat_peer")
-    assert TOKENS.isdisjoint(chosen)
-    for origin in ("chat_agent", "document", "note"):
-        assert candidate_weights_of(settings, origin) == weights_of(settings, origin)
+    for origin in ("chat_peer", "chat_agent", "document"):
+        chosen = candidate_weights_of(settings, origin)
+        named = {
+            CANDIDATE_TERMS[name]: weight
+            for name, weight in learned()[origin].items()
+            if name in CANDIDATE_TERMS
+        }
+        assert chosen == named
+        assert chosen != weights_of(settings, origin)
+        assert TOKENS.isdisjoint(chosen)
+    assert candidate_weights_of(settings, "note") == weights_of(settings, "note")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"signals.late.enabled": False},
+        {f"ranking.weights.chat_peer.{term}": 0.0 for term in TOKEN_TERMS},
+    ],
+)
+def test_without_word_pieces_weights_learned_beside_them_do_not_count(
+    loaded: Loader, overrides: dict[str, Any]
+) -> None:
+    found = loaded(overrides=overrides).settings
+    chosen = candidate_weights_of(found, "chat_peer")
+    assert weights_of(found, "chat_peer") == chosen
+    assert chosen == candidate_weights_of(loaded().settings, "chat_peer")
+    assert weights_of(found, "document") == weights_of(loaded().settings, "document")
 
 
 @pytest.mark.parametrize(
     ("given", "weighs", "chooses"),
     [
-        ({"cosine": 9}, 9.0, 9.0),
-        ({"candidate.cosine": 4}, None, 4.0),
-        ({"cosine": 9, "candidate.cosine": 4}, 9.0, 4.0),
-        ({"cosine": 0}, 0.0, 0.0),
-        ({"candidate.cosine": 0}, None, 0.0),
+        ({"topic": 9}, 9.0, 9.0),
+        ({"candidate.topic": 4}, None, 4.0),
+        ({"topic": 9, "candidate.topic": 4}, 9.0, 4.0),
+        ({"topic": 0}, 0.0, 0.0),
+        ({"candidate.topic": 0}, None, 0.0),
     ],
 )
 def test_a_weight_counts_in_both_sums_unless_candidates_have_one(
@@ -142,18 +157,18 @@ def test_a_weight_counts_in_both_sums_unless_candidates_have_one(
     config = loaded(
         overrides={f"ranking.weights.chat_peer.{name}": value for name, value in given.items()}
     )
-    expected = learned()["chat_peer"].get("cosine", 0.0) if weighs is None else weighs
-    assert weights_of(config.settings, "chat_peer").get("cosine", 0.0) == expected
-    assert candidate_weights_of(config.settings, "chat_peer").get("cosine", 0.0) == chooses
+    expected = learned()["chat_peer"]["topic"] if weighs is None else weighs
+    assert weights_of(config.settings, "chat_peer").get("topic", 0.0) == expected
+    assert candidate_weights_of(config.settings, "chat_peer").get("topic", 0.0) == chooses
     assert changed_weights(config.settings) == {"chat_peer": given}
 
 
 def test_a_learned_weight_of_candidates_beside_another_of_the_term_is_kept(loaded: Loader) -> None:
     """It says something: without it the weight of the term would count for candidates."""
-    value = learned_value("chat_peer", "candidate.cosine")
-    both = {"cosine": 9.0, "candidate.cosine": value}
+    value = learned_value("chat_peer", "candidate.topic")
+    both = {"topic": 9.0, "candidate.topic": value}
     config = loaded(overrides={f"ranking.weights.chat_peer.{n}": w for n, w in both.items()})
-    assert candidate_weights_of(config.settings, "chat_peer")["cosine"] == value
+    assert candidate_weights_of(config.settings, "chat_peer")["topic"] == value
     assert changed_weights(config.settings) == {"chat_peer": both}
 
 

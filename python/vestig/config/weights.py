@@ -40,7 +40,6 @@ __all__ = [
 
 # Terms, those of candidates, then evidence.
 NAMES: Final = (*TERMS, *CANDIDATE_TERMS, *EVIDENCE)
-_LATE_TERMS: Final = frozenset(term for term in TOKEN_TERMS if term.startswith("late."))
 SCALE: Final = "evidence.scale"
 # What evidence weighs where none is learned.
 NO_EVIDENCE: Final = tuple(default for _, default in EVIDENCE.values())
@@ -189,22 +188,26 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
     Example:
         >>> from vestig.config.schema import Settings
         >>> from vestig.config.signals import SignalSettings, SignalSwitch
-        >>> quiet = Settings(signals=SignalSettings(lexical=SignalSwitch(enabled=False)))
-        >>> ["lexical" in weights_of(one, "note") for one in (Settings(), quiet)]
+        >>> quiet = Settings(signals=SignalSettings(topic=SignalSwitch(enabled=False)))
+        >>> ["topic" in weights_of(one, "note") for one in (Settings(), quiet)]
         [True, False]
     """
     found = _counting(settings, all_weights(settings, origin))
-    if not _LATE_TERMS.isdisjoint(learned()[origin]) and _LATE_TERMS.isdisjoint(found):
+    if any(term in learned()[origin] for term in TOKEN_TERMS) and not any(
+        term in found for term in TOKEN_TERMS
+    ):
         return candidate_weights_of(settings, origin)
     return found
 
 
 def _counting(settings: Settings, weights: Mapping[str, float]) -> dict[str, float]:
     off = {name for name in SWITCHES if not getattr(settings.signals, name).enabled}
+    without = TOKEN_TERMS if "late" in off else ()
     return {
         term: weight
         for term, weight in weights.items()
-        if term == "bias" or (weight != 0 and term.partition(".")[0] not in off)
+        if term == "bias"
+        or (weight != 0 and term.partition(".")[0] not in off and term not in without)
     }
 
 
