@@ -66,10 +66,17 @@ fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usiz
     let offsets = &segment.column::<u32>(Section::KeywordOffsets)[..=segment.memory_rows()];
     let all = &segment.column::<u32>(Section::Keywords)[..offsets[segment.memory_rows()] as usize];
     let mut held = Vec::new();
-    for (i, own) in all.iter().enumerate() {
-        if near[*own as usize % NEAR] {
-            let row = offsets.partition_point(|first| *first as usize <= i) - 1;
-            let same = wanted.iter().filter(|(number, _)| number == own);
+    let mut row = 0;
+    for (block, own) in all.chunks(64).enumerate() {
+        // Bits instead of branches: which keywords are near is hard to foresee.
+        let hits = own.iter().enumerate().fold(0_u64, |hits, (i, number)| {
+            hits | u64::from(near[*number as usize % NEAR]) << i
+        });
+        for i in set_bits(&[hits]) {
+            while offsets[row + 1] as usize <= block * 64 + i {
+                row += 1;
+            }
+            let same = wanted.iter().filter(|(number, _)| *number == own[i]);
             held.extend(same.map(|(_, at)| (row, *at)));
         }
     }

@@ -132,70 +132,120 @@ pub(super) fn score_windows(
     wanted: [bool; SHAPES.len()],
 ) -> [Vec<f64>; SHAPES.len()] {
     let size = |wanted: bool| if wanted { index.len() } else { 0 };
-    let mut scores = wanted.map(|wanted| vec![0.0; size(wanted)]);
+    let scores = wanted.map(|wanted| vec![0.0; size(wanted)]);
+    let norms = std::array::from_fn(|shape| {
+        let wanted = wanted[shape].then(|| index.window(shape, segments));
+        wanted.map(|window| window.norms.as_slice())
+    });
+    let mut windows = Windows {
+        index,
+        norms,
+        scores,
+    };
     let mut holders = TurnPostings::new();
-    let mut frequencies = vec![0_u32; index.len()];
-    let mut touched = Vec::new();
-    let mut own = Vec::new();
+    let mut sparse = SparseCounts::default();
+    let mut dense = DenseCounts::default();
     for term in terms {
         index.holders(segments, term, &mut holders);
-        for (shape, scores) in scores.iter_mut().enumerate().filter(|(at, _)| wanted[*at]) {
-            let window = index.window(shape, segments);
-            if holders.len() * 16 < index.len() {
-                add_sparse(index, &holders, shape, &mut frequencies, &mut touched);
-                let idf = lexical::idf(index.len() as u64, touched.len() as u64);
-                for turn in touched.drain(..) {
-                    let turn = turn as usize;
-                    let tf = f64::from(std::mem::take(&mut frequencies[turn]));
-                    scores[turn] += idf * (tf / (tf + window.norms[turn]));
-                }
-            } else {
-                if index.single() {
-                    own.resize(index.len(), 0);
-                    for (turn, tf) in &holders {
-                        own[*turn as usize] = *tf;
+        if index.single() && holders.len() * DENSE_SHARE >= index.len() {
+            windows.add_dense(&holders, &mut dense);
+        } else {
+            windows.add_sparse(&holders, &mut sparse);
+        }
+    }
+    windows.scores
+}
+
+/// A term that one of so many memories holds is counted in all windows.
+const DENSE_SHARE: usize = 8;
+
+/// How often a term stands in a memory, in those beside it, and in those two positions away.
+type Counts = [u32; 3];
+
+/// By turn, all 0 between two terms; and the turns that have any.
+#[derive(Default)]
+struct SparseCounts {
+    counts: Vec<Counts>,
+    touched: Vec<u32>,
+}
+
+/// By turn; `own` is all 0 between two terms.
+#[derive(Default)]
+struct DenseCounts {
+    own: Vec<u32>,
+    frequencies: Vec<u32>,
+}
+
+/// The windows of the wanted shapes.
+struct Windows<'a> {
+    index: &'a TurnIndex,
+    /// By shape and turn; None = not wanted.
+    norms: [Option<&'a [f64]>; SHAPES.len()],
+    scores: [Vec<f64>; SHAPES.len()],
+}
+
+impl Windows<'_> {
+    /// Adds a term that few windows hold.
+    fn add_sparse(&mut self, holders: &TurnPostings, of: &mut SparseCounts) {
+        let SparseCounts { counts, touched } = of;
+        counts.resize(self.index.len(), Counts::default());
+        for (turn, tf) in holders {
+            // Every distance as its own weight.
+            self.index
+                .spread(*turn as usize, [1, 2, 3], |at, distance| {
+                    let counts = &mut counts[at];
+                    if *counts == Counts::default() {
+                        touched.push(at as u32);
                     }
-                    index.spread_all(&own, SHAPES[shape], &mut frequencies);
-                    for (turn, _) in &holders {
-                        own[*turn as usize] = 0;
-                    }
-                } else {
-                    for (turn, tf) in &holders {
-                        index.spread(*turn as usize, SHAPES[shape], |at, weight| {
-                            frequencies[at] = frequencies[at].saturating_add(weight * tf);
-                        });
-                    }
-                }
-                let holding: u32 = frequencies.iter().map(|tf| u32::from(*tf > 0)).sum();
-                let idf = lexical::idf(index.len() as u64, u64::from(holding));
-                // Adding 0 changes no bit: scores are never below 0.
-                for ((score, tf), norm) in
-                    scores.iter_mut().zip(&mut frequencies).zip(&window.norms)
-                {
-                    // Words of a window are far fewer than 2³¹, and signed numbers convert faster.
-                    let tf = f64::from(std::mem::take(tf).cast_signed());
-                    *score += idf * (tf / (tf + norm));
+                    let count = &mut counts[distance as usize - 1];
+                    *count = count.saturating_add(*tf);
+                });
+        }
+        let frequency = |shape: Shape, counts: Counts| {
+            let weighted = shape.into_iter().zip(counts);
+            weighted.fold(0_u32, |sum, (weight, n)| sum.saturating_add(weight * n))
+        };
+        let idfs = SHAPES.map(|shape| {
+            let holds = |turn: &&u32| frequency(shape, counts[**turn as usize]) > 0;
+            let holding = touched.iter().filter(holds).count();
+            lexical::idf(self.index.len() as u64, holding as u64)
+        });
+        for turn in touched.drain(..) {
+            let turn = turn as usize;
+            let counts = std::mem::take(&mut counts[turn]);
+            for (shape, norms) in self.norms.iter().enumerate() {
+                if let Some(norms) = norms {
+                    // Adding 0 changes no bit: scores are never below 0.
+                    let tf = f64::from(frequency(SHAPES[shape], counts));
+                    self.scores[shape][turn] += idfs[shape] * (tf / (tf + norms[turn]));
                 }
             }
         }
     }
-    scores
-}
 
-/// As `spread` for a term that few windows hold; adds these windows to `touched`.
-fn add_sparse(
-    index: &TurnIndex,
-    holders: &TurnPostings,
-    shape: usize,
-    frequencies: &mut [u32],
-    touched: &mut Vec<u32>,
-) {
-    for (turn, tf) in holders {
-        index.spread(*turn as usize, SHAPES[shape], |at, weight| {
-            if frequencies[at] == 0 {
-                touched.push(at as u32);
+    /// Adds a term that many windows hold, where no text is split.
+    fn add_dense(&mut self, holders: &TurnPostings, of: &mut DenseCounts) {
+        let DenseCounts { own, frequencies } = of;
+        own.resize(self.index.len(), 0);
+        frequencies.resize(self.index.len(), 0);
+        for (turn, tf) in holders {
+            own[*turn as usize] = *tf;
+        }
+        let shapes = SHAPES.into_iter().zip(self.norms).zip(&mut self.scores);
+        for ((shape, norms), scores) in shapes {
+            let Some(norms) = norms else { continue };
+            self.index.spread_all(own, shape, frequencies);
+            let holding: u32 = frequencies.iter().map(|tf| u32::from(*tf > 0)).sum();
+            let idf = lexical::idf(self.index.len() as u64, u64::from(holding));
+            // Adding 0 changes no bit, as above.
+            for ((score, tf), norm) in scores.iter_mut().zip(&*frequencies).zip(norms) {
+                // Words of a window are far fewer than 2³¹, and signed numbers convert faster.
+                let tf = f64::from(tf.cast_signed());
+                *score += idf * (tf / (tf + norm));
             }
-            frequencies[at] = frequencies[at].saturating_add(weight * tf);
-        });
+        }
+        for (turn, _) in holders {
+            own[*turn as usize] = 0;
+        }
     }
 }
