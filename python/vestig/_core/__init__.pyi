@@ -39,6 +39,7 @@ __all__ = [
     "cased_name",
     "entity_named",
     "find_marks",
+    "first_other_text",
     "is_specific",
     "ln",
     "mark",
@@ -351,6 +352,10 @@ def find_marks(
 ) -> dict[int, tuple[int, int]]:
     """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
     end within the first `seen` bytes are left out."""
+
+def first_other_text(texts: Sequence[tuple[str, bytes]]) -> int | None:
+    """Place of the first text whose SHA-256, of its UTF-8, is not the digest beside it; None = each
+    is the one that was hashed."""
 
 # --- projection ---
 

@@ -1,8 +1,9 @@
-//! Marks of byte runs: see `vestig_core::kernels::rolling_hash`.
+//! Marks of byte runs, and digests of texts: see `vestig_core::kernels::{rolling_hash, digests}`.
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
-use vestig_core::kernels::rolling_hash;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use vestig_core::kernels::{digests, rolling_hash};
 
 #[pyfunction]
 fn mark(key: u64, run: &[u8]) -> u64 {
@@ -25,8 +26,15 @@ fn find_marks(
     })
 }
 
+#[pyfunction]
+fn first_other_text(texts: Vec<(PyBackedStr, PyBackedBytes)>) -> Option<usize> {
+    let pairs = texts.iter();
+    digests::first_other(pairs.map(|(text, digest)| (text.as_bytes(), digest.as_ref())))
+}
+
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(first_other_text, module)?)?;
     module.add_function(wrap_pyfunction!(mark, module)?)?;
     module.add_function(wrap_pyfunction!(find_marks, module)?)
 }

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig._core import first_other_text
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
@@ -52,7 +53,7 @@ _encode: Final = msgspec.json.Encoder().encode
 from_json: Final = msgspec.json.Decoder().decode
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode
 _words: Final = msgspec.json.Decoder(tuple[str, ...]).decode
-_word_lists: Final = msgspec.json.Decoder(tuple[tuple[str, ...], ...]).decode
+_word_lists: Final = msgspec.json.Decoder(list[list[str]]).decode
 
 _KIND: Final = {m.value: m for m in Kind}
 _ROLE: Final[dict[str | None, Role | None]] = {None: None, **{m.value: m for m in Role}}
@@ -201,11 +202,9 @@ _times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 38)
 def _are_sound(rows: Sequence[tuple[Any, ...]]) -> bool:
     """Whether the texts are those that were hashed and memories can be made of all rows, column by
     column: costs a tenth of making them."""
-    for row in rows:
-        original = row[34]
-        text, digest = (row[7], row[8]) if original is None else (original, row[35])
-        if sha256(text.encode()).digest() != digest:
-            return False
+    texts = [(row[7], row[8]) if row[34] is None else (row[34], row[35]) for row in rows]
+    if first_other_text(texts) is not None:
+        return False
     columns = tuple(zip(*rows, strict=True))
     for used in zip(*_words_of(columns), strict=True):
         if used not in _known_words:

@@ -6,6 +6,7 @@
 pub mod author_names;
 pub mod bits;
 pub mod dates;
+pub mod digests;
 pub mod dispatch;
 pub mod dot;
 pub mod encoder;
