@@ -35,6 +35,7 @@ __all__ = [
     "Features",
     "Fit",
     "Table",
+    "all_scored",
     "confidence",
     "features",
     "fit",
@@ -256,6 +257,10 @@ def scored(final: float, confidence: float, by: ScoreFormula) -> float:
         >>> round(scored(1.0, 0.8, line), 9), scored(0.0, 0.8, line)
         (0.8, 0.0)
     """
-    if final <= 0:
-        return 0.0
-    return _logistic(by.a + by.b * math.log(final) + by.c * logit(confidence))
+    return all_scored([final], confidence, by)[0]
+
+
+def all_scored(finals: Sequence[float], confidence: float, by: ScoreFormula) -> list[float]:
+    """As `scored`, of several memories of one query."""
+    a, b, certain = by.a, by.b, by.c * logit(confidence)
+    return [_logistic(a + b * math.log(final) + certain) if final > 0 else 0.0 for final in finals]

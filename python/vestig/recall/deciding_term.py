@@ -3,7 +3,7 @@ words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from vestig.config.signals import SIGNALS
@@ -50,17 +50,20 @@ TERM_NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def summed(contributions: Mapping[str, float]) -> dict[str, float]:
-    """With the parts of a signal that counts as one term added up.
+def summed(contributions: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """By term what each signal adds, with the parts of a signal that counts as one term added up.
 
     Example:
-        >>> summed({"cosine": 1.0, "late.own_idf": 0.5, "late.w1_idf": 0.75})
+        >>> summed([("cosine", 1.0), ("late.own_idf", 0.5), ("late.w1_idf", 0.75)])
         {'cosine': 1.0, 'late': 1.25}
     """
     found: dict[str, float] = {}
-    for name, value in contributions.items():
-        term = _PARTS.get(name, name)
-        found[term] = found.get(term, 0.0) + value
+    for name, value in contributions:
+        term = _PARTS.get(name)
+        if term is None:
+            found[name] = value
+        else:
+            found[term] = found.get(term, 0.0) + value
     return found
 
 

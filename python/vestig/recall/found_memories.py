@@ -71,7 +71,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     shown = len(ranked.results)
     seen = _Found(
         explained=partial(explainer_of, bound.query, bound.entities, ranked.scan),
-        score=ranked.score,
+        scores=ranked.scores(rows),
         query_time_us=moments.query_time_us,
         ids=ids,
         rows=rows,
@@ -99,7 +99,7 @@ class _Found(msgspec.Struct, kw_only=True):
 
     Args:
         explained: gives the explainer.
-        score: gives the score of a row.
+        scores: of each row.
         behind: the next row of the ranking for each of the first rows, as far as there is one.
         stored: memories as they are now.
         made: gives the memories.
@@ -108,7 +108,7 @@ class _Found(msgspec.Struct, kw_only=True):
     """
 
     explained: Callable[[], Explainer]
-    score: Callable[[ScanRow], float]
+    scores: Sequence[float]
     query_time_us: int
     ids: Sequence[str]
     rows: Sequence[ScanRow]
@@ -133,7 +133,7 @@ class _Found(msgspec.Struct, kw_only=True):
             fields: dict[str, Any] = {
                 "_id": id,
                 "_content": stored.content,
-                "score": self.score(row),
+                "score": self.scores[at],
                 "final": row.final_score,
                 "similarity": row.similarity if self.has_vector else None,
                 "_make_memory": self.made[at],

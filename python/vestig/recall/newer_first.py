@@ -4,7 +4,7 @@ says what has changed stands directly before an older one that it is like."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from operator import sub
 from typing import Final
 
 from vestig.ids import id_bytes, id_text
@@ -22,8 +22,8 @@ __all__ = ["newer_first"]
 # How much later the newer one must hold, in microseconds.
 GAP_US: Final = 3_600_000_000
 COSINE_MIN: Final = 0.5
-# How far the newer one's L may lie below that of the older one; the second where the question
-# asks about now.
+# How far the newer one's L may lie below that of the older one; the second, wider, where the
+# question asks about now.
 _LEVELS: Final = (2.0, 4.0)
 _NOTE: Final = tuple(OriginType).index(OriginType.NOTE)
 
@@ -45,16 +45,21 @@ def newer_first(
     Args:
         rows: best first, each text once.
     """
+    if not ranking.newer_first:
+        return rows
     notes = [place for place, row in enumerate(rows[:NEWER_ROWS]) if row.origin == _NOTE]
-    if len(notes) < 2 or not ranking.newer_first:
+    # what costs least comes first: few results have a pair, whatever the question asks about
+    pairs = _close_pairs(session, view, ranking, rows, notes) if len(notes) > 1 else {}
+    if not pairs:
         return rows
     present = speaks_of_present(query)
     if not present and speaks_of_past(query):
         return rows
-    pairs = _close_pairs(session, view, ranking, rows, notes, _LEVELS[present])
-    if pairs:
-        pairs = _changes(session, view, namespace, rows, pairs)
-    return _moved(rows, pairs) if pairs else rows
+    most = _LEVELS[present]
+    close = {pair for pair, difference in pairs.items() if difference <= most}
+    if close:
+        close = _changes(session, view, namespace, rows, close)
+    return _moved(rows, close) if close else rows
 
 
 def _close_pairs(
@@ -63,19 +68,21 @@ def _close_pairs(
     ranking: Ranking,
     rows: Sequence[ScanRow],
     notes: Sequence[int],
-    most: float,
-) -> _Pairs:
-    """Pairs of which the newer one is ranked lower, that are alike and ranked alike."""
+) -> dict[tuple[int, int], float]:
+    """Pairs of which the newer one is ranked lower, that are alike and ranked alike by the wider
+    bound; and how far its L lies below that of the older one."""
     levels = [_level(rows[place], ranking) for place in notes]
-    if not any(high - low <= most for high, low in pairwise(levels)):
-        return set()
-    ids = b"".join(rows[place].id for place in notes)
+    # where no two that follow each other are near enough, no two are
+    if min(map(sub, levels, levels[1:])) > _LEVELS[True]:
+        return {}
+    ids = b"".join([rows[place].id for place in notes])
     found = session.keeper.newer_pairs(view, ids, gap_us=GAP_US, least_cosine=COSINE_MIN)
-    return {
-        (notes[newer], notes[older])
+    differences = {
+        (notes[newer], notes[older]): levels[older] - levels[newer]
         for newer, older in found
-        if older < newer and levels[older] - levels[newer] <= most
+        if older < newer
     }
+    return {pair: by for pair, by in differences.items() if by <= _LEVELS[True]}
 
 
 def _level(row: ScanRow, ranking: Ranking) -> float:

@@ -23,7 +23,7 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
-from vestig.recall.confidence import confidence, fit, score_line, scored
+from vestig.recall.confidence import all_scored, confidence, fit, score_line
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
 from vestig.recall.question_words import QuestionPostings, question_words
@@ -178,7 +178,11 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     def score(self, row: ScanRow) -> float:
         """The probability that a memory is part of the answer; its final score where there is no
         confidence."""
-        return _score(row, self.confidence, self.line)
+        return self.scores([row])[0]
+
+    def scores(self, rows: Sequence[ScanRow]) -> list[float]:
+        """As `score`, of several rows."""
+        return _scores(rows, self.confidence, self.line)
 
 
 class BoundQuery:
@@ -278,7 +282,8 @@ class BoundQuery:
             line = score_line(fit().score, [row.final_score for row in rows])
         least, results = by.min_score, rows[:limit]
         if least is not None:
-            results = [row for row in results if _score(row, certainty, line) >= least]
+            scores = _scores(results, certainty, line)
+            results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         return Ranked(
             scan=scan,
             rows=rows,
@@ -473,9 +478,11 @@ def _content(terms: Sequence[ContentTerm], scan: Scan) -> frozenset[str]:
     return frozenset([one.term for one in terms if not (dated and one.in_time)])
 
 
-def _score(row: ScanRow, confidence: float | None, line: ScoreFormula | None) -> float:
-    final = row.final_score
-    return final if confidence is None or line is None else scored(final, confidence, line)
+def _scores(
+    rows: Sequence[ScanRow], confidence: float | None, line: ScoreFormula | None
+) -> list[float]:
+    finals = [row.final_score for row in rows]
+    return finals if confidence is None or line is None else all_scored(finals, confidence, line)
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:

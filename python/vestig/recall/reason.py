@@ -191,16 +191,20 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """What each term adds to the sum of the formula, and what the constants of the origin
         do."""
         if self.base == "linear":
-            scale, constant, *_ = (1.0, 0.0) if row.evidence is None else row.evidence
-            found = {
-                name: added if name == RERANK else scale * added for _, added, name, *_ in terms
-            }
-            bias = found.pop(BIAS, 0.0)
-            return summed(found), bias + constant
+            evidence = row.evidence
+            scale, constant = (1.0, 0.0) if evidence is None else evidence[:2]
+            bias = 0.0
+            pairs = list[tuple[str, float]]()
+            for _, added, name, _, _, _ in terms:
+                if name == BIAS:
+                    bias = scale * added
+                else:
+                    pairs.append((name, added if name == RERANK else scale * added))
+            return summed(pairs), bias + constant
         if self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * added for _, added, name, *_ in terms}
+            found = {name: row.alpha_used * added for _, added, name, _, _, _ in terms}
             found["cosine"] = (1 - row.alpha_used) * row.semantic_score
-            return summed(found), 0.0
+            return summed(found.items()), 0.0
         return {"cosine": row.semantic_score}, 0.0
 
     def _signals(

@@ -10,6 +10,7 @@ use vestig_core::recall::{
 };
 
 use crate::numbers::TraceParams;
+use crate::scan::signal_names;
 
 fn refuse<T>(text: String) -> PyResult<T> {
     Err(PyValueError::new_err(text))
@@ -258,7 +259,7 @@ fn signal_table() -> Vec<(&'static str, &'static str, String)> {
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let names = PyTuple::new(module.py(), Signal::ALL.map(Signal::name))?;
+    let names = PyTuple::new(module.py(), signal_names(module.py()))?;
     module.add("SIGNALS", names)?;
     module.add_function(wrap_pyfunction!(signal_table, module)?)?;
     module.add_class::<Walk>()?;

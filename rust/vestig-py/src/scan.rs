@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 use vestig_core::recall::{Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Signal};
 use vestig_core::segment::Id;
 
@@ -134,6 +134,13 @@ impl Row {
     }
 }
 
+/// The names of all signals, each one object for the whole process.
+pub(crate) fn signal_names(py: Python<'_>) -> &[Py<PyString>; Signal::COUNT] {
+    static NAMES: PyOnceLock<[Py<PyString>; Signal::COUNT]> = PyOnceLock::new();
+    let name = |signal: Signal| PyString::intern(py, signal.name()).unbind();
+    NAMES.get_or_init(py, || Signal::ALL.map(name))
+}
+
 /// The tuple of a cell, made of these items at first.
 fn cached<'py, T: IntoPyObject<'py>>(
     py: Python<'py>,
@@ -151,9 +158,10 @@ impl Row {
     fn signals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         cached(py, &self.signals, || {
             let weighed = self.shared.weighed[usize::from(self.hit.origin & 3)].iter();
+            let names = signal_names(py);
             let entry = |signal: &Signal| {
                 let (raw, normalised) = self.hit.signals[*signal];
-                Some((signal.name(), raw?, normalised))
+                Some((names[*signal as usize].bind(py), raw?, normalised))
             };
             weighed.filter_map(entry).collect()
         })
