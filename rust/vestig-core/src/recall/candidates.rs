@@ -283,6 +283,9 @@ fn visit_by_turn(
     }
 }
 
+/// Rows whose exact numbers are made together.
+const EXACT_AT_ONCE: usize = 8;
+
 /// A row with bounds of S.
 struct BoundedRow {
     part: usize,
@@ -380,17 +383,35 @@ pub(super) fn candidates_by_origin(
     bounded_rows(table, scorer, k, lists).map(|found| exact(table, scorer, k, found))
 }
 
+/// The best `k` of these rows by S, best first. Those with the highest bounds come first, so that
+/// the numbers of rows that cannot be among the best are not made.
 fn exact(
     table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     k: usize,
-    found: Vec<BoundedRow>,
+    mut found: Vec<BoundedRow>,
 ) -> Vec<Candidate> {
-    table.prepare(found.iter().map(|one| (one.part, one.row)));
-    let one = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
-    let mut found: Vec<Candidate> = found.into_iter().map(one).collect();
-    top_k(&mut found, k, by_start);
-    found
+    let mut best: Vec<Candidate> = Vec::with_capacity(found.len());
+    let mut lowest = Lowest::default();
+    if found.len() > k {
+        found.sort_unstable_by(|a, b| b.high.total_cmp(&a.high));
+    }
+    for some in found.chunks(EXACT_AT_ONCE) {
+        // No row from here on has a higher bound than the first.
+        if some[0].high < lowest.threshold() {
+            break;
+        }
+        table.prepare(some.iter().map(|one| (one.part, one.row)));
+        for one in some {
+            let candidate = Candidate::of(table, scorer, one.part, one.row);
+            if found.len() > k {
+                lowest.add(candidate.start, k);
+            }
+            best.push(candidate);
+        }
+    }
+    top_k(&mut best, k, by_start);
+    best
 }
 
 /// The best `k` rows by S of each of these origins, in any order, as (columns, row); exact numbers

@@ -101,11 +101,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn scores(&self, candidate: &Candidate) -> Scores {
         let columns = &self.table.parts[candidate.part];
         let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
-        let row_signals = (self.table).row_signals(self.scorer, candidate.part, candidate.row);
+        let row_signals = || (self.table).row_signals(self.scorer, candidate.part, candidate.row);
         self.scorer.scores(
             origin(columns, candidate.row),
-            candidate.cosine,
-            &row_signals,
+            (candidate.cosine, candidate.start),
+            columns.question(candidate.row),
+            row_signals,
             summary,
         )
     }

@@ -33,8 +33,6 @@ impl RowSignals {
 pub(super) struct Scores {
     /// S_query, in [−1, 1].
     pub(super) semantic: f64,
-    /// S, or L.
-    pub(super) start: f64,
     /// What the final score starts from, the summary's prior included.
     pub(super) base: f64,
     /// S_meta, in [0, 1]; None = no metadata signal is available or α is 0.
@@ -284,15 +282,16 @@ impl<'a> Scorer<'a> {
         )
     }
 
+    /// Of a row with this cosine and S; `row_signals` is called only where S does not say it all.
     pub(super) fn scores(
         &self,
         origin: usize,
-        content: f64,
-        row_signals: &RowSignals,
+        (content, start): (f64, f64),
+        question: Option<(u32, f64)>,
+        row_signals: impl Fn() -> RowSignals,
         summary: bool,
     ) -> Scores {
-        let start = self.start(origin, content, row_signals);
-        let semantic = self.semantic(content, row_signals);
+        let semantic = self.semantic_of(content, question);
         let prior = |score: f64| {
             if summary {
                 score + self.ranking.summary_prior
@@ -304,14 +303,17 @@ impl<'a> Scorer<'a> {
             Base::Semantic => prior(semantic).max(0.0),
             Base::Blend => prior(start).max(0.0),
             Base::Linear if self.start_enabled => math::logistic(prior(start)),
-            Base::Linear => math::logistic(prior(self.linear(origin, semantic, row_signals))),
+            Base::Linear => math::logistic(prior(self.linear(origin, semantic, &row_signals()))),
             Base::Cosine => content,
         };
         Scores {
             semantic,
-            start,
             base,
-            metadata: self.metadata(row_signals),
+            metadata: if self.alpha == 0.0 {
+                None
+            } else {
+                self.metadata(&row_signals())
+            },
         }
     }
 

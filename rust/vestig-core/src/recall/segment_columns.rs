@@ -203,6 +203,11 @@ impl<'a> SegmentColumns<'a> {
         }
     }
 
+    /// The nearest stored question of a row and its cosine.
+    pub(super) fn question(&self, row: usize) -> Option<(u32, f64)> {
+        self.sparse_row(row)?.question
+    }
+
     /// Bounds of a row's content cosine; equal when it is exact.
     pub(super) fn content_bounds(&self, row: usize) -> (f64, f64) {
         match self.sparse_row(row) {

@@ -203,7 +203,9 @@ impl Windows<'_> {
         }
         let frequency = |shape: Shape, counts: Counts| {
             let weighted = shape.into_iter().zip(counts);
-            weighted.fold(0_u32, |sum, (weight, n)| sum.saturating_add(weight * n))
+            weighted.fold(0_u32, |sum, (weight, n)| {
+                sum.saturating_add(weight.saturating_mul(n))
+            })
         };
         let idfs = SHAPES.map(|shape| {
             let holds = |turn: &&u32| frequency(shape, counts[**turn as usize]) > 0;
