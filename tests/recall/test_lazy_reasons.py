@@ -184,15 +184,24 @@ def test_what_is_damaged_raises_inside_recall(change: str, opener: Opener, tmp_p
         store.recall(QUERY)
 
 
-@pytest.mark.parametrize("keywords", ['["a"', '["a"],["b"]', '"a"', "", '["a],["b"]', "[[]]"])
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        *(("keywords", text) for text in ('["a"', '["a"],["b"]', '"a"', "", '["a],["b"]', "[[]]")),
+        *(("metadata", text) for text in ('{"a":1', '{"a":1},{"b":2}', "", '{"a":[1,2}')),
+        *(("times", text) for text in ('[{"text":"x"', "[],[]", "", '[{"start_us":"x"}]', "{}")),
+    ],
+)
 def test_one_damaged_row_among_others_is_named(
-    keywords: str, opener: Opener, tmp_path: Path
+    column: str, text: str, opener: Opener, tmp_path: Path
 ) -> None:
     store = opener(tmp_path / "store")
-    texts = ("Ada keeps the red key", "Omar keeps the blue key", "Maria lost the green key")
-    ids = [store.commit(text).memory_id for text in texts]
+    texts = ("Ada had the red key today", "Omar had the blue key today", "Maria lost a key today")
+    ids = [store.commit(text, metadata={"of": text}).memory_id for text in texts]
     conn = apsw.Connection(str(tmp_path / "store" / "ledger.sqlite"))
-    conn.execute("UPDATE memories SET keywords = ? WHERE content LIKE 'Omar%'", (keywords,))
+    ((times,),) = conn.execute("SELECT times FROM memories WHERE content LIKE 'Ada%'").fetchall()
+    assert times != "[]"
+    conn.execute(f"UPDATE memories SET {column} = ? WHERE content LIKE 'Omar%'", (text,))
     conn.close()
     with pytest.raises(StoreDamagedError, match=ids[1]):
         store.recall(QUERY)

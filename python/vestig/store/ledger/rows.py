@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -49,11 +49,16 @@ __all__ = [
     "to_json",
 ]
 
+_T = TypeVar("_T")
+
 _encode: Final = msgspec.json.Encoder().encode
 from_json: Final = msgspec.json.Decoder().decode
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode
 _words: Final = msgspec.json.Decoder(tuple[str, ...]).decode
+# Of several texts at once.
 _word_lists: Final = msgspec.json.Decoder(list[list[str]]).decode
+_window_lists: Final = msgspec.json.Decoder(list[list[StoredWindow]]).decode
+_values: Final = msgspec.json.Decoder(list[Any]).decode
 
 _KIND: Final = {m.value: m for m in Kind}
 _ROLE: Final[dict[str | None, Role | None]] = {None: None, **{m.value: m for m in Role}}
@@ -214,21 +219,29 @@ def _are_sound(rows: Sequence[tuple[Any, ...]]) -> bool:
             _known_words.add(used)
     moments = [at for column in _times_of(columns) for at in column if at is not None]
     try:
-        # one that is no array alone, among others that are, breaks them or changes their number
-        if len(_word_lists(f"[{','.join(columns[16])}]")) != len(rows):
-            return False
-        for times in columns[17]:
-            if times != "[]":
-                for window in _windows(times):
-                    moments += [at for at in (window.start_us, window.end_us) if at is not None]
-        for metadata in columns[33]:
-            if metadata != "{}":
-                from_json(metadata)
+        _each(_word_lists, columns[16])
+        _each(_values, [metadata for metadata in columns[33] if metadata != "{}"])
+        for windows in _each(_window_lists, [times for times in columns[17] if times != "[]"]):
+            for window in windows:
+                moments += [at for at in (window.start_us, window.end_us) if at is not None]
     except msgspec.MsgspecError:
         return False
     # a memory has some
     least, most = min(moments), max(moments)
     return bool(least >= FIRST_US and most <= LAST_US)
+
+
+def _each(decode: Callable[[str], list[_T]], texts: Sequence[str]) -> list[_T]:
+    """The value of each of these JSON texts, all decoded at once.
+
+    Raises:
+        MsgspecError: one is no value alone: among others that are, it breaks them or changes their
+            number.
+    """
+    found = decode(f"[{','.join(texts)}]") if texts else []
+    if len(found) != len(texts):
+        raise msgspec.DecodeError(f"expected {len(texts)} values, found {len(found)}")
+    return found
 
 
 def _memory(row: Sequence[Any], where: str) -> Memory:
