@@ -98,15 +98,16 @@ impl TurnSignals<'_> {
         statistics: &TermStatistics,
     ) -> Vec<f64> {
         let mut scores = vec![0.0; self.index.len()];
-        let terms = query.terms.iter().flatten().zip(&statistics.idfs);
-        for (term, idf) in terms.filter(|(term, _)| content.contains(&term.as_str())) {
-            for (part, segment) in self.segments.iter().enumerate() {
-                let Some(number) = segment.term_number(term) else {
+        let numbers = statistics.numbers.iter().zip(&statistics.idfs);
+        let terms = query.terms.iter().flatten().zip(numbers);
+        for (_, (numbers, idf)) in terms.filter(|(term, _)| content.contains(&term.as_str())) {
+            for (part, (segment, number)) in self.segments.iter().zip(numbers).enumerate() {
+                let Some(number) = number else {
                     continue;
                 };
                 let turns = self.index.turns(part);
                 let lengths = segment.column::<u32>(Section::Lengths);
-                let (rows, counts) = segment.postings(number as usize);
+                let (rows, counts) = segment.postings(*number as usize);
                 for (row, count) in rows.iter().zip(counts) {
                     // Postings of entities lie behind the memories.
                     let at = *row as usize;

@@ -423,7 +423,7 @@ fn fill_graph(
         scorer.maxima[Signal::EntityWalk] = Some(largest);
     }
     if (pair || gain) && !statistics.idfs.is_empty() {
-        let largest = pairs::pairs(parts, graph, query, statistics, starts);
+        let largest = pairs::pairs(parts, graph, statistics, starts);
         scorer.maxima[Signal::PairPair] = pair.then_some(largest[0]);
         scorer.maxima[Signal::PairGain] = gain.then_some(largest[1]);
     }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use super::analysed_query::Query;
 use super::eligible_graph::EligibleGraph;
 use super::metadata_signals::fill_sparse;
 use super::segment_columns::{SegmentColumns, TermStatistics};
@@ -17,21 +16,17 @@ use crate::segment::format::Section;
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
-fn term_shares(
-    parts: &[SegmentColumns<'_>],
-    query: &Query,
-    words: &TermStatistics,
-    node: Node,
-) -> Vec<f64> {
-    let segment = parts[node.part as usize].segment;
+fn term_shares(parts: &[SegmentColumns<'_>], words: &TermStatistics, node: Node) -> Vec<f64> {
+    let part = node.part as usize;
+    let segment = parts[part].segment;
     let length = segment.column::<u32>(Section::Lengths)[node.row as usize];
     let norm = words.norms.of(length);
-    let of = |(term, idf): (&String, &f64)| {
-        let (rows, counts) = segment.postings(segment.term_number(term)? as usize);
+    let of = |(numbers, idf): (&Vec<Option<u32>>, &f64)| {
+        let (rows, counts) = segment.postings(numbers[part]? as usize);
         let at = rows.binary_search(&node.row).ok()?;
         Some(idf * lexical::saturation(lexical::frequency(counts[at]), norm))
     };
-    let terms = query.terms.iter().flatten().zip(&words.idfs);
+    let terms = words.numbers.iter().zip(&words.idfs);
     terms.map(|term| of(term).unwrap_or(0.0)).collect()
 }
 
@@ -56,17 +51,16 @@ fn co_mentioning(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
 pub(super) fn pairs(
     parts: &mut [SegmentColumns<'_>],
     graph: &mut EligibleGraph<'_>,
-    query: &Query,
     words: &TermStatistics,
     starts: &[(Node, f64)],
 ) -> [f64; 2] {
     let total: f64 = words.idfs.iter().sum();
     let mut found: HashMap<u32, [f64; 2]> = HashMap::new();
     for (start, _) in starts {
-        let own = term_shares(parts, query, words, *start);
+        let own = term_shares(parts, words, *start);
         let alone = own.iter().sum::<f64>() / total;
         for other in co_mentioning(graph, graph.number(*start)) {
-            let theirs = term_shares(parts, query, words, graph.node(other));
+            let theirs = term_shares(parts, words, graph.node(other));
             let both = own.iter().zip(&theirs).map(|(a, b)| a.max(*b));
             let pair = both.sum::<f64>() / total;
             let [most, gain] = found.entry(other).or_default();

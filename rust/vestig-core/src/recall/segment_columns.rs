@@ -398,6 +398,8 @@ pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64)
 pub(super) struct TermStatistics {
     /// Of each term.
     pub(super) idfs: Vec<f64>,
+    /// By term and part, its number there.
+    pub(super) numbers: Vec<Vec<Option<u32>>>,
     pub(super) norms: Norms,
     /// The largest score, at least 0.
     pub(super) largest: f64,
@@ -415,14 +417,17 @@ pub(super) fn fill_lexical(
         .collect();
     let total: u64 = parts.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
-    let mut idfs = Vec::with_capacity(terms.len());
-    for term in terms {
-        let numbers: Vec<Option<u32>> = parts
-            .iter()
+    let of_parts = |term: &String| {
+        let parts = parts.iter();
+        parts
             .map(|columns| columns.segment.term_number(term))
-            .collect();
+            .collect()
+    };
+    let numbers: Vec<Vec<Option<u32>>> = terms.iter().map(of_parts).collect();
+    let mut idfs = Vec::with_capacity(terms.len());
+    for numbers in &numbers {
         let mut holding = 0;
-        for ((columns, number), whole) in parts.iter().zip(&numbers).zip(&whole) {
+        for ((columns, number), whole) in parts.iter().zip(numbers).zip(&whole) {
             if let Some(number) = number {
                 let bits = (!whole).then_some(columns.eligible.as_slice());
                 let rows = columns.segment.postings(*number as usize).0;
@@ -431,7 +436,7 @@ pub(super) fn fill_lexical(
         }
         let idf = lexical::idf(eligible as u64, holding);
         idfs.push(idf);
-        for ((columns, number), whole) in parts.iter_mut().zip(&numbers).zip(&whole) {
+        for ((columns, number), whole) in parts.iter_mut().zip(numbers).zip(&whole) {
             let Some(number) = number else { continue };
             if columns.lexical.is_empty() {
                 columns.lexical = vec![0.0; columns.segment.memory_rows()];
@@ -445,6 +450,7 @@ pub(super) fn fill_lexical(
     let scores = parts.iter().flat_map(|columns| &columns.lexical);
     TermStatistics {
         idfs,
+        numbers,
         norms,
         largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
     }

@@ -90,7 +90,7 @@ impl<'a> TurnSignals<'a> {
             segments,
             index,
         };
-        signals.fill_words(parts, scorer, query);
+        signals.fill_words(parts, scorer, statistics);
         signals.fill_questions(scorer, query);
         signals.fill_texts(scorer);
         signals.fill_authors(scorer, query);
@@ -114,10 +114,16 @@ impl<'a> TurnSignals<'a> {
         self.text_flags().codes[turn] & flag != 0
     }
 
-    fn fill_words(&mut self, parts: &[SegmentColumns<'_>], scorer: &mut Scorer<'_>, query: &Query) {
-        let Some(terms) = query.terms.as_ref().filter(|terms| !terms.is_empty()) else {
+    fn fill_words(
+        &mut self,
+        parts: &[SegmentColumns<'_>],
+        scorer: &mut Scorer<'_>,
+        statistics: &TermStatistics,
+    ) {
+        let terms = &statistics.numbers;
+        if terms.is_empty() {
             return;
-        };
+        }
         self.lexical = by_turn(&self.index, |part| &parts[part].lexical);
         let wanted = WINDOWS.map(|signal| scorer.weighs(signal));
         self.windows = score_windows(&self.index, &self.segments, terms, wanted);

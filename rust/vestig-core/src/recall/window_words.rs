@@ -105,15 +105,15 @@ impl TurnIndex {
         }
     }
 
-    /// Eligible memories that hold a term.
-    pub(super) fn holders(&self, segments: &[&Segment], term: &str, out: &mut TurnPostings) {
+    /// Eligible memories that hold a term; `numbers`: of the term in each segment.
+    fn holders(&self, segments: &[&Segment], numbers: &[Option<u32>], out: &mut TurnPostings) {
         out.clear();
-        for (part, segment) in segments.iter().enumerate() {
-            let Some(number) = segment.term_number(term) else {
+        for (part, (segment, number)) in segments.iter().zip(numbers).enumerate() {
+            let Some(number) = number else {
                 continue;
             };
             let turns = self.turns(part);
-            let (rows, counts) = segment.postings(number as usize);
+            let (rows, counts) = segment.postings(*number as usize);
             for (row, count) in rows.iter().zip(counts) {
                 // Postings of entities lie behind the memories.
                 if let Some(turn) = turns.get(*row as usize).filter(|turn| **turn != NONE) {
@@ -124,11 +124,11 @@ impl TurnIndex {
     }
 }
 
-/// Scores by turn of the windows of the wanted shapes.
+/// Scores by turn of the windows of the wanted shapes; `terms`: by term, its number in each segment.
 pub(super) fn score_windows(
     index: &TurnIndex,
     segments: &[&Segment],
-    terms: &[String],
+    terms: &[Vec<Option<u32>>],
     wanted: [bool; SHAPES.len()],
 ) -> [Vec<f64>; SHAPES.len()] {
     let size = |wanted: bool| if wanted { index.len() } else { 0 };
@@ -145,8 +145,8 @@ pub(super) fn score_windows(
     let mut holders = TurnPostings::new();
     let mut sparse = SparseCounts::default();
     let mut dense = DenseCounts::default();
-    for term in terms {
-        index.holders(segments, term, &mut holders);
+    for numbers in terms {
+        index.holders(segments, numbers, &mut holders);
         if index.single() && holders.len() * DENSE_SHARE >= index.len() {
             windows.add_dense(&holders, &mut dense);
         } else {
