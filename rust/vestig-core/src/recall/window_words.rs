@@ -162,11 +162,13 @@ const DENSE_SHARE: usize = 8;
 /// How often a term stands in a memory, in those beside it, and in those two positions away.
 type Counts = [u32; 3];
 
-/// By turn, all 0 between two terms; and the turns that have any.
+/// By turn, all 0 between two terms; the turns that have any, and how often the term stands in the
+/// window of each shape there.
 #[derive(Default)]
 struct SparseCounts {
     counts: Vec<Counts>,
     touched: Vec<u32>,
+    found: Vec<[u32; SHAPES.len()]>,
 }
 
 /// By turn; `own` is all 0 between two terms.
@@ -187,7 +189,11 @@ struct Windows<'a> {
 impl Windows<'_> {
     /// Adds a term that few windows hold.
     fn add_sparse(&mut self, holders: &TurnPostings, of: &mut SparseCounts) {
-        let SparseCounts { counts, touched } = of;
+        let SparseCounts {
+            counts,
+            touched,
+            found,
+        } = of;
         counts.resize(self.index.len(), Counts::default());
         for (turn, tf) in holders {
             // Every distance as its own weight.
@@ -207,22 +213,27 @@ impl Windows<'_> {
                 sum.saturating_add(weight.saturating_mul(n))
             })
         };
-        let idfs = SHAPES.map(|shape| {
-            let holds = |turn: &&u32| frequency(shape, counts[**turn as usize]) > 0;
-            let holding = touched.iter().filter(holds).count();
-            lexical::idf(self.index.len() as u64, holding as u64)
-        });
-        for turn in touched.drain(..) {
-            let turn = turn as usize;
-            let counts = std::mem::take(&mut counts[turn]);
-            for (shape, norms) in self.norms.iter().enumerate() {
-                if let Some(norms) = norms {
-                    // Adding 0 changes no bit: scores are never below 0.
-                    let tf = f64::from(frequency(SHAPES[shape], counts));
-                    self.scores[shape][turn] += idfs[shape] * (tf / (tf + norms[turn]));
-                }
+        let mut holding = [0_u64; SHAPES.len()];
+        found.extend(touched.iter().map(|turn| {
+            let counts = std::mem::take(&mut counts[*turn as usize]);
+            let of_shapes = SHAPES.map(|shape| frequency(shape, counts));
+            for (holding, tf) in holding.iter_mut().zip(of_shapes) {
+                *holding += u64::from(tf > 0);
+            }
+            of_shapes
+        }));
+        let idfs = holding.map(|holding| lexical::idf(self.index.len() as u64, holding));
+        for (shape, norms) in self.norms.iter().enumerate() {
+            let Some(norms) = norms else { continue };
+            let (idf, scores) = (idfs[shape], &mut self.scores[shape]);
+            for (turn, tf) in touched.iter().zip(&*found) {
+                // Adding 0 changes no bit: scores are never below 0.
+                let tf = f64::from(tf[shape]);
+                scores[*turn as usize] += idf * (tf / (tf + norms[*turn as usize]));
             }
         }
+        touched.clear();
+        found.clear();
     }
 
     /// Adds a term that many windows hold, where no text is split.
