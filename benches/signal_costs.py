@@ -34,7 +34,7 @@ SECTIONS = {
     "entity_walk": ("ways", "way_"),
 }
 # One word of 32 bits a memory holds what these look at.
-OF_FEATURES = ("when", "form", "answer_type", "first_person", "reply")
+OF_FEATURES = ("when", "form", "answer_type", "reply")
 
 
 def filled(path: Path, size: int) -> Any:

@@ -20,7 +20,6 @@ import numpy as np
 from oracle_texts import (
     HOW_MANY,
     NUMBER,
-    OWN,
     WHEN,
     WHICH,
     Window,
@@ -66,8 +65,6 @@ FIRST_TERMS = (
     "reply.lexical",
     "answer_type.number",
     "answer_type.name",
-    "first_person.said",
-    "first_person.person",
 )
 AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
 
@@ -316,7 +313,6 @@ class Eligible:
                 own[row].session is not None and (self.places.position[row] or ("", -1))[1] == 0
             ),
             "reply.question": self._answers,
-            "first_person.said": lambda row: OWN.search(own[row].content) is not None,
             # of these only the part that the query does not decide
             "when": lambda row: min(2, len(own[row].times)) / 2,
             "answer_type.number": lambda row: NUMBER.search(own[row].content) is not None,
@@ -425,5 +421,4 @@ class Eligible:
             "answer_type.number": self.fixed["answer_type.number"]
             * bool(HOW_MANY.search(query.text)),
             "answer_type.name": self.fixed["answer_type.name"] * bool(WHICH.search(query.text)),
-            "first_person.person": self.fixed["first_person.said"] * person,
         }

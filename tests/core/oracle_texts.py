@@ -35,7 +35,6 @@ NUMBER = re.compile(
 )
 NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
 QUOTED = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
-OWN = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
 MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.I)
 YEAR = re.compile(r"\b\d{4}\b")
 

@@ -281,13 +281,6 @@ def test_kind_of_answer() -> None:
     assert names('Then "red fish" came. Later Ann, Bob left') == 3
 
 
-def test_first_person() -> None:
-    own = Eligible(chat(("Ann", "I went"), ("Bob", "it went"), ("Bob", "my dog")))
-    raw = own.raw(Query(text="where did Ann go"))
-    assert raw["first_person.said"].tolist() == [1, 0, 1]
-    assert raw["first_person.person"].tolist() == [1, 0, -1]
-
-
 def test_pair_two_memories_hold_together_what_neither_holds_alone() -> None:
     own = Eligible(
         [

@@ -215,8 +215,9 @@ def placed_terms(text: str) -> list[tuple[str, int, int]]:
 
 def text_flags(text: str) -> int:
     """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it contains
-    `?`; bit 12: a number, in digits or in words; bit 13: the first person; bits 14-15: names, at
-    most 3, which are capitalised words inside of sentences and quoted terms."""
+    `?`; bit 12: a number, in digits or in words; bit 13: the first person, reserved: rows hold it
+    and recall does not read it; bits 14-15: names, at most 3, which are capitalised words inside of
+    sentences and quoted terms."""
 
 _NameRow = tuple[str, int, int, str, float, bool]
 _NameHit = tuple[int, int, str, str]

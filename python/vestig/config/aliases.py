@@ -46,7 +46,7 @@ _MOVED: Final = {
         "cosine.enabled keyword.enabled temporal.enabled entity.enabled recency.enabled"
         " lexical.enabled context.enabled neighbours.enabled role.enabled"
         " questions.enabled person.enabled date.enabled when.enabled form.enabled reply.enabled"
-        " answer_type.enabled first_person.enabled entity_walk.enabled pair.enabled title.enabled"
+        " answer_type.enabled entity_walk.enabled pair.enabled title.enabled"
         " late.enabled late.pool rerank.enabled rerank.pool"
     ),
 }

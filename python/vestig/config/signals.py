@@ -59,8 +59,6 @@ TERMS: Final[Mapping[str, str]] = {
     "reply.late": "word pieces of the question that it follows",
     "answer_type.number": "holding a number, where the query asks how many",
     "answer_type.name": "holding names, where the query asks who, where or which",
-    "first_person.said": "speaking of oneself",
-    "first_person.person": "speaking of oneself as the person that the query names",
     "entity_walk": "the walk over shared entities",
     "pair.pair": "words of the query in it or in one of the best that shares a name",
     "pair.gain": "words that it adds to one of the best that shares a name",
@@ -173,7 +171,6 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     answer_type: Annotated[SignalSwitch, part("the kind of answer that the query asks for")] = (
         SignalSwitch()
     )
-    first_person: Annotated[SignalSwitch, part("speaking of oneself")] = SignalSwitch()
     entity_walk: Annotated[SignalSwitch, part("the walk over shared entities")] = SignalSwitch()
     pair: Annotated[SignalSwitch, part("memories that answer together with a best one")] = (
         SignalSwitch()

@@ -40,7 +40,6 @@ TERM_NAMES: Final[Mapping[str, str]] = {
     "form": "its form",
     "reply": "the question before it",
     "answer_type": "the kind of answer",
-    "first_person": "speaking of oneself",
     "entity_walk": "links between names",
     "pair": "names shared with another result",
     "title": "title",

@@ -20,7 +20,7 @@ use vestig_core::snapshot::tail::NewRow;
 
 const D: usize = 384;
 /// Signals that are on by default for people who talk.
-const CHAT: [(&str, f64); 14] = [
+const CHAT: [(&str, f64); 13] = [
     ("lexical", 3.0),
     ("context.vector", 2.0),
     ("context.wide", 2.0),
@@ -34,7 +34,6 @@ const CHAT: [(&str, f64); 14] = [
     ("form.first", 0.3),
     ("reply.lexical", 1.0),
     ("answer_type.name", 0.3),
-    ("first_person.said", 0.2),
 ];
 
 impl Rng {

@@ -127,10 +127,6 @@ signals! {
         "for a question about how many: 1 if the text contains a number";
     AnswerTypeName "answer_type.name" Largest,
         "for a question about who, where or which: names in the text, at most 3, divided by 3";
-    FirstPersonSaid "first_person.said" Largest,
-        "1 if the text speaks in the first person";
-    FirstPersonPerson "first_person.person" Largest,
-        "person, if the text speaks in the first person";
     EntityWalk "entity_walk" LargestOfPool,
         "personalised PageRank over memories and entities from the query's entities and the best memories";
     PairPair "pair.pair" LargestOfPool,
@@ -201,7 +197,7 @@ impl Signal {
     /// Whether its values are held by turn: all between the lexical score and the entity walk, but
     /// for the sparse one.
     pub(super) fn is_by_turn(self) -> bool {
-        (Self::Topic..=Self::FirstPersonPerson).contains(&self) && self != Self::ReplyLate
+        (Self::Topic..=Self::AnswerTypeName).contains(&self) && self != Self::ReplyLate
     }
 }
 

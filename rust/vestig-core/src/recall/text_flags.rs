@@ -18,20 +18,18 @@ pub(super) mod flag {
     pub(in crate::recall) const USER: u16 = 1 << 2;
     pub(in crate::recall) const QUESTION: u16 = 1 << 3;
     pub(in crate::recall) const NUMBER: u16 = 1 << 4;
-    pub(in crate::recall) const FIRST_PERSON: u16 = 1 << 5;
-    pub(in crate::recall) const NAMES: u32 = 6;
-    pub(in crate::recall) const TIMES: u32 = 8;
-    pub(in crate::recall) const FIRST_TURN: u16 = 1 << 10;
-    pub(in crate::recall) const REPLIES: u16 = 1 << 11;
+    pub(in crate::recall) const NAMES: u32 = 5;
+    pub(in crate::recall) const TIMES: u32 = 7;
+    pub(in crate::recall) const FIRST_TURN: u16 = 1 << 9;
+    pub(in crate::recall) const REPLIES: u16 = 1 << 10;
     /// Number of codes.
-    pub(in crate::recall) const CODES: usize = 1 << 12;
+    pub(in crate::recall) const CODES: usize = 1 << 11;
 }
 
 /// Bits of the features of a text.
 const LENGTH: u32 = (1 << 11) - 1;
 const HAS_QUESTION: u32 = 1 << 11;
 const HAS_NUMBER: u32 = 1 << 12;
-const HAS_FIRST_PERSON: u32 = 1 << 13;
 const NAMES_SHIFT: u32 = 14;
 /// No author has this number.
 const UNSEEN: u32 = NONE - 1;
@@ -106,7 +104,6 @@ impl TurnIndex {
                     | flag(roles[row] == user, flag::USER)
                     | flag(features & HAS_QUESTION != 0, flag::QUESTION)
                     | flag(features & HAS_NUMBER != 0, flag::NUMBER)
-                    | flag(features & HAS_FIRST_PERSON != 0, flag::FIRST_PERSON)
                     | names << flag::NAMES
                     | times << flag::TIMES;
                 lengths[*turn as usize] = (features & LENGTH) as u16;

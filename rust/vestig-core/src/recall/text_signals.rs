@@ -45,9 +45,8 @@ impl TurnSignals<'_> {
     }
 
     pub(super) fn fill_authors(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        let person = scorer.weighs(Signal::Person);
-        let both = scorer.weighs(Signal::FirstPersonPerson);
-        let Some(text) = query.names_text.as_ref().filter(|_| person || both) else {
+        let weighs = scorer.weighs(Signal::Person);
+        let Some(text) = query.names_text.as_ref().filter(|_| weighs) else {
             return;
         };
         let mentioned = MentionedNames::new(text);
@@ -59,14 +58,7 @@ impl TurnSignals<'_> {
             let value = |named: &bool| if *named { 1.0 } else { other };
             self.author_values = named.iter().map(value).collect();
         }
-        if person {
-            scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
-        }
-        if both {
-            let turns = 0..if count > 0 { self.index.len() } else { 0 };
-            let most = largest(turns.map(|turn| self.first_person(turn)));
-            scorer.maxima[Signal::FirstPersonPerson] = Some(most);
-        }
+        scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
     }
 
     pub(super) fn person(&self, turn: usize) -> f64 {
@@ -82,14 +74,6 @@ impl TurnSignals<'_> {
         let unnamed = std::iter::once(0.0);
         let table = self.author_values.iter().copied().chain(unnamed).collect();
         TurnValues::Table(table, &self.authors().of)
-    }
-
-    pub(super) fn first_person(&self, turn: usize) -> f64 {
-        if self.holds(turn, flag::FIRST_PERSON) {
-            self.person(turn)
-        } else {
-            0.0
-        }
     }
 
     pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
@@ -127,7 +111,7 @@ impl TurnSignals<'_> {
 }
 
 /// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
-pub(super) const TEXT_SIGNALS: [(Signal, u8); 8] = [
+pub(super) const TEXT_SIGNALS: [(Signal, u8); 7] = [
     (Signal::Role, 0),
     (Signal::When, question_kind::WHEN),
     (Signal::FormQuestion, 0),
@@ -135,7 +119,6 @@ pub(super) const TEXT_SIGNALS: [(Signal, u8); 8] = [
     (Signal::ReplyQuestion, 0),
     (Signal::AnswerTypeNumber, question_kind::NUMBER),
     (Signal::AnswerTypeName, question_kind::NAME),
-    (Signal::FirstPersonSaid, 0),
 ];
 
 pub(super) fn text_value(signal: Signal, kind: u16) -> f64 {
@@ -147,8 +130,7 @@ pub(super) fn text_value(signal: Signal, kind: u16) -> f64 {
         Signal::FormQuestion => flag::QUESTION,
         Signal::FormFirst => flag::FIRST_TURN,
         Signal::ReplyQuestion => flag::REPLIES,
-        Signal::AnswerTypeNumber => flag::NUMBER,
-        _ => flag::FIRST_PERSON,
+        _ => flag::NUMBER,
     };
     f64::from(kind & flag != 0)
 }

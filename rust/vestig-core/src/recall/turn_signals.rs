@@ -110,7 +110,7 @@ impl<'a> TurnSignals<'a> {
         self.index.text_flags(&self.segments)
     }
 
-    pub(super) fn holds(&self, turn: usize, flag: u16) -> bool {
+    fn holds(&self, turn: usize, flag: u16) -> bool {
         self.text_flags().codes[turn] & flag != 0
     }
 
@@ -289,8 +289,6 @@ impl<'a> TurnSignals<'a> {
         }
         if !self.author_values.is_empty() {
             sums.add(Signal::Person, 1.0, self.by_author());
-            let of = Box::new(|turn| self.first_person(turn));
-            sums.add(Signal::FirstPersonPerson, 1.0, TurnValues::Each(of));
         }
         sums.add(Signal::Date, 1.0, TurnValues::Column(&self.date));
         if sums.weighs(Signal::FormLength) {
@@ -361,7 +359,6 @@ impl<'a> TurnSignals<'a> {
         set(Signal::Bigram, &|| self.bigram[turn]);
         set(Signal::Questions, &|| self.questions[turn]);
         set(Signal::Person, &|| self.person(turn));
-        set(Signal::FirstPersonPerson, &|| self.first_person(turn));
         set(Signal::Date, &|| self.date[turn]);
         set(Signal::FormLength, &|| {
             length_value(self.text_flags().lengths[turn])

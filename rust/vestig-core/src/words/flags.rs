@@ -20,8 +20,8 @@ const NUMBERS: [&str; 18] = [
 const OWN: [&str; 9] = ["I", "My", "my", "Me", "me", "We", "we", "Our", "our"];
 
 /// Bits 0-10: the code points, at most 2000; bit 11: it contains `?`; bit 12: a number, in digits
-/// or in words; bit 13: the first person; bits 14-15: names, at most 3, which are capitalised
-/// words inside of sentences and quoted terms.
+/// or in words; bit 13: the first person, reserved: rows hold it and recall does not read it; bits
+/// 14-15: names, at most 3, which are capitalised words inside of sentences and quoted terms.
 #[must_use]
 pub fn text_flags(text: &str) -> u16 {
     let text = Text::new(text);
