@@ -188,8 +188,8 @@ def test_in_a_store_of_eight_notes_a_match_is_probable(opener: Opener) -> None:
         store.commit(text)
     found = store.recall("where does Maria live?")
     assert (found[0].content, found[0].score >= 0.5) == (NOTES[0], True)
-    for foreign in ("qwertz zuiop", "how tall is Mount Kenya?"):
-        assert store.recall(foreign)[0].score <= 0.1
+    for foreign, most in (("qwertz zuiop", 0.05), ("how tall is Mount Kenya?", 0.15)):
+        assert store.recall(foreign)[0].score <= most
 
 
 def test_right_notes_read_as_probable_and_nonsense_does_not(opener: Opener) -> None:
