@@ -115,7 +115,7 @@ class Fitted:
         def sums(fold: int | None) -> Sums:
             found = [fit_sums(rows, chosen, fold) for rows in own]
             weights, candidates = (np.stack(of) for of in zip(*found, strict=True))
-            return Sums.of(weights, candidates, alone)
+            return Sums.of(weights, candidates, alone, COMPARED, FIRST_SUM)
 
         self.sums = sums(None)
         self.folds = [sums(fold) for fold in range(FOLDS)]
@@ -205,7 +205,7 @@ def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums
         rows = rows_of(origin, alone, factors)
         fitted.append(rows.fit(None, offered(origin, ~COMPARED), FIRST_SUM))
     weights = np.stack(fitted)
-    return Sums.of(weights, weights, alone)
+    return Sums.of(weights, weights, alone, COMPARED, FIRST_SUM)
 
 
 def ranked_by(sums: Sums, bias: Values) -> Weights:

@@ -399,15 +399,30 @@ class Sums:
     constants: Values
 
     @classmethod
-    def of(cls, weights: Values, candidates: Values, lists: Sequence[Listed]) -> Sums:
-        """With constants that make the best memories of these lists level in both sums."""
+    def of(
+        cls,
+        weights: Values,
+        candidates: Values,
+        lists: Sequence[Listed],
+        compared: NDArray[np.bool_],
+        first: NDArray[np.bool_],
+    ) -> Sums:
+        """With constants that make the best memories of these lists level in both sums. Where word
+        pieces may lack, the candidate weights rank alone: all of their sum counts. Elsewhere they
+        only tell where walks begin, among memories of all origins: the terms known by then count.
+
+        Args:
+            compared: terms of word pieces.
+            first: terms of the sum that tells where walks begin.
+        """
         constants = np.zeros(len(weights))
         for origin in range(len(weights)):
-            change = weights[origin] - candidates[origin]
-            if change.any():
+            if (weights[origin] != candidates[origin]).any():
+                alone = weights[origin][compared].any()
+                early = candidates[origin] * (True if alone else first)
                 own = [one.terms[one.origins == origin] for one in lists]
                 leads = [
-                    (rows @ weights[origin]).max() - (rows @ candidates[origin]).max()
+                    (rows @ weights[origin]).max() - (rows @ early).max()
                     for rows in own
                     if len(rows)
                 ]
