@@ -23,7 +23,7 @@ from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed, Unit, Values
 from vestig.config import Config
 from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, TOKEN_TERMS
-from vestig.config.weights import learned
+from vestig.config.weights import NAMES, learned
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text
@@ -82,7 +82,8 @@ def settings(weights: Weights | None) -> dict[str, Any]:
 
 def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
     """The same weights, and for all else that the package's file names what counts nothing: a
-    configuration changes what it names alone. Candidates have the weights of their terms.
+    configuration changes what it names alone. Candidates have the weights of their terms unless the
+    origin has candidate weights.
 
     Example:
         >>> sorted(in_place_of_learned({"note": {"cosine": 1.0}})["note"])[:2]
@@ -90,11 +91,11 @@ def in_place_of_learned(weights: Weights) -> dict[str, dict[str, float]]:
     """
     found = {}
     for origin, own in weights.items():
-        named = {**learned()[origin], **own}
-        found[origin] = {
-            name: own.get(name, own.get(CANDIDATE_TERMS.get(name, name), NOTHING.get(name, 0.0)))
-            for name in named
-        }
+        candidates = {name: own[term] for name, term in CANDIDATE_TERMS.items() if term in own}
+        if not CANDIDATE_TERMS.keys().isdisjoint(own):
+            candidates = dict.fromkeys(candidates, 0.0)
+        named = dict.fromkeys(learned()[origin], 0.0) | NOTHING | candidates | dict(own)
+        found[origin] = {name: named[name] for name in NAMES if name in named}
     return found
 
 

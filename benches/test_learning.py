@@ -336,11 +336,14 @@ def test_a_file_of_ones_own_leaves_nothing_of_the_learned_weights(tmp_path: Path
     own = {origin: {"cosine": 1.0} for origin in ORIGINS}
     own["note"]["evidence.scale"] = 2.0
     own["chat_peer"] |= {"candidate.cosine": 3.0, "late.own_idf": 4.0}
+    own["document"] = {"title": 2.0, "candidate.bias": 1.0, "candidate.cosine": 3.0}
     file = tmp_path / "weights.json"
     whole = in_place_of_learned(own)
     file.write_text(WeightsFile(origins=OriginWeights(**whole)).text(), encoding="utf-8")
     found = load_config(None, None).with_overrides({"ranking.weights": str(file)}).settings
-    for origin in ORIGINS:
+    assert weights_of(found, "document") == {"bias": 0.0, "title": 2.0}
+    assert candidate_weights_of(found, "document") == {"bias": 1.0, "cosine": 3.0}
+    for origin in ("chat_peer", "chat_agent", "note"):
         late = {"late.own_idf": 4.0} if origin == "chat_peer" else {}
         assert weights_of(found, origin) == {"bias": 0.0, "cosine": 1.0, **late}
         scale = 2.0 if origin == "note" else 1.0

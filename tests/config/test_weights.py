@@ -124,6 +124,14 @@ def test_candidates_have_weights_of_their_own_in_all_but_notes(loaded: Loader) -
     assert candidate_weights_of(settings, "note") == weights_of(settings, "note")
 
 
+def test_weights_of_ones_own_count_without_word_pieces(loaded: Loader) -> None:
+    silent = {f"ranking.weights.chat_peer.{term}": 0.0 for term in TOKEN_TERMS}
+    own = {"ranking.weights.chat_peer.topic": 5.0, "ranking.weights.chat_peer.candidate.topic": 1.0}
+    found = loaded(overrides=silent | own).settings
+    assert weights_of(found, "chat_peer")["topic"] == 5.0
+    assert candidate_weights_of(found, "chat_peer")["topic"] == 1.0
+
+
 @pytest.mark.parametrize(
     "overrides",
     [

@@ -349,8 +349,8 @@ def sum_of(row: _core.Row, weights: dict[str, float], constant: float) -> float:
 
 
 def check_sums(scan: _core.Scan, world: World, size: int) -> None:
-    """By origin: the best `size` by the weights that choose are compared, where any memory among
-    them has pieces; the others lose the most that this took from one of them."""
+    """By origin: the best `size` by the weights that choose are ranked by the others, where any
+    memory among them has pieces; the others lose the most that this took from one of them."""
     origins = {row.id: row.origin for row in world.rows}
     held = {row.id: len(own.ids) for row, own in zip(world.rows, world.tokens, strict=True)}
     for origin in range(4):
@@ -375,7 +375,7 @@ def check_sums(scan: _core.Scan, world: World, size: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_weights_of_candidates_choose_and_rank_what_is_not_compared(seed: int) -> None:
+def test_weights_of_candidates_choose_and_rank_what_they_do_not_choose(seed: int) -> None:
     dice = random.Random(seed)
     world = make(dice, 70)
     projection = laid_out(dice, world, None)

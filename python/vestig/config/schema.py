@@ -497,7 +497,7 @@ def entry_specs() -> Mapping[str, KeySpec]:
     meanings = {
         **TERMS,
         **{
-            name: f"{TERMS[term]}, where word pieces are not compared"
+            name: f"{TERMS[term]}, in the sum that chooses which memories the others rank"
             for name, term in CANDIDATE_TERMS.items()
         },
         **{name: meaning for name, (meaning, _) in EVIDENCE.items()},

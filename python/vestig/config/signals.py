@@ -109,8 +109,8 @@ class LateSwitch(Section, frozen=True, kw_only=True):
     pool: Annotated[
         Count,
         doc(
-            "How many of the best memories of an origin by its candidate weights are compared word"
-            " piece by word piece, and ranked by its other weights."
+            "How many of the best memories of an origin by its candidate weights are ranked by its"
+            " other weights, and compared word piece by word piece where late terms weigh."
         ),
     ] = 128
 

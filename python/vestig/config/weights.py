@@ -183,7 +183,8 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
     """What counts for an origin: `bias`, and the terms that are switched on and weigh something.
 
     Weights that were learned beside those of word pieces rank badly without them: where these are
-    switched off or weigh nothing, the weights of candidates count.
+    switched off, or weigh nothing while the weights beside them are the learned ones, the weights
+    of candidates count.
 
     Example:
         >>> from vestig.config.schema import Settings
@@ -192,10 +193,15 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
         >>> ["topic" in weights_of(one, "note") for one in (Settings(), quiet)]
         [True, False]
     """
-    found = _counting(settings, all_weights(settings, origin))
-    if any(term in learned()[origin] for term in TOKEN_TERMS) and not any(
-        term in found for term in TOKEN_TERMS
-    ):
+    whole = all_weights(settings, origin)
+    found = _counting(settings, whole)
+    if any(term in found for term in TOKEN_TERMS):
+        return found
+    own = settings.ranking.weights.get(origin, {})
+    beside = [term for term in TERMS if term not in TOKEN_TERMS]
+    off = any(whole[term] for term in TOKEN_TERMS)
+    silenced = any(learned()[origin].get(term) for term in TOKEN_TERMS)
+    if off or (silenced and not any(term in own for term in beside)):
         return candidate_weights_of(settings, origin)
     return found
 

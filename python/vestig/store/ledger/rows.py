@@ -236,7 +236,7 @@ def _each(decode: Callable[[str], list[_T]], texts: Sequence[str]) -> list[_T]:
 
     Raises:
         MsgspecError: one is no value alone: among others that are, it breaks them or changes their
-            number.
+            number. Two that make up for each other are found when their row is read.
     """
     found = decode(f"[{','.join(texts)}]") if texts else []
     if len(found) != len(texts):
