@@ -24,7 +24,8 @@ GAP_US: Final = 3_600_000_000
 COSINE_MIN: Final = 0.5
 # How far the newer one's L may lie below that of the older one; the second, wider, where the
 # question asks about now.
-_LEVELS: Final = (2.0, 4.0)
+_LEVEL_MAX: Final = 2.0
+_LEVEL_MAX_PRESENT: Final = 4.0
 _NOTE: Final = tuple(OriginType).index(OriginType.NOTE)
 
 # (newer, older) as places among the best results
@@ -55,7 +56,7 @@ def newer_first(
     present = speaks_of_present(query)
     if not present and speaks_of_past(query):
         return rows
-    most = _LEVELS[present]
+    most = _LEVEL_MAX_PRESENT if present else _LEVEL_MAX
     close = {pair for pair, difference in pairs.items() if difference <= most}
     if close:
         close = _changes(session, view, namespace, rows, close)
@@ -73,7 +74,7 @@ def _close_pairs(
     bound; and how far its L lies below that of the older one."""
     levels = [_level(rows[place], ranking) for place in notes]
     # where no two that follow each other are near enough, no two are
-    if min(map(sub, levels, levels[1:])) > _LEVELS[True]:
+    if min(map(sub, levels, levels[1:])) > _LEVEL_MAX_PRESENT:
         return {}
     ids = b"".join([rows[place].id for place in notes])
     found = session.keeper.newer_pairs(view, ids, gap_us=GAP_US, least_cosine=COSINE_MIN)
@@ -82,7 +83,7 @@ def _close_pairs(
         for newer, older in found
         if older < newer
     }
-    return {pair: by for pair, by in differences.items() if by <= _LEVELS[True]}
+    return {pair: by for pair, by in differences.items() if by <= _LEVEL_MAX_PRESENT}
 
 
 def _level(row: ScanRow, ranking: Ranking) -> float:

@@ -391,6 +391,9 @@ fn exact(
     k: usize,
     mut found: Vec<BoundedRow>,
 ) -> Vec<Candidate> {
+    if k == 0 {
+        return Vec::new();
+    }
     let mut best: Vec<Candidate> = Vec::with_capacity(found.len());
     let mut lowest = Lowest::default();
     if found.len() > k {

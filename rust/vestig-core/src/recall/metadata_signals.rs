@@ -14,7 +14,7 @@ use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
 
 /// Places of a table in which the last bits of a number are looked up.
-const NEAR: usize = 1024;
+const TABLE_PLACES: usize = 1024;
 
 /// Fills a dense column of every part; its largest value over the eligible, at least 0.
 ///
@@ -59,9 +59,9 @@ fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usiz
         .filter_map(|(at, number)| Some((number?, at)))
         .collect();
     // Nearly every keyword of a row is known as none of the wanted ones by its last bits.
-    let mut near = [false; NEAR];
+    let mut near = [false; TABLE_PLACES];
     for (number, _) in &wanted {
-        near[*number as usize % NEAR] = true;
+        near[*number as usize % TABLE_PLACES] = true;
     }
     let offsets = &segment.column::<u32>(Section::KeywordOffsets)[..=segment.memory_rows()];
     let all = &segment.column::<u32>(Section::Keywords)[..offsets[segment.memory_rows()] as usize];
@@ -70,7 +70,7 @@ fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usiz
     for (block, own) in all.chunks(64).enumerate() {
         // Bits instead of branches: which keywords are near is hard to foresee.
         let hits = own.iter().enumerate().fold(0_u64, |hits, (i, number)| {
-            hits | u64::from(near[*number as usize % NEAR]) << i
+            hits | u64::from(near[*number as usize % TABLE_PLACES]) << i
         });
         for i in set_bits(&[hits]) {
             while offsets[row + 1] as usize <= block * 64 + i {

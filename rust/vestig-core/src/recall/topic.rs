@@ -55,6 +55,7 @@ impl Topic {
             },
         }
     }
+
     /// Of one turn, exact.
     pub(super) fn of(&self, index: &TurnIndex, segments: &[&Segment], turn: usize) -> f64 {
         let (low, high) = (self.bounds.low[turn], self.bounds.high[turn]);
