@@ -2,9 +2,10 @@
 
     python benches/mixing.py FOLDER… [--cache DIR] [--leave-out CATEGORY …]
 
-All folders are imported into one store. Every question is run against all of it, and against the
-same store filtered to the origin that answers: R@10 with intervals, and p of the difference, under
-the learned weights.
+Every folder is imported into a store of its own, and all of them into one store. Every question is
+run, without scopes, against its own, against all of the common one, and against that filtered to
+the origin that answers: R@10 with intervals, and p of the differences from its own store, under the
+learned weights.
 """
 
 from __future__ import annotations
@@ -55,21 +56,24 @@ def chosen(benchmark: Benchmark) -> Iterator[Query]:
     return iter(benchmark.queries[::step])
 
 
-def recalls(asked: BenchmarkStore, benchmark: Benchmark, query: Query) -> tuple[float, float]:
-    """R@10 in the whole store, and in what is of the question's own origin."""
-    fields = asked.case(benchmark, query)
-    del fields["scope"]
-    own = [asked.stored[benchmark.name].origin]
+def recalls(
+    own: BenchmarkStore, asked: BenchmarkStore, benchmark: Benchmark, query: Query
+) -> tuple[float, float, float]:
+    """R@10 in a store of its own, in the common store, and in what is there of the question's own
+    origin."""
+    origins = [asked.stored[benchmark.name].origin]
     relevant = frozenset(unit_of(query.conversation, unit) for unit in query.relevant)
 
-    def recall(**only: Any) -> float:
+    def recall(store: BenchmarkStore, **only: Any) -> float:
+        fields = store.case(benchmark, query)
+        del fields["scope"]
         named = {**fields, "where": {**fields["where"], **only}}
-        scan = asked.scan(query.text, asked.config({}), limit=ROWS, **named)
+        scan = store.scan(query.text, store.config({}), limit=ROWS, **named)
         return found(
-            [frozenset(asked.units(id_text("mem", row.id))) for row in scan.rows], relevant
+            [frozenset(store.units(id_text("mem", row.id))) for row in scan.rows], relevant
         )
 
-    return recall(), recall(origin_types=own)
+    return recall(own), recall(asked), recall(asked, origin_types=origins)
 
 
 def main() -> None:
@@ -83,11 +87,16 @@ def main() -> None:
         without_categories(read_benchmark(folder), given.leave_out) for folder in given.folders
     ]
     check_named_once(benchmarks)
-    with BenchmarkStore(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache)) as asked:
+    vectors = cached_embedder(BuiltinEmbedder(), given.cache)
+    with BenchmarkStore(benchmarks, vectors) as asked:
         for benchmark in benchmarks:
-            both = [recalls(asked, benchmark, query) for query in chosen(benchmark)]
-            whole, filtered = zip(*both, strict=True)
-            print(f"{benchmark.name}: filtered {shown(filtered)}  mixed {shown(whole, filtered)}")
+            with BenchmarkStore([benchmark], vectors) as own:
+                each = [recalls(own, asked, benchmark, query) for query in chosen(benchmark)]
+            alone, whole, filtered = zip(*each, strict=True)
+            print(
+                f"{benchmark.name}: alone {shown(alone)}  mixed {shown(whole, alone)}"
+                f"  filtered {shown(filtered, alone)}"
+            )
 
 
 if __name__ == "__main__":
