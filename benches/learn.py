@@ -191,7 +191,7 @@ def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Value
     """The weights of an origin, and those that choose the rows that these rank; the same where
     every term is known before the walks begin."""
     on = offered(rows.origin, on)
-    if not (on & ~FIRST_SUM & (rows.block.spread > 1e-9)).any():
+    if not (on & ~FIRST_SUM & rows.block.varying).any():
         weights = rows.fit(without_fold, on)
         return weights, weights
     candidates = rows.fit(without_fold, on & ~COMPARED, FIRST_SUM)

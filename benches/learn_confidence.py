@@ -193,7 +193,7 @@ class Results:
         values = []
         for place, one in enumerate(self.found):
             line = score_line(by[one.fold], one.finals)
-            values += [scored(final, self.confidence[place], line) for final in one.finals]
+            values += scored(one.finals, self.confidence[place], line)
         return np.array(values)
 
 

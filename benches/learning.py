@@ -27,6 +27,8 @@ METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
 PENALTIES = {"chat_peer": 0.02, "chat_agent": 0.06, "document": 0.03, "note": 0.03}
 PENALTY_EVIDENCE = 0.0003
 LEAST_SCALE = 0.001
+# A column that varies less is the same for all.
+LEAST_SPREAD = 1e-9
 # A term is left out if the loss of a mean question, in nats, grows by less than this without it.
 # The size of a weight tells little: that of a term which few memories have, such as a title, is
 # tiny where it is standardised, and decides where the term is there.
@@ -102,6 +104,7 @@ class Block:
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
         self.shares = np.asarray(shares, float)
         self.spread: Values = self.x.std(0)
+        self.varying: NDArray[np.bool_] = self.spread > LEAST_SPREAD
 
     def fit(
         self,
@@ -139,7 +142,7 @@ class Block:
         shares = self.shares if only is None else np.where(only, self.shares, 0.0)
         shares = shares / shares.sum()
         spread = self.spread
-        used = np.flatnonzero((spread > 1e-9) & (True if on is None else on))
+        used = np.flatnonzero(self.varying & (True if on is None else on))
         x = self.x[:, used] / spread[used]
         sums = [(1.0, np.ones(len(used), bool))]
         if earlier is not None:
@@ -415,9 +418,9 @@ class Sums:
             compared: terms of word pieces.
             first: terms of the sum that tells where walks begin.
         """
-        constants = np.zeros(len(weights))
+        sums = cls(weights, candidates, np.zeros(len(weights)))
         for origin in range(len(weights)):
-            if (weights[origin] != candidates[origin]).any():
+            if sums.has_candidates(origin):
                 alone = weights[origin][compared].any()
                 early = candidates[origin] * (True if alone else first)
                 own = [one.terms[one.origins == origin] for one in lists]
@@ -426,8 +429,8 @@ class Sums:
                     for rows in own
                     if len(rows)
                 ]
-                constants[origin] = round(float(np.median(leads)), 1)
-        return cls(weights, candidates, constants)
+                sums.constants[origin] = round(float(np.median(leads)), 1)
+        return sums
 
     def has_candidates(self, origin: int) -> bool:
         """Whether an origin has candidate weights of its own."""

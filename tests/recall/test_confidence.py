@@ -207,7 +207,7 @@ def test_a_score_is_that_of_the_share_of_the_best_ten() -> None:
     line = score_line(ScoreFormula(a=0.5, b=2.0, c=1.5), finals)
     share, odds = 0.02 / (0.03 + 8 * 0.001), 0.6 / 0.4
     expected = 1 / (1 + math.exp(-(0.5 + 2 * math.log(share) + 1.5 * math.log(odds))))
-    assert scored(0.02, 0.6, line) == pytest.approx(expected, rel=1e-12)
+    assert scored([0.02], 0.6, line)[0] == pytest.approx(expected, rel=1e-12)
     assert (line.b, line.c) == (2.0, 1.5)
 
 
@@ -222,14 +222,14 @@ def test_a_score_is_that_of_the_share_of_the_best_ten() -> None:
 )
 def test_scores_by_hand(final: float, confidence: float, expected: float) -> None:
     line = ScoreFormula(a=1.713, b=0.784, c=0.511)
-    assert scored(final, confidence, line) == pytest.approx(expected, abs=1e-9)
+    assert scored([final], confidence, line)[0] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
 def test_scores_are_probabilities_in_the_order_of_the_final_scores(confidence: float) -> None:
     finals = [1.2, 0.9, 0.3, 1e-12, 5e-324, 0.0]
     line = score_line(ScoreFormula(a=0.5, b=0.9, c=1.5), finals)
-    found = [scored(final, confidence, line) for final in finals]
+    found = scored(finals, confidence, line)
     assert found == sorted(found, reverse=True)
     assert all(0 <= one <= 1 for one in found)
     assert found[-1] == 0.0

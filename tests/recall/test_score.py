@@ -62,7 +62,7 @@ def test_the_constant_is_of_the_ten_best(garden: vestig.Vestig) -> None:
     assert given == score_line(fit().score, [hit.final for hit in found])
     assert (given.b, given.c) == (fit().score.b, fit().score.c)
     assert [hit.score for hit in found] == [
-        scored(hit.final, found.confidence or 0.0, given) for hit in found
+        scored([hit.final], found.confidence or 0.0, given)[0] for hit in found
     ]
 
 

@@ -39,7 +39,7 @@ __all__ = [
     "cased_name",
     "entity_named",
     "find_marks",
-    "first_other_text",
+    "first_mismatched_text",
     "is_specific",
     "ln",
     "mark",
@@ -354,7 +354,7 @@ def find_marks(
     """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
     end within the first `seen` bytes are left out."""
 
-def first_other_text(texts: Sequence[tuple[str, bytes]]) -> int | None:
+def first_mismatched_text(texts: Sequence[tuple[str, bytes]]) -> int | None:
     """Place of the first text whose SHA-256, of its UTF-8, is not the digest beside it; None = each
     is the one that was hashed."""
 

@@ -199,9 +199,9 @@ def weights_of(settings: Settings, origin: str) -> dict[str, float]:
         return found
     own = settings.ranking.weights.get(origin, {})
     beside = [term for term in TERMS if term not in TOKEN_TERMS]
-    off = any(whole[term] for term in TOKEN_TERMS)
+    switched_off = any(whole[term] for term in TOKEN_TERMS)
     silenced = any(learned()[origin].get(term) for term in TOKEN_TERMS)
-    if off or (silenced and not any(term in own for term in beside)):
+    if switched_off or (silenced and not any(term in own for term in beside)):
         return candidate_weights_of(settings, origin)
     return found
 

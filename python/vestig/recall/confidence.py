@@ -35,7 +35,6 @@ __all__ = [
     "Features",
     "Fit",
     "Table",
-    "all_scored",
     "confidence",
     "features",
     "fit",
@@ -248,19 +247,17 @@ def score_line(fitted: ScoreFormula, finals: Sequence[float]) -> ScoreFormula:
     return ScoreFormula(a=a, b=fitted.b, c=fitted.c)
 
 
-def scored(final: float, confidence: float, by: ScoreFormula) -> float:
-    """The probability that a memory with this final score is part of the answer; 0 for a final
-    score of 0.
+def scored(finals: Sequence[float], confidence: float, by: ScoreFormula) -> list[float]:
+    """The probability that a memory with each of these final scores is part of the answer; 0 for a
+    final score of 0.
+
+    Args:
+        finals: of memories of one query.
 
     Example:
         >>> line = ScoreFormula(a=0.0, b=1.0, c=1.0)
-        >>> round(scored(1.0, 0.8, line), 9), scored(0.0, 0.8, line)
-        (0.8, 0.0)
+        >>> [round(score, 9) for score in scored([1.0, 0.0], 0.8, line)]
+        [0.8, 0.0]
     """
-    return all_scored([final], confidence, by)[0]
-
-
-def all_scored(finals: Sequence[float], confidence: float, by: ScoreFormula) -> list[float]:
-    """As `scored`, of several memories of one query."""
     a, b, certain = by.a, by.b, by.c * logit(confidence)
     return [_logistic(a + b * math.log(final) + certain) if final > 0 else 0.0 for final in finals]

@@ -23,7 +23,7 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
-from vestig.recall.confidence import all_scored, confidence, fit, score_line
+from vestig.recall.confidence import confidence, fit, score_line, scored
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
 from vestig.recall.question_words import QuestionPostings, question_words
@@ -482,7 +482,7 @@ def _scores(
     rows: Sequence[ScanRow], confidence: float | None, line: ScoreFormula | None
 ) -> list[float]:
     finals = [row.final_score for row in rows]
-    return finals if confidence is None or line is None else all_scored(finals, confidence, line)
+    return finals if confidence is None or line is None else scored(finals, confidence, line)
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:

@@ -27,14 +27,14 @@ fn find_marks(
 }
 
 #[pyfunction]
-fn first_other_text(texts: Vec<(PyBackedStr, PyBackedBytes)>) -> Option<usize> {
+fn first_mismatched_text(texts: Vec<(PyBackedStr, PyBackedBytes)>) -> Option<usize> {
     let pairs = texts.iter();
-    digests::first_other(pairs.map(|(text, digest)| (text.as_bytes(), digest.as_ref())))
+    digests::first_mismatch(pairs.map(|(text, digest)| (text.as_bytes(), digest.as_ref())))
 }
 
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(first_other_text, module)?)?;
+    module.add_function(wrap_pyfunction!(first_mismatched_text, module)?)?;
     module.add_function(wrap_pyfunction!(mark, module)?)?;
     module.add_function(wrap_pyfunction!(find_marks, module)?)
 }

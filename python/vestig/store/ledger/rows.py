@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from vestig._core import first_other_text
+from vestig._core import first_mismatched_text
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
@@ -208,7 +208,7 @@ def _are_sound(rows: Sequence[tuple[Any, ...]]) -> bool:
     """Whether the texts are those that were hashed and memories can be made of all rows, column by
     column: costs a tenth of making them."""
     texts = [(row[7], row[8]) if row[34] is None else (row[34], row[35]) for row in rows]
-    if first_other_text(texts) is not None:
+    if first_mismatched_text(texts) is not None:
         return False
     columns = tuple(zip(*rows, strict=True))
     for used in zip(*_words_of(columns), strict=True):

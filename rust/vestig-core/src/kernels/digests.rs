@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Place of the first text whose SHA-256 is not the digest beside it.
-pub fn first_other<'a>(mut texts: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<usize> {
+pub fn first_mismatch<'a>(mut texts: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<usize> {
     texts.position(|(text, digest)| Sha256::digest(text).as_slice() != digest)
 }
 
@@ -20,7 +20,7 @@ mod tests {
                 .iter()
                 .map(|(text, digest)| (*text, digest.as_slice()))
         };
-        assert_eq!(first_other(pairs()), None);
+        assert_eq!(first_mismatch(pairs()), None);
         let changed = |(text, digest)| {
             if text == b"" {
                 (b" ".as_slice(), digest)
@@ -28,9 +28,9 @@ mod tests {
                 (text, digest)
             }
         };
-        assert_eq!(first_other(pairs().map(changed)), Some(1));
+        assert_eq!(first_mismatch(pairs().map(changed)), Some(1));
         assert_eq!(
-            first_other(pairs().map(|(text, digest)| (text, &digest[1..]))),
+            first_mismatch(pairs().map(|(text, digest)| (text, &digest[1..]))),
             Some(0)
         );
     }

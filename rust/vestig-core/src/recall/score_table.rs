@@ -1,10 +1,10 @@
-//! Everything that is row_signals of the rows of one call.
+//! Everything that is known of the rows of one call.
 
 use super::scorer::{RowSignals, Scorer};
 use super::segment_columns::SegmentColumns;
 use super::turn_signals::TurnSignals;
 
-/// Parts by part, and what is row_signals by turn.
+/// Columns by part, and what is known by turn.
 pub(super) struct ScoreTable<'a> {
     pub(super) parts: Vec<SegmentColumns<'a>>,
     /// None = L has no such term.
@@ -19,7 +19,7 @@ impl ScoreTable<'_> {
         }
     }
 
-    /// What is row_signals of a row beside its cosine.
+    /// What is known of a row beside its cosine.
     pub(super) fn row_signals(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> RowSignals {
         let mut row_signals = self.parts[part].row_signals(row);
         if let Some(signals) = &self.signals {

@@ -9,7 +9,7 @@ use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, metadata};
 use crate::segment::Segment;
 
-/// What is row_signals of a row beside its cosine.
+/// What is known of a row beside its cosine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowSignals {
     /// Nearest question and its cosine.
