@@ -51,6 +51,7 @@ ALL = 1_000_000
 ALMOST_NOTHING = 1e-9
 # What evidence counts where none is learned.
 NOTHING = {name: neutral for name, (_, neutral) in EVIDENCE.items()}
+LEVEL = NOTHING | {"evidence.best": -1.0}
 # Weights before the first fit: they choose the start nodes of walks.
 BY_HAND = {"cosine": 4.0, "lexical": 4.0}
 # Questions that name the wrong person on purpose count less.
@@ -75,8 +76,8 @@ def settings(weights: Weights | None) -> dict[str, Any]:
         for term in SIGNALS:
             own[term] = given.get(term, 0.0) or (ALMOST_NOTHING if term in OFFERED else 0.0)
         own |= {name: own[term] for name, term in CANDIDATE_TERMS.items()}
-        keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in own.items()}
-        keys |= {f"ranking.weights.{origin}.{name}": weight for name, weight in NOTHING.items()}
+        # the best of every origin are level, so that none keeps another one out
+        keys |= {f"ranking.weights.{origin}.{name}": w for name, w in (own | LEVEL).items()}
     return keys
 
 
@@ -146,8 +147,6 @@ class BenchmarkLists:
         keys = {**settings(weights), **self._keys}
         if self._mixed:
             keys["signals.late.pool"] = 128
-            # the best of every origin are level, so that none keeps another one out
-            keys |= {f"ranking.weights.{origin}.evidence.best": -1.0 for origin in ORIGINS}
         config = self._store.config(keys)
         for query, fold in questions(self._benchmark, every):
             yield self._listed(query, fold, config)
@@ -195,11 +194,8 @@ def _most(rows: Sequence[Any], terms: Any, origins: Any) -> Values:
     """By origin, the largest cosine and lexical score of all that were eligible."""
     most = np.zeros((len(ORIGINS), 2))
     for at, row in enumerate(rows):
-        if row.evidence is not None:
-            most[origins[at]] = row.evidence[2:4]
-    for origin in set(origins.tolist()):
-        listed = terms[origins == origin][:, (COSINE, LEXICAL)].max(0)
-        most[origin] = np.maximum(most[origin], listed)
+        own = terms[at, [COSINE, LEXICAL]] if row.evidence is None else row.evidence[2:4]
+        most[origins[at]] = np.maximum(most[origins[at]], own)
     return most
 
 

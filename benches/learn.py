@@ -74,9 +74,8 @@ from vestig.evaluation.cached_embedder import cached_embedder
 # Rounds that fit what the questions of the last one are ranked by: every so many-th question of a
 # set that they take.
 EARLIER_ROUNDS = (6, 2)
-# Questions asked of a common store, every so many-th: few numbers are fitted to them. The first of
-# both rounds there fits biases alone.
-COMMON = (12, 3)
+# Questions asked of a common store, every so many-th: few numbers are fitted to them.
+COMMON = 3
 # What sets count beside 1, alone and where several origins compete; a name after a slash is that of
 # a kind of sets.
 ALONE = {"hotpot200": 0.5, "shipped": 0.5, RANDOM: 0.5}
@@ -115,7 +114,7 @@ class Fitted:
         def sums(fold: int | None) -> Sums:
             found = [fit_sums(rows, chosen, fold) for rows in own]
             weights, candidates = (np.stack(of) for of in zip(*found, strict=True))
-            return Sums.of(weights, candidates, alone, COMPARED, FIRST_SUM)
+            return Sums.of(weights, candidates, alone)
 
         self.sums = sums(None)
         self.folds = [sums(fold) for fold in range(FOLDS)]
@@ -205,25 +204,12 @@ def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums
         rows = rows_of(origin, alone, factors)
         fitted.append(rows.fit(None, offered(origin, ~COMPARED), FIRST_SUM))
     weights = np.stack(fitted)
-    return Sums.of(weights, weights, alone, COMPARED, FIRST_SUM)
+    return Sums.of(weights, weights, alone)
 
 
-def ranked_by(sums: Sums, bias: Values) -> Weights:
+def ranked_by(sums: Sums) -> Weights:
     """Weights to ask questions with."""
-    return {
-        origin: {"bias": float(bias[place]), **named(sums.weights[place])}
-        for place, origin in enumerate(ORIGINS)
-    }
-
-
-def leveled(sums: Sums, alone: Sequence[Listed]) -> Values:
-    """Biases by which the best memories of the origins are level over questions of their own."""
-    best: list[list[float]] = [[] for _ in ORIGINS]
-    for one in alone:
-        origins = set(one.origins.tolist())
-        if len(origins) == 1:
-            best[origins.pop()].append(float(sums.levels(one).max()))
-    return np.array([-float(np.median(levels)) if levels else 0.0 for levels in best])
+    return {origin: named(sums.weights[place]) for place, origin in enumerate(ORIGINS)}
 
 
 def signals() -> dict[str, list[str]]:
@@ -323,15 +309,10 @@ def report(
     ranked: Weights | None = None
     for every in EARLIER_ROUNDS:
         alone = listing.alone(ranked, every * given.every)
-        sums = first_weights(alone, factors)
-        ranked = ranked_by(sums, leveled(sums, alone))
+        ranked = ranked_by(first_weights(alone, factors))
     sys.stderr.write("earlier rounds fitted\n")
     alone = listing.alone(ranked, given.every)
-    few, every = COMMON
-    mixed = listing.mixed(ranked, few * given.every)
-    shares = shares_of(mixed, {**COMPETING, **factors})
-    ranked = ranked_by(sums, fit_biases(mixed, [sums] * FOLDS, shares))
-    mixed = listing.mixed(ranked, every * given.every)
+    mixed = listing.mixed(ranked, COMMON * given.every)
     sys.stderr.write(f"{len(alone)} lists of single sets and {len(mixed)} of the common store\n")
     competing = [*mixed, *(one for one in alone if len(set(one.origins.tolist())) > 1)]
     on = (~np.isin(OFFERED, given.off)).astype(float)

@@ -407,25 +407,14 @@ class Sums:
         weights: Values,
         candidates: Values,
         lists: Sequence[Listed],
-        compared: NDArray[np.bool_],
-        first: NDArray[np.bool_],
     ) -> Sums:
-        """With constants that make the best memories of these lists level in both sums. Where word
-        pieces may lack, the candidate weights rank alone: all of their sum counts. Elsewhere they
-        only tell where walks begin, among memories of all origins: the terms known by then count.
-
-        Args:
-            compared: terms of word pieces.
-            first: terms of the sum that tells where walks begin.
-        """
+        """With constants that make the best memories of these lists level in both sums."""
         sums = cls(weights, candidates, np.zeros(len(weights)))
         for origin in range(len(weights)):
             if sums.has_candidates(origin):
-                alone = weights[origin][compared].any()
-                early = candidates[origin] * (True if alone else first)
                 own = [one.terms[one.origins == origin] for one in lists]
                 leads = [
-                    (rows @ weights[origin]).max() - (rows @ early).max()
+                    (rows @ weights[origin]).max() - (rows @ candidates[origin]).max()
                     for rows in own
                     if len(rows)
                 ]

@@ -92,13 +92,13 @@ def explainer(**fields: Any) -> Explainer:
         "evidence": [()] * 4,
         "meta_shares": {},
         "has_vector": True,
-        "topic_of_query": None,
+        "topic_of_query": [None] * 4,
         "query_time": from_us(NOW_US),
         **fields,
     }
     if "candidate_weights" not in fields:
         given["candidate_weights"] = given["weights"]
-    given.setdefault("content", frozenset(given["terms"]))
+    given.setdefault("content", [frozenset(given["terms"])] * 4)
     return Explainer(**given)
 
 

@@ -359,9 +359,10 @@ class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
 class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute final scores and scores again.
 
-    `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: the
-    largest raw values of the terms that weigh something, by which they were divided. `score`: None
-    where there is no confidence, so that the score is the final score.
+    `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: per
+    origin type of the results, the largest raw values of the terms that weigh something, by which
+    they were divided. `score`: None where there is no confidence, so that the score is the final
+    score.
     """
 
     base: str
@@ -374,7 +375,7 @@ class Formula(_Value, frozen=True, kw_only=True):
     content_weight: float
     query_weight: float
     summary_prior: float
-    normalisers: dict[str, float]
+    normalisers: dict[str, dict[str, float]]
     score: ScoreFormula | None = None
 
 

@@ -24,15 +24,17 @@ WEIGHTS = [
 BEST = 5
 
 
-def told(projection: Any, given: Any, **settings: Any) -> Any:
-    """The ten best and every row, all with their numbers."""
-    said = settings.pop("said", None)
+def told(
+    projection: Any, given: Any, said: Any = None, only: int | None = None, **settings: Any
+) -> Any:
+    """The ten best and every row, all with their numbers; `only`: of this origin."""
     query = _core.Query(
         query_time_us=NOW, vector=vector(1, 0.5, 0, -1), text="river boat", rerank_scores=said
     )
     ids = b"".join(row.id for row in given)
     made = {"weights": WEIGHTS, "tracerank_power": 0.0, "pool": 10, "limit": 10, **settings}
-    ask = (projection, projection.applied_seq, query, everything())
+    eligible = everything() if only is None else everything(origin_types=[only])
+    ask = (projection, projection.applied_seq, query, eligible)
     # without watched rows bounds decide which rows are scored
     return recall(*ask, ranking(**made)), recall(*ask, ranking(**made, watch=ids))
 
@@ -45,15 +47,20 @@ def level(row: _core.Row) -> float:
     return math.fsum([own.get("bias", 0.0), *terms])
 
 
-def expected(rows: list[_core.Row], weights: Any) -> dict[bytes, float]:
-    """L of every row by the formula."""
+def raw(row: _core.Row, name: str) -> float:
+    return signals(row)[_core.SIGNALS.index(name)][0] or 0.0
+
+
+def expected(rows: list[_core.Row], together: list[_core.Row], weights: Any) -> dict[bytes, float]:
+    """L of every row by the formula; `together`: as all are scored by the same statistics."""
     found = {}
+    most = {name: max(raw(row, name) for row in together) for name in ("cosine", "lexical")}
     for origin in {row.origin for row in rows}:
         own = [row for row in rows if row.origin == origin]
         best = sorted(map(level, own), reverse=True)[:BEST]
         of = {
-            name: max(signals(row)[_core.SIGNALS.index(name)][1] or 0.0 for row in own)
-            for name in ("cosine", "lexical")
+            name: max(raw(row, name) for row in together if row.origin == origin) / most[name]
+            for name in most
         }
         scale, constant, *factors = weights[origin]
         values = (of["cosine"], of["lexical"], best[0], sum(best) / len(best))
@@ -79,13 +86,35 @@ def test_of_every_row_as_defined_and_the_best_of_all(seed: int, tmp_path: Path) 
     scan, whole = told(projection, given, evidence=weights, said=[*said.items()] or None)
     rows = [*whole.rows, *whole.watched]
     assert len(rows) == len(eligible)
-    wanted = expected(rows, weights)
+    together = told(projection, given)[1]
+    wanted = expected(rows, [*together.rows, *together.watched], weights)
     for row in rows:
         assert row.start_score == pytest.approx(wanted[row.id], abs=1e-9)
         assert row.level == pytest.approx(level(row), abs=1e-9)
     best = sorted(rows, key=lambda row: (-row.start_score, -row.similarity, row.id))[:10]
     assert [row.id for row in scan.rows] == [row.id for row in best]
     assert [row.start_score for row in scan.rows] == [row.start_score for row in best]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_origin_is_scored_as_if_it_alone_were_eligible(seed: int, tmp_path: Path) -> None:
+    """To the bit, whatever other memories say."""
+    dice = random.Random(seed)
+    size = dice.choice([40, 3_000])
+    given = drawn_rows(dice, size, lambda: " ".join(dice.choices(WORDS, k=dice.randrange(1, 6))))
+    projection = in_several_segments(dice, given, tmp_path)
+    weights = [(1.6, *evidence(dice)[1:]) for _ in range(4)]
+    scan, whole = told(projection, given, evidence=weights)
+    for origin in range(4):
+        alone = told(projection, given, only=origin, evidence=weights)[1]
+        levels = {row.id: row.start_score for row in [*alone.rows, *alone.watched]}
+        own = [row for row in [*whole.rows, *whole.watched] if row.origin == origin]
+        assert {row.id: row.level for row in own} == levels
+        assert scan.scorings[origin].maxima == alone.scorings[origin].maxima
+        assert scan.scorings[origin].idfs == alone.idfs
+        assert [signals(row) for row in sorted(own, key=lambda row: row.id)] == [
+            signals(row) for row in sorted([*alone.rows, *alone.watched], key=lambda row: row.id)
+        ]
 
 
 def test_nothing_is_computed_for_one_origin_or_without_weights(tmp_path: Path) -> None:

@@ -273,9 +273,9 @@ def test_late_parts_that_weigh_nothing_are_not_made() -> None:
     for name in TERMS:
         scan = scanned(projection, query, {"cosine": 1.0, name: 0.5})
         for other, at in PLACES.items():
-            assert (scan.maxima[at] is None) == (other != name)
+            assert (scan.scorings[0].maxima[at] is None) == (other != name)
         most = max(0.0, wanted[name].max())
-        assert scan.maxima[PLACES[name]] == pytest.approx(most, abs=1e-12)
+        assert scan.scorings[0].maxima[PLACES[name]] == pytest.approx(most, abs=1e-12)
         for row in scan.rows:
             raw, _share = signals(row)[PLACES[name]]
             assert raw == pytest.approx(wanted[name][place[row.id]], abs=1e-12)
@@ -288,7 +288,7 @@ def test_late_is_unavailable_without_tokens_of_the_query() -> None:
     scan = scanned(projection, query_of(dice, []), ALL)
     without = scanned(projection, query_of(dice, [1]), {"cosine": 1.0, "bias": 0.1})
     for at in PLACES.values():
-        assert scan.maxima[at] is None
+        assert scan.scorings[0].maxima[at] is None
         assert all(signals(row)[at] == (None, None) for row in scan.rows)
     numbers = [(row.id, row.final_score) for row in scan.rows]
     assert numbers == [(row.id, row.final_score) for row in without.rows]
@@ -300,7 +300,7 @@ def test_late_has_no_value_where_no_memory_has_tokens() -> None:
     world = World(rows, [memory_of(dice, [])] * 3, [])
     query = query_of(dice, [1, 2])
     scan = scanned(laid_out(dice, world, None), query, ALL)
-    assert [scan.maxima[at] for at in PLACES.values()] == [0.0] * len(PLACES)
+    assert [scan.scorings[0].maxima[at] for at in PLACES.values()] == [0.0] * len(PLACES)
     assert all(signals(row)[at] == (0.0, 0.0) for row in scan.rows for at in PLACES.values())
 
 

@@ -149,16 +149,16 @@ def test_no_text_no_words_no_vector() -> None:
     projection = opened(rows, 4)
     silent = recall(projection, 20, core_query(vector(1, 2, 3, 4), None), everything(), ranking())
     assert silent.terms == ()
-    assert silent.maxima[LEXICAL] is None
+    assert silent.scorings[0].maxima[LEXICAL] is None
     assert all(signals(row)[LEXICAL] == (None, None) for row in silent.rows)
     empty = recall(projection, 20, core_query(vector(1, 2, 3, 4), "?!"), everything(), ranking())
     assert found(empty) == found(silent)
     assert all(signals(row)[LEXICAL] == (None, None) for row in empty.rows)
     blind = recall(projection, 20, core_query(None, "coffee"), everything(), ranking())
-    assert blind.maxima[COSINE] is None
+    assert blind.scorings[0].maxima[COSINE] is None
     assert all(row.similarity == 0.0 for row in blind.rows)
     zero = recall(projection, 20, core_query(vector(0, 0, 0, 0), None), everything(), ranking())
-    assert zero.maxima[COSINE] == 0.0
+    assert zero.scorings[0].maxima[COSINE] == 0.0
     assert all(row.similarity == 0.0 for row in zero.rows)
 
 

@@ -49,7 +49,7 @@ def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     scan, found = told(projection, given, [*others, *said.items()])
     without = told(projection, given, None)[1]
     most = max(said.values())
-    assert scan.maxima[RERANK] == pytest.approx(most, abs=1e-12)
+    assert scan.scorings[0].maxima[RERANK] == pytest.approx(most, abs=1e-12)
     assert set(found) == {row.id for row in eligible}
     for row in eligible:
         raw = said.get(row.id, 0.0)
@@ -69,7 +69,7 @@ def test_is_null_without_scores_or_without_weight() -> None:
     unweighed = [{"cosine": 1.0}] * 4
     for said, weights in ((None, WEIGHTS), ([(given[0].id, 1.0)], unweighed)):
         scan, found = told(projection, given, said, weights)
-        assert scan.maxima[RERANK] is None
+        assert scan.scorings[0].maxima[RERANK] is None
         assert {signals(row)[RERANK] for row in found.values()} == {(None, None)}
 
 
@@ -78,5 +78,5 @@ def test_nothing_above_0_is_nothing() -> None:
     given = drawn_rows(dice, 10, lambda: "a river at night")
     projection = in_several_segments(dice, given, None)
     scan, found = told(projection, given, [(row.id, 0.0) for row in given])
-    assert scan.maxima[RERANK] == 0.0
+    assert scan.scorings[0].maxima[RERANK] == 0.0
     assert {signals(row)[RERANK] for row in found.values()} == {(0.0, 0.0)}

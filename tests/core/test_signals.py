@@ -325,7 +325,7 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         check(world, scan, raw, weights)
         weighed = any(weights[ORIGINS.index(one.origin)].get("topic") for one in world.memories)
         own = np.array_equal(eligible.topic(query), query.vector)
-        assert scan.topic_of_query == (own if weighed else None)
+        assert scan.scorings[0].topic_of_query == (own if weighed else None)
         held = [eligible.words.idf(term) for term in scan.terms]
         assert scan.idfs == pytest.approx(held, abs=1e-12)
 

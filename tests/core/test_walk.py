@@ -21,7 +21,8 @@ from vestig import _core
 
 def numbers(scan: _core.Scan) -> list[Any]:
     """Everything of a result."""
-    return [*map(of_row, scan.rows), scan.maxima, scan.walked, scan.eligible]
+    maxima = [scoring.maxima for scoring in scan.scorings]
+    return [*map(of_row, scan.rows), maxima, scan.walked, scan.eligible]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -39,7 +40,9 @@ def test_recall_is_its_definition(seed: int) -> None:
         assert [of_row(row) for row in scan.associated] == whole.associated()
         for place, name in enumerate(_core.SIGNALS):
             if whole.linear:
-                assert scan.maxima[place] == whole.maxima.get(name)
+                for origin in {row.origin for row in whole.rows}:
+                    most = scan.scorings[origin].maxima[place]
+                    assert most == whole.apart.get(origin, whole).maxima.get(name)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))

@@ -165,17 +165,36 @@ class Whole:
             self.raw["entity_walk"] = self.entity_walk()
             self.maxima["entity_walk"] = max(self.raw["entity_walk"])
             self.score()
-        self.own_level = list(self.level)
-        self.evidence = self.origin_evidence() if linear else {}
-        if self.evidence:
+        self.evidence: dict[int, tuple[float, ...]] = {}
+        self.apart: dict[int, Whole] = {}
+        present = {row.origin for row in self.rows}
+        weights = ranking.get("evidence") or [NEUTRAL] * 4
+        if linear and len(present) > 1 and any(tuple(weights[o]) != NEUTRAL for o in present):
+            for origin in present:
+                own = [row for row in rows if row.kind == ENTITY or row.origin == origin]
+                alone = {**ranking, "evidence": None}
+                self.apart[origin] = Whole(own, given_query, alone, known_at, past)
+            self.own_level = [self.of_origin(i)[0].level[self.of_origin(i)[1]] for i in self.all]
+            self.evidence = self.origin_evidence(weights)
             self.level = [
-                own[0] * level + own[1]
-                for level, own in (
-                    (level, self.evidence[row.origin])
-                    for level, row in zip(self.level, self.rows, strict=True)
-                )
+                self.evidence[row.origin][0] * level + self.evidence[row.origin][1]
+                for level, row in zip(self.own_level, self.rows, strict=True)
             ]
             self.rebase()
+
+    @property
+    def all(self) -> range:
+        """Places of the rows."""
+        return range(len(self.rows))
+
+    def of_origin(self, i: int) -> tuple[Whole, int]:
+        """What scores a row, and its place there: where evidence counts, its origin alone."""
+        row = self.rows[i]
+        if not self.apart:
+            return self, i
+        return self.apart[row.origin], [
+            own.id for own in self.rows if own.origin == row.origin
+        ].index(row.id)
 
     def question(self, row: Given) -> float | None:
         if self.given_query.vector is None or not self.ranking["questions"] or not row.questions:
@@ -266,16 +285,13 @@ class Whole:
         signal = oracle.entity_signal(oracle.entity_walk(mentioned, starts, query_entities))
         return [signal[places[row.id]] for row in self.rows]
 
-    def origin_evidence(self) -> dict[int, tuple[float, ...]]:
-        """By origin: scale, sum, cosine, lexical, best, mean; {} where nothing is to be done."""
-        weights = self.ranking.get("evidence") or [NEUTRAL] * 4
-        present = {row.origin for row in self.rows}
-        if len(present) < 2 or all(tuple(weights[one]) == NEUTRAL for one in present):
-            return {}
+    def origin_evidence(self, weights: Sequence[Sequence[float]]) -> dict[int, tuple[float, ...]]:
+        """By origin: scale, sum, cosine, lexical, best, mean. Cosine and lexical are those of all
+        rows together."""
         found = {}
-        for origin in present:
+        for origin in self.apart:
             places = [i for i, row in enumerate(self.rows) if row.origin == origin]
-            best = sorted((self.level[i] for i in places), reverse=True)[:5]
+            best = sorted((self.own_level[i] for i in places), reverse=True)[:5]
             values = [
                 max(share(self.raw[name][i], self.maxima[name]) for i in places)
                 if name in self.raw
@@ -442,15 +458,16 @@ class Whole:
         reached: Mapping[bytes, oracle.Reached],
     ) -> Result:
         one = reached.get(self.rows[i].id)
+        own, at = self.of_origin(i)
         signals = []
         for name in _core.SIGNALS:
-            raw = self.raw[name][i] if name in self.raw else None
+            raw = own.raw[name][at] if name in own.raw else None
             if raw is None:
                 signals.append((None, None))
             elif self.linear:
-                signals.append((raw, share(raw, self.maxima[name])))
+                signals.append((raw, share(raw, own.maxima[name])))
             else:
-                most = max(self.raw[name]) if name in ("cosine", "lexical") else None
+                most = max(own.raw[name]) if name in ("cosine", "lexical") else None
                 signals.append((raw, None if most is None else share(raw, most)))
         steps = () if one is None else one.steps
         return Result(

@@ -55,12 +55,9 @@ def row(
 
 def scan(rows: list[Any], eligible: int = 100, **maxima: float) -> Any:
     most = {"lexical": 3.0, **maxima}
+    scoring = SimpleNamespace(idfs=[1.0, 3.0, 4.0], maxima=[most.get(name) for name in SIGNALS])
     return SimpleNamespace(
-        rows=rows,
-        terms=["the", "red", "key"],
-        idfs=[1.0, 3.0, 4.0],
-        maxima=[most.get(name) for name in SIGNALS],
-        eligible=eligible,
+        rows=rows, terms=["the", "red", "key"], scorings=[scoring] * 4, eligible=eligible
     )
 
 
@@ -153,7 +150,7 @@ def test_one_row_has_no_lead() -> None:
 
 def test_a_query_without_words_has_no_cover() -> None:
     made = scan([row(0.2, -3.0, [])])
-    made.idfs, made.terms = [], []
+    made.scorings[0].idfs, made.terms = [], []
     found = of(made, content=())
     assert (found.values["words"], found.values["cover"]) == (0.0, 0.0)
 
@@ -164,7 +161,7 @@ def test_nothing_eligible_answers_nothing() -> None:
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:
     made = scan([row(0.2, -3.0, [0])])
-    made.maxima[SIGNALS.index("lexical")] = None
+    made.scorings[0].maxima[SIGNALS.index("lexical")] = None
     assert confidence(made, frozenset(), 0) is None
     unembedded = row(0.0, -3.0, [0])
     unembedded.embedded = False

@@ -80,9 +80,8 @@ def test_explained_with_its_numbers(opener: Opener) -> None:
     assert "constant -1.0000; cosine 1.0000 × 2.0000; best " in text
 
 
-def test_the_order_inside_an_origin_stays_and_the_switch_takes_it_back(opener: Opener) -> None:
+def test_an_origin_is_ranked_as_it_is_alone_and_the_switch_takes_it_back(opener: Opener) -> None:
     store = filled(opener)
-    plain = results(store, {})["results"]
     off = results(store, {**EVIDENCE, "signals.evidence.enabled": False})["results"]
     on = results(store, EVIDENCE)["results"]
     neutral = [f"evidence.{name}" for name in ("constant", "cosine", "lexical", "best", "mean")]
@@ -93,8 +92,14 @@ def test_the_order_inside_an_origin_stays_and_the_switch_takes_it_back(opener: O
     assert all("origin_evidence" not in hit["reason"] for hit in off)
     assert [hit["id"] for hit in on] != [hit["id"] for hit in off]
     for name in ("note", "document", "chat_peer"):
-        ranked = [[h["id"] for h in rows if h["origin_type"] == name] for rows in (plain, on, off)]
-        assert ranked[0] == ranked[1] == ranked[2]
+        alone = results(store, EVIDENCE, where={"origin_types": [name]})["results"]
+        together = [hit for hit in on if hit["origin_type"] == name]
+        assert [hit["id"] for hit in together] == [hit["id"] for hit in alone]
+        assert [hit["reason"]["signals"] for hit in together] == [
+            hit["reason"]["signals"] for hit in alone
+        ]
+        levels = [hit["reason"]["origin_evidence"]["level"] for hit in together]
+        assert levels == [hit["reason"]["start_score"] for hit in alone]
 
 
 def test_one_eligible_origin_is_ranked_by_its_levels(opener: Opener) -> None:

@@ -86,9 +86,11 @@ def test_a_signal_that_is_off_is_as_if_it_weighed_nothing(
 def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> None:
     found = store.recall(query, limit=EVERY)
     result = json.loads(json.dumps(found.to_dict()))
-    most = result["formula"]["normalisers"]
-    assert [name for name in SIGNALS if name in most] == list(most), "the order of the terms"
+    normalisers = result["formula"]["normalisers"]
+    assert set(normalisers) == {hit["origin_type"] for hit in result["results"]}
     for hit in result["results"]:
+        most = normalisers[hit["origin_type"]]
+        assert [name for name in SIGNALS if name in most] == list(most), "the order of the terms"
         signals = hit["reason"]["signals"]
         assert set(signals) <= {"bias", *most}
         added = [abs(one["normalised"] * one["weight"]) for one in signals.values()]
@@ -115,7 +117,8 @@ def test_terms_without_weight_are_left_out(store: vestig.Vestig) -> None:
     assert {hit.memory.origin_type.value for hit in found} == set(ORIGINS)
     assert weighed_in == {"chat_peer": 1.0}
     assert all(set(hit.reason.signals) <= {"bias", "form.length"} for hit in found)
-    assert set(found.formula.normalisers) == {"form.length"}
+    normalisers = {origin: set(most) for origin, most in found.formula.normalisers.items()}
+    assert normalisers == {**dict.fromkeys(ORIGINS, set()), "chat_peer": {"form.length"}}
     (hit,) = store.recall(QUESTION, limit=EVERY, config=keys, where={"origin_types": ["note"]})
     assert "form.length" not in hit.reason.signals
 
@@ -256,5 +259,5 @@ def test_a_store_of_notes_computes_neither_walk_nor_word_pieces(store: vestig.Ve
     assert len(found) > 0
     unweighed = {"entity_walk", *TOKEN_TERMS}
     assert unweighed.isdisjoint(learned()["note"])
-    assert unweighed.isdisjoint(found.formula.normalisers)
+    assert unweighed.isdisjoint(found.formula.normalisers["note"])
     assert all(unweighed.isdisjoint(hit.reason.signals) for hit in found)

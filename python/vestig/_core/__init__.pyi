@@ -548,7 +548,8 @@ class Ranking:
             chosen_rows: memories of each origin that the candidate weights choose.
             evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
                 origin's largest cosine, largest lexical score, largest level and mean of its five
-                largest levels. None = levels are compared as they are.
+                largest levels. Where memories of several origins are eligible, each is scored as
+                if it alone were. None = all are scored together, and levels compared as they are.
             sittings: whether notes of one sitting are neighbours.
             tracerank_bound: where the base is linear, TraceRank's factor lies within
                 e^(±bound/2); None = no bound.
@@ -659,10 +660,21 @@ class Scan:
     walked: int
     """Memories that the walk admitted beyond its starts."""
     unembedded: int
-    maxima: tuple[float | None, ...]
-    """Largest raw value over the eligible, in the order of `SIGNALS`."""
     idfs: tuple[float, ...]
     """idf of each of `terms` over the eligible."""
+    scorings: tuple[Scoring, Scoring, Scoring, Scoring]
+    """By code of `OriginType`, what its eligible memories are scored with: one for all, unless
+    `evidence` puts several origins on one scale; that of another origin where none is eligible."""
+
+@final
+class Scoring:
+    """What memories that are scored together have in common: all eligible ones, or those of one
+    origin."""
+
+    maxima: tuple[float | None, ...]
+    """Largest raw value of them, in the order of `SIGNALS`; None = unavailable or not computed."""
+    idfs: tuple[float, ...]
+    """idf of each of the scan's `terms` over them."""
     topic_of_query: bool | None
     """Whether the query's own vector stood for its topic; None = nothing was compared with it."""
 

@@ -188,7 +188,7 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     evidence: Annotated[
         SignalSwitch,
         doc(
-            "Put memories of several origins on one scale, by how well the best of each origin"
+            "Score each origin by itself, and put origins on one scale by how well the best of each"
             " fit the query."
         ),
     ] = SignalSwitch()

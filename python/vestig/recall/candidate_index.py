@@ -201,9 +201,8 @@ def _candidates(
         scored=found.scored,
         walked=found.walked,
         unembedded=found.unembedded,
-        maxima=found.maxima,
         idfs=found.idfs,
-        topic_of_query=found.topic_of_query,
+        scorings=found.scorings,
         approximate=True,
     )
 

@@ -20,7 +20,7 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.config.signals import SIGNALS
-from vestig.recall.scan import Scan, ScanRow
+from vestig.recall.scan import Scan, ScanRow, scoring_of_first
 from vestig.types import OriginType
 
 __all__ = [
@@ -137,12 +137,13 @@ def features(scan: Scan, content: Collection[str], names: int) -> Features | Non
     rows = scan.rows[:ROWS_READ]
     # a memory that the walk reached is ranked by its start, not by its own L
     rows = [row for row in rows if row.direct] or rows
-    maxima = scan.maxima
+    scoring = scoring_of_first(scan)
+    maxima = scoring.maxima
     words = maxima[_WORDS]
     cosines = [row.similarity for row in rows if row.embedded]
     if words is None or not cosines:
         return None
-    idfs = scan.idfs
+    idfs = scoring.idfs
     whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
     bases = [row.base for row in rows]

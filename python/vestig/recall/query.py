@@ -31,7 +31,7 @@ from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
-from vestig.recall.scan import Scan, ScanFunction, ScanRow
+from vestig.recall.scan import Scan, ScanFunction, ScanRow, Scoring, scoring_of_first
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
@@ -236,9 +236,9 @@ class BoundQuery:
         return content_terms(self.request.query, self.query.times)
 
     def content_of(self, scan: Scan) -> frozenset[str]:
-        """Those of `content` that count in a scan: where an eligible memory meets a date of the
-        query, the words of the date do not."""
-        return _content(self.content, scan)
+        """Those of `content` that count in a scan for memories of the first row's origin: where an
+        eligible one of them meets a date of the query, the words of the date do not."""
+        return _content(self.content, scoring_of_first(scan))
 
     def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
@@ -442,9 +442,10 @@ class BoundQuery:
 def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:
     """What explains the rows of a scan of a query that names these entities."""
     request, ranking = query.request, query.ranking
+    content = content_terms(request.query, query.times)
     return Explainer(
         terms=scan.terms,
-        content=_content(content_terms(request.query, query.times), scan),
+        content=[_content(content, scoring) for scoring in scan.scorings],
         windows=query.windows,
         entities={id_bytes(entity.id): entity for entity in entities},
         base=ranking.base,
@@ -453,7 +454,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         evidence=ranking.scores["evidence"],
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
-        topic_of_query=scan.topic_of_query,
+        topic_of_query=[scoring.topic_of_query for scoring in scan.scorings],
         query_time=from_us(request.moments.query_time_us),
         parts=ranking.reason_parts,
     )
@@ -471,10 +472,10 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     return shares(ranking.meta_weights, _available(query, entities))
 
 
-def _content(terms: Sequence[ContentTerm], scan: Scan) -> frozenset[str]:
-    """Terms that say what a query is about; where an eligible memory meets a date of the query, the
-    words of the date do not."""
-    dated = (scan.maxima[_DATE] or 0.0) > 0.0
+def _content(terms: Sequence[ContentTerm], scoring: Scoring) -> frozenset[str]:
+    """Terms that say what a query is about; where a memory that is scored so meets a date of the
+    query, the words of the date do not."""
+    dated = (scoring.maxima[_DATE] or 0.0) > 0.0
     return frozenset([one.term for one in terms if not (dated and one.in_time)])
 
 

@@ -133,7 +133,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
-        content: those of them that say what the query is about; others are never named.
+        content: per code of `OriginType`, those of them that say what the query is about; others
+            are never named.
         entities: those that the query names, by their ids of 16 bytes.
         weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
             `base` is linear.
@@ -142,12 +143,12 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             and mean; read where the scan says that they counted.
         meta_shares: shares of the metadata's terms, read everywhere else.
         has_vector: whether the query was embedded.
-        topic_of_query: whether its own vector stood for its topic; None = nothing was compared with
-            that.
+        topic_of_query: per code of `OriginType`, whether its own vector stood for its topic; None =
+            nothing was compared with that.
     """
 
     terms: Sequence[str]
-    content: frozenset[str]
+    content: Sequence[frozenset[str]]
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     base: str
@@ -156,7 +157,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Sequence[Sequence[float]]
     meta_shares: Mapping[str, float]
     has_vector: bool
-    topic_of_query: bool | None
+    topic_of_query: Sequence[bool | None]
     query_time: datetime
     parts: ReasonParts = ReasonParts()
     # by the id of a row; one is looked at for its own reason and for that of the row before it
@@ -210,7 +211,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def _signals(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
-        topic = "query" if self.topic_of_query else UNSET
+        topic = "query" if self.topic_of_query[row.origin] else UNSET
         return {
             name: SignalTrace(
                 raw=raw,
@@ -226,7 +227,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """What of the query the memory has, by signal; without windows."""
         words: tuple[str, ...] = ()
         if places := row.matched_terms:
-            words = tuple([term for at in places if (term := self.terms[at]) in self.content])
+            content = self.content[row.origin]
+            words = tuple([term for at in places if (term := self.terms[at]) in content])
         keywords = row.matched_keywords
         return {
             "keyword": tuple([word for word in keywords if word not in frame_words()]),

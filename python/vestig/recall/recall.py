@@ -23,7 +23,7 @@ from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import read_with_scores
-from vestig.recall.scan import Scan, is_approximate
+from vestig.recall.scan import Scan, Scoring, is_approximate
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
@@ -327,7 +327,7 @@ def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
     else:
         bias = None
         weighed = frozenset(name for name, share in bound.shares().items() if share != 0)
-    maxima = ranked.scan.maxima
+    found = {row.origin for row in ranked.scan.rows}
     return Formula(
         base=ranking.base,
         bias=bias,
@@ -340,10 +340,18 @@ def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
         query_weight=scores["question_weight"],
         summary_prior=scores["summary_prior"],
         normalisers={
-            name: most for name, at in _places(weighed) if (most := maxima[at]) is not None
+            name: _largest(ranked.scan.scorings[origin], weighed)
+            for origin, name in enumerate(ORIGINS)
+            if origin in found
         },
         score=ranked.line,
     )
+
+
+def _largest(scoring: Scoring, weighed: frozenset[str]) -> dict[str, float]:
+    """The largest raw values that there are of these signals."""
+    maxima = scoring.maxima
+    return {name: most for name, at in _places(weighed) if (most := maxima[at]) is not None}
 
 
 def _moment(us: int | None) -> datetime | None:

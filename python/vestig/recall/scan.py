@@ -12,7 +12,15 @@ import msgspec
 
 from vestig.ports import ScanRequest
 
-__all__ = ["ChangedScan", "Scan", "ScanFunction", "ScanRow", "is_approximate"]
+__all__ = [
+    "ChangedScan",
+    "Scan",
+    "ScanFunction",
+    "ScanRow",
+    "Scoring",
+    "is_approximate",
+    "scoring_of_first",
+]
 
 
 class ScanRow(Protocol):
@@ -100,6 +108,17 @@ class ScanRow(Protocol):
     def put_before(self, older: Any) -> ScanRow: ...
 
 
+class Scoring(Protocol):
+    """What memories that are scored together have in common."""
+
+    @property
+    def maxima(self) -> Sequence[float | None]: ...
+    @property
+    def idfs(self) -> Sequence[float]: ...
+    @property
+    def topic_of_query(self) -> bool | None: ...
+
+
 class Scan(Protocol):
     """Rows, best first, and what was counted on the way to them."""
 
@@ -122,11 +141,15 @@ class Scan(Protocol):
     @property
     def unembedded(self) -> int: ...
     @property
-    def maxima(self) -> Sequence[float | None]: ...
-    @property
     def idfs(self) -> Sequence[float]: ...
     @property
-    def topic_of_query(self) -> bool | None: ...
+    def scorings(self) -> Sequence[Scoring]: ...
+
+
+def scoring_of_first(scan: Scan) -> Scoring:
+    """What the memories of the origin of the first row are scored with; without rows, those of the
+    first origin."""
+    return scan.scorings[scan.rows[0].origin if scan.rows else 0]
 
 
 class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,9 +165,8 @@ class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
     scored: int
     walked: int
     unembedded: int
-    maxima: Sequence[float | None]
     idfs: Sequence[float]
-    topic_of_query: bool | None
+    scorings: Sequence[Scoring]
     approximate: bool = False
 
     @classmethod

@@ -37,7 +37,7 @@ use crate::numbers::floats;
 use crate::query::Query;
 use crate::ranking::{Ranking, pool_of};
 use crate::rows::{ROW_FIELDS, columns, new_rows};
-use crate::scan::{Row, Scan, scan_of};
+use crate::scan::{Row, Scan, Scoring, scan_of};
 
 /// (first word, number of words, entity, name as stored).
 type NameHit<'py> = (usize, usize, Bound<'py, PyBytes>, String);
@@ -603,5 +603,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Query>()?;
     module.add_class::<Row>()?;
     module.add_class::<Scan>()?;
+    module.add_class::<Scoring>()?;
     module.add_class::<Projection>()
 }

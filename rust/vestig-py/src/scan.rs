@@ -7,7 +7,9 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
-use vestig_core::recall::{Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Signal};
+use vestig_core::recall::{
+    Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Scoring as CoreScoring, Signal,
+};
 use vestig_core::segment::Id;
 
 /// What the rows of a scan have in common.
@@ -15,7 +17,8 @@ struct Shared {
     keywords: Vec<String>,
     /// Signals with a weight, by code of OriginType.
     weighed: [Vec<Signal>; 4],
-    evidence: Option<[Evidence; 4]>,
+    /// By code of OriginType.
+    evidence: [Option<Evidence>; 4],
 }
 
 /// One memory with every number that made its rank.
@@ -180,7 +183,7 @@ impl Row {
     /// scale, sum, cosine, lexical, best, mean of the row's origin.
     #[getter]
     fn evidence(&self) -> Option<(f64, f64, f64, f64, f64, f64)> {
-        let own = self.shared.evidence.as_ref()?[usize::from(self.hit.origin & 3)];
+        let own = self.shared.evidence[usize::from(self.hit.origin & 3)]?;
         let Evidence {
             scale,
             sum,
@@ -275,6 +278,13 @@ pub(crate) struct Scan {
     scored: usize,
     walked: usize,
     unembedded: usize,
+    idfs: Py<PyTuple>,
+    scorings: Py<PyTuple>,
+}
+
+/// What memories that are scored together have in common.
+#[pyclass(frozen, get_all, module = "vestig._core")]
+pub(crate) struct Scoring {
     maxima: Py<PyTuple>,
     idfs: Py<PyTuple>,
     topic_of_query: Option<bool>,
@@ -284,13 +294,24 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
     let shared = Arc::new(Shared {
         keywords: scan.keywords,
         weighed: std::array::from_fn(|origin| ranking.weighed(origin)),
-        evidence: scan.evidence,
+        evidence: scan.scoring_of.map(|place| scan.scorings[place].evidence),
     });
     let row = |hit: Hit| Py::new(py, Row::of(hit, &shared));
     let rows = |hits: Vec<Hit>| -> PyResult<Py<PyTuple>> {
         let rows: Vec<Py<Row>> = hits.into_iter().map(row).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, rows)?.unbind())
     };
+    let scoring = |of: CoreScoring| {
+        let scoring = Scoring {
+            maxima: PyTuple::new(py, of.maxima.values())?.unbind(),
+            idfs: PyTuple::new(py, of.idfs)?.unbind(),
+            topic_of_query: of.topic_of_query,
+        };
+        Py::new(py, scoring)
+    };
+    let scorings = scan.scorings.into_iter().map(scoring);
+    let scorings: Vec<Py<Scoring>> = scorings.collect::<PyResult<_>>()?;
+    let by_origin = scan.scoring_of.map(|place| scorings[place].bind(py));
     Ok(Scan {
         rows: rows(scan.hits)?,
         watched: rows(scan.watched)?,
@@ -301,8 +322,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         scored: scan.eligible,
         walked: scan.walked,
         unembedded: scan.unembedded,
-        maxima: PyTuple::new(py, scan.maxima.values())?.unbind(),
         idfs: PyTuple::new(py, scan.idfs)?.unbind(),
-        topic_of_query: scan.topic_of_query,
+        scorings: PyTuple::new(py, by_origin)?.unbind(),
     })
 }

@@ -4,6 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::ranking::Base;
+use super::row_groups::RowGroup;
 use super::score_bounds::SLACK;
 use super::score_table::ScoreTable;
 use super::scorer::{RowSignals, Scorer, origin};
@@ -32,16 +33,18 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn of(table: &ScoreTable<'_>, scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
-        let columns = &table.parts[i];
+    /// Of a row of the group.
+    pub(super) fn of(group: &RowGroup<'_>, part: usize, row: usize) -> Self {
+        let RowGroup { table, scorer, .. } = group;
+        let columns = &table.parts[part];
         let cosine = columns.content(scorer, row);
-        let row_signals = table.row_signals(scorer, i, row);
+        let row_signals = table.row_signals(scorer, part, row);
         Self {
-            part: i,
+            part,
             row,
             id: columns.segment.ids()[row],
             cosine,
-            start: scorer.start(origin(columns, row), cosine, &row_signals),
+            start: scorer.start(origin(columns.segment, row), cosine, &row_signals),
         }
     }
 }
@@ -96,7 +99,7 @@ impl Screen {
             let weights = &scorer.ranking.candidate_weights[origin];
             let (scale, sum) = scorer
                 .evidence
-                .map_or((1.0, 0.0), |of| (of[origin].scale, of[origin].sum));
+                .map_or((1.0, 0.0), |evidence| (evidence.scale, evidence.sum));
             let bias = scale * scorer.constant(origin, false);
             let cosine = scale * weights.signals[Signal::Cosine].unwrap_or(0.0);
             let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
@@ -181,13 +184,13 @@ impl Screen {
     }
 }
 
-/// Calls `visit` with every eligible row whose upper bound may reach what `visit` last returned.
+/// Calls `visit` with every row of the group whose upper bound may reach what `visit` last returned.
 fn visit_upper_bounds(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
+    group: &RowGroup<'_>,
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
+    let RowGroup { table, scorer, .. } = group;
     if let Some(signals) = table.signals.as_ref().filter(|_| scorer.start_enabled) {
         return visit_by_turn(table, signals, scorer, least, visit);
     }
@@ -203,7 +206,7 @@ fn visit_upper_bounds(
                 RowSignals::NOTHING
             };
             let content = columns.content_bounds(row);
-            scorer.bounds(origin(columns, row), content, &row_signals)
+            scorer.bounds(origin(columns.segment, row), content, &row_signals)
         };
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
@@ -211,7 +214,7 @@ fn visit_upper_bounds(
                 continue;
             }
             if columns.screened && screen.linear && sparse.adds_only() {
-                let origin = origin(columns, row);
+                let origin = origin(columns.segment, row);
                 let (few, size) = scorer.sparse_share(origin, sparse);
                 if screen.bound(columns, origin, row) + few + size * SLACK < least {
                     continue;
@@ -259,7 +262,7 @@ fn visit_by_turn(
         for sparse in &columns.sparse {
             let row = sparse.row as usize;
             if has(&columns.eligible, row) {
-                let of = origin(columns, row);
+                let of = origin(columns.segment, row);
                 if let Some(level) = sparse.chosen {
                     let start = scorer.of_level(of, level, true, sparse.value(Signal::Rerank));
                     least = visit(i, row, (start, start));
@@ -288,6 +291,8 @@ const EXACT_AT_ONCE: usize = 8;
 
 /// A row with bounds of S.
 struct BoundedRow {
+    /// Place of its group.
+    group: usize,
     part: usize,
     row: usize,
     low: f64,
@@ -333,13 +338,9 @@ impl Lowest {
 ///
 /// One pass: a row whose upper bound stays below the k-th best lower bound of its list so far is
 /// out.
-fn bounded_rows(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
-    k: usize,
-    lists: Lists,
-) -> [Vec<BoundedRow>; 4] {
-    let lists: Lists = std::array::from_fn(|of| lists[of].filter(|_| scorer.origins[of]));
+fn bounded_rows(groups: &[RowGroup<'_>], k: usize, lists: Lists) -> [Vec<BoundedRow>; 4] {
+    let occurs = |of: usize| groups.iter().any(|group| group.scorer.origins[of]);
+    let lists: Lists = std::array::from_fn(|of| lists[of].filter(|_| occurs(of)));
     let mut lowest: [Lowest; 4] = Default::default();
     let mut found: [Vec<BoundedRow>; 4] = Default::default();
     let least = |lowest: &[Lowest; 4]| {
@@ -347,50 +348,39 @@ fn bounded_rows(
         used.fold(f64::INFINITY, f64::min)
     };
     let mut threshold = least(&lowest);
-    visit_upper_bounds(table, scorer, threshold, |part, row, (low, high)| {
-        let list = lists[origin(&table.parts[part], row)];
-        if let Some(list) = list.filter(|list| high >= lowest[*list].threshold()) {
-            found[list].push(BoundedRow {
-                part,
-                row,
-                low,
-                high,
-            });
-            lowest[list].add(low, k);
-            threshold = least(&lowest);
-        }
-        threshold
-    });
+    for (place, group) in groups.iter().enumerate() {
+        let parts = &group.table.parts;
+        visit_upper_bounds(group, threshold, |part, row, (low, high)| {
+            let list = lists[origin(parts[part].segment, row)];
+            if let Some(list) = list.filter(|list| high >= lowest[*list].threshold()) {
+                found[list].push(BoundedRow {
+                    group: place,
+                    part,
+                    row,
+                    low,
+                    high,
+                });
+                lowest[list].add(low, k);
+                threshold = least(&lowest);
+            }
+            threshold
+        });
+    }
     for (found, lowest) in found.iter_mut().zip(&lowest) {
         found.retain(|one| one.high >= lowest.threshold());
     }
     found
 }
 
-/// The best `k` rows by S, best first, with exact numbers.
-pub(super) fn candidates(table: &ScoreTable<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    let [found, ..] = bounded_rows(table, scorer, k, ONE_LIST);
-    exact(table, scorer, k, found)
-}
-
-/// By origin, the best `k` rows by S, best first, with exact numbers.
-pub(super) fn candidates_by_origin(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
-    k: usize,
-) -> [Vec<Candidate>; 4] {
-    let lists = own_lists([true; 4]);
-    bounded_rows(table, scorer, k, lists).map(|found| exact(table, scorer, k, found))
+/// The best `k` rows of these groups by S, best first, with exact numbers.
+pub(super) fn candidates(groups: &[RowGroup<'_>], k: usize) -> Vec<Candidate> {
+    let [found, ..] = bounded_rows(groups, k, ONE_LIST);
+    exact(groups, k, found)
 }
 
 /// The best `k` of these rows by S, best first. Those with the highest bounds come first, so that
 /// the numbers of rows that cannot be among the best are not made.
-fn exact(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
-    k: usize,
-    mut found: Vec<BoundedRow>,
-) -> Vec<Candidate> {
+fn exact(groups: &[RowGroup<'_>], k: usize, mut found: Vec<BoundedRow>) -> Vec<Candidate> {
     if k == 0 {
         return Vec::new();
     }
@@ -404,9 +394,12 @@ fn exact(
         if some[0].high < lowest.threshold() {
             break;
         }
-        table.prepare(some.iter().map(|one| (one.part, one.row)));
+        for (place, group) in groups.iter().enumerate() {
+            let own = some.iter().filter(|one| one.group == place);
+            group.table.prepare(own.map(|one| (one.part, one.row)));
+        }
         for one in some {
-            let candidate = Candidate::of(table, scorer, one.part, one.row);
+            let candidate = Candidate::of(&groups[one.group], one.part, one.row);
             if found.len() > k {
                 lowest.add(candidate.start, k);
             }
@@ -419,14 +412,10 @@ fn exact(
 
 /// The best `k` rows by S of each of these origins, in any order, as (columns, row); exact numbers
 /// are made only of those whose bounds leave it open.
-pub(super) fn best_rows(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
-    k: usize,
-    origins: [bool; 4],
-) -> Vec<(usize, usize)> {
+pub(super) fn best_rows(group: &RowGroup<'_>, k: usize, origins: [bool; 4]) -> Vec<(usize, usize)> {
+    let groups = std::slice::from_ref(group);
     let mut rows = Vec::new();
-    for found in bounded_rows(table, scorer, k, own_lists(origins)) {
+    for found in bounded_rows(groups, k, own_lists(origins)) {
         let mut highs: Vec<TotalOrder> = found.iter().map(|one| TotalOrder(one.high)).collect();
         let next = (k < highs.len()).then(|| {
             let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
@@ -435,7 +424,7 @@ pub(super) fn best_rows(
         // No more than `k` have an upper bound above that of the next.
         let surely = |one: &BoundedRow| next.is_none_or(|next| one.low > next);
         let (sure, open): (Vec<BoundedRow>, Vec<BoundedRow>) = found.into_iter().partition(surely);
-        let open = exact(table, scorer, k - sure.len().min(k), open);
+        let open = exact(groups, k - sure.len().min(k), open);
         rows.extend(sure.into_iter().map(|one| (one.part, one.row)));
         rows.extend(open.into_iter().map(|one| (one.part, one.row)));
     }
@@ -443,11 +432,7 @@ pub(super) fn best_rows(
 }
 
 /// How many eligible rows come before each of these in order of S.
-pub(super) fn ranks(
-    table: &ScoreTable<'_>,
-    scorer: &Scorer<'_>,
-    targets: &[Candidate],
-) -> Vec<usize> {
+pub(super) fn ranks(groups: &[RowGroup<'_>], targets: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_unstable_by(|a, b| by_start(&targets[*a], &targets[*b]));
     let sorted: Vec<&Candidate> = order.iter().map(|i| &targets[*i]).collect();
@@ -455,18 +440,20 @@ pub(super) fn ranks(
         return Vec::new();
     };
     let mut before = vec![0_usize; sorted.len() + 1];
-    visit_upper_bounds(table, scorer, least, |i, row, (low, high)| {
-        let surely = sorted.partition_point(|target| target.start >= low);
-        let maybe = sorted.partition_point(|target| target.start > high);
-        let first = if surely == maybe {
-            surely
-        } else {
-            let exact = Candidate::of(table, scorer, i, row);
-            sorted.partition_point(|target| by_start(&exact, target) != Ordering::Less)
-        };
-        before[first] += 1;
-        least
-    });
+    for group in groups {
+        visit_upper_bounds(group, least, |part, row, (low, high)| {
+            let surely = sorted.partition_point(|target| target.start >= low);
+            let maybe = sorted.partition_point(|target| target.start > high);
+            let first = if surely == maybe {
+                surely
+            } else {
+                let exact = Candidate::of(group, part, row);
+                sorted.partition_point(|target| by_start(&exact, target) != Ordering::Less)
+            };
+            before[first] += 1;
+            least
+        });
+    }
     let mut ranks = vec![0; targets.len()];
     let mut sum = 0;
     for (place, target) in order.into_iter().enumerate() {

@@ -4,6 +4,7 @@ use super::analysed_query::Query;
 use super::candidates::best_rows;
 use super::late_interaction;
 use super::ranking::Base;
+use super::row_groups::RowGroup;
 use super::score_table::ScoreTable;
 use super::scorer::{Scorer, origin};
 
@@ -13,13 +14,8 @@ use super::scorer::{Scorer, origin};
 /// Origins choose for themselves because their L₂ are on no common scale. Of an origin that weighs
 /// late interaction, rows are chosen where any of them has word pieces: without these its
 /// candidate weights rank.
-pub(super) fn fill(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
-    query: &Query,
-    eligible: usize,
-) {
-    let ranking = scorer.ranking;
+pub(super) fn fill(group: &mut RowGroup<'_>, query: &Query, eligible: usize) {
+    let (scorer, ranking) = (&group.scorer, group.scorer.ranking);
     let late = ranking.weights.each_ref().map(late_interaction::weighed);
     let compares = late.map(|late| late && query.pieces.is_some());
     let differs: [bool; 4] = std::array::from_fn(|origin| {
@@ -29,9 +25,10 @@ pub(super) fn fill(
     if ranking.base != Base::Linear || !choosing.contains(&true) {
         return;
     }
-    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let mut rows = best_rows(table, scorer, ranking.chosen_rows, choosing);
-    scorer.start_enabled = enabled;
+    let enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
+    let mut rows = best_rows(group, ranking.chosen_rows, choosing);
+    group.scorer.start_enabled = enabled;
+    let RowGroup { table, scorer, .. } = group;
     let compared: Vec<(usize, usize)> = rows
         .iter()
         .copied()
@@ -46,7 +43,7 @@ pub(super) fn fill(
 }
 
 fn origin_of(table: &ScoreTable<'_>, (part, row): (usize, usize)) -> usize {
-    origin(&table.parts[part], row)
+    origin(table.parts[part].segment, row)
 }
 
 /// Levels of chosen rows by the weights of their origin. The others of the origin lose what that
@@ -56,7 +53,7 @@ fn set_levels(table: &mut ScoreTable<'_>, scorer: &mut Scorer<'_>, rows: Vec<(us
     let mut least = [0.0_f64; 4];
     for (part, row) in rows {
         let columns = &table.parts[part];
-        let of = origin(columns, row);
+        let of = origin(columns.segment, row);
         let row_signals = table.row_signals(scorer, part, row);
         let semantic = scorer.semantic(columns.content(scorer, row), &row_signals);
         let level = scorer.sum(of, true, semantic, &row_signals);

@@ -2,26 +2,27 @@
 //! origins on one scale. It is constant within an origin and a query, so that no order inside one
 //! origin depends on it.
 
-use super::candidates::candidates_by_origin;
+use super::candidates::candidates;
 use super::ranking::{Base, EvidenceWeights};
-use super::score_table::ScoreTable;
+use super::row_groups::RowGroups;
 use super::scorer::{Scorer, origin};
+use super::segment_columns::{SegmentColumns, fill_lexical};
 use super::signal::Signal;
 use crate::kernels::bits::set_bits;
 
 /// Memories of an origin whose mean level counts.
 const BEST: usize = 5;
 
-/// Of one origin for one query; all 0 but the scale where no memory of it is eligible.
+/// Of one origin for one query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// Factor of the level.
     pub scale: f64,
     /// Added to it: the constant, then weight · value of each of the following, in their order.
     pub sum: f64,
-    /// Largest normalised cosine of the origin; 0 where it is unavailable.
+    /// Largest cosine of the origin ÷ that of all eligible memories; 0 where it is unavailable.
     pub cosine: f64,
-    /// Largest normalised lexical score of the origin; 0 where it is unavailable.
+    /// The same of the lexical score with idf and lengths of all eligible memories.
     pub lexical: f64,
     /// Largest level of the origin.
     pub best: f64,
@@ -34,14 +35,6 @@ impl Evidence {
     #[inline]
     pub(super) fn apply(&self, level: f64) -> f64 {
         self.scale * level + self.sum
-    }
-
-    /// The level with nothing but this added.
-    pub(super) fn added(sum: f64) -> Self {
-        Self {
-            sum,
-            ..Self::new(&EvidenceWeights::NEUTRAL, 0.0, 0.0, &[])
-        }
     }
 
     fn new(weights: &EvidenceWeights, cosine: f64, lexical: f64, levels: &[f64]) -> Self {
@@ -67,82 +60,61 @@ impl Evidence {
     }
 }
 
-/// Puts L of several eligible origins on one scale, where any of them has weights for it.
-pub(super) fn fill(table: &mut ScoreTable<'_>, scorer: &mut Scorer<'_>) {
+/// Whether L of several origins is put on one scale: rows of several are eligible, and one of them has
+/// weights for it.
+pub(super) fn counts(scorer: &Scorer<'_>) -> bool {
     let given = scorer.ranking.evidence;
     let present = (0..given.len()).filter(|origin| scorer.origins[*origin]);
-    let neutral = |of: usize| given[of] == EvidenceWeights::NEUTRAL;
-    if scorer.ranking.base != Base::Linear
-        || present.clone().count() < 2
-        || present.clone().all(neutral)
-    {
-        return;
-    }
-    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates_by_origin(table, scorer, BEST);
-    scorer.start_enabled = enabled;
-    let cosines = largest_semantics(table, scorer);
-    let words = largest_lexicals(table);
-    let share = |signal: Signal, raw: f64| {
-        let most = scorer.maxima[signal];
-        most.map_or(0.0, |most| Scorer::normalised(raw, most))
-    };
-    let evidence = std::array::from_fn(|origin| {
-        let levels: Vec<f64> = best[origin].iter().map(|one| one.start).collect();
-        if levels.is_empty() {
-            return Evidence::new(&EvidenceWeights::NEUTRAL, 0.0, 0.0, &[]);
-        }
-        let cosine = share(Signal::Cosine, cosines[origin]);
-        let lexical = share(Signal::Lexical, words[origin]);
-        Evidence::new(&given[origin], cosine, lexical, &levels)
-    });
-    if let Some(signals) = &mut table.signals {
-        signals.apply(&evidence);
-    }
-    scorer.evidence = Some(evidence);
+    let weighed = |of: usize| given[of] != EvidenceWeights::NEUTRAL;
+    scorer.ranking.base == Base::Linear
+        && present.clone().count() > 1
+        && present.clone().any(weighed)
 }
 
-/// By origin, the exact largest S_query of its eligible rows; −1 if there are none.
-fn largest_semantics(table: &ScoreTable<'_>, scorer: &Scorer<'_>) -> [f64; 4] {
-    let mut most = [-1.0_f64; 4];
-    if scorer.vector.is_empty() {
-        return most;
-    }
-    let mut open = Vec::new();
-    for (part, columns) in table.parts.iter().enumerate() {
-        for row in set_bits(&columns.eligible) {
-            let of = origin(columns, row);
-            let question = columns.sparse_row(row).filter(|one| one.question.is_some());
-            if let Some(one) = question {
-                most[of] = most[of].max(scorer.semantic_of(one.content, one.question));
-                continue;
-            }
-            let (low, high) = columns.similarity.bounds(row);
-            most[of] = most[of].max(low);
-            if low < high && high >= most[of] {
-                open.push((part, row, high));
-            }
-        }
-    }
-    // A lower bound stands for a row until its own number is known, which is no smaller.
-    for (part, row, high) in open {
-        let columns = &table.parts[part];
-        let of = origin(columns, row);
-        if high >= most[of] {
-            most[of] = most[of].max(scorer.exact(columns.segment, row));
-        }
-    }
-    most
+/// Words of the query by the statistics of all eligible rows: idf and lengths of one origin alone do
+/// not say in which origin a word is at home.
+pub(super) struct CommonWords {
+    /// idf of each term.
+    pub(super) idfs: Vec<f64>,
+    /// By code of OriginType, the largest lexical score.
+    largest: [f64; 4],
 }
 
-/// By origin, the largest lexical score of its eligible rows.
-fn largest_lexicals(table: &ScoreTable<'_>) -> [f64; 4] {
-    let mut most = [0.0_f64; 4];
-    for columns in &table.parts {
-        for row in set_bits(&columns.eligible) {
-            let of = origin(columns, row);
-            most[of] = most[of].max(columns.lexical(row));
+impl CommonWords {
+    pub(super) fn new(parts: &mut [SegmentColumns<'_>], terms: &[String], eligible: usize) -> Self {
+        let idfs = fill_lexical(parts, terms, eligible).idfs;
+        let mut largest = [0.0_f64; 4];
+        for columns in parts.iter().filter(|columns| !columns.lexical.is_empty()) {
+            for row in set_bits(&columns.eligible) {
+                let of = origin(columns.segment, row);
+                largest[of] = largest[of].max(columns.lexical(row));
+            }
         }
+        Self { idfs, largest }
     }
-    most
+}
+
+/// Puts L of every origin on one scale.
+pub(super) fn fill(groups: &mut RowGroups<'_>, words: &CommonWords) {
+    let cosines = groups
+        .all()
+        .iter()
+        .map(|group| group.scorer.maxima[Signal::Cosine]);
+    let largest_cosine = cosines.flatten().fold(-1.0, f64::max);
+    let largest_lexical = words.largest.into_iter().fold(0.0, f64::max);
+    for (own, group) in groups.by_origin_mut() {
+        let enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
+        let best = candidates(std::slice::from_ref(group), BEST);
+        group.scorer.start_enabled = enabled;
+        let levels: Vec<f64> = best.iter().map(|one| one.start).collect();
+        let cosine = group.scorer.maxima[Signal::Cosine]
+            .map_or(0.0, |most| Scorer::normalised(most, largest_cosine));
+        let lexical = Scorer::normalised(words.largest[own], largest_lexical);
+        let weights = &group.scorer.ranking.evidence[own];
+        let evidence = Evidence::new(weights, cosine, lexical, &levels);
+        if let Some(signals) = &mut group.table.signals {
+            signals.apply(&evidence);
+        }
+        group.scorer.evidence = Some(evidence);
+    }
 }

@@ -4,6 +4,7 @@ use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};
 use super::ranking::Base;
 use super::result::{Hit, Path, PathStep, Scan};
+use super::row_groups::RowGroup;
 use super::scorer::origin;
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
@@ -48,11 +49,12 @@ impl Ranker<'_, '_> {
     }
 
     pub(super) fn hit(&self, scan: &Scan, entry: PoolEntry) -> Hit {
-        let (candidate, ranking) = (&entry.candidate, self.ranking());
-        let columns = &self.table.parts[candidate.part];
-        let (segment, row) = (columns.segment, candidate.row);
+        let (candidate, ranking) = (&entry.candidate, self.ranking);
+        let row = candidate.row;
+        let RowGroup { table, scorer, .. } = self.groups.of(candidate.part, row);
+        let segment = table.parts[candidate.part].segment;
         let attributes = segment.attributes(row);
-        let row_signals = self.table.row_signals(self.scorer, candidate.part, row);
+        let row_signals = table.row_signals(scorer, candidate.part, row);
         let words = self.words[candidate.part]
             .get_or_init(|| WordNumbers::of(segment, &scan.terms, &self.query.keywords));
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
@@ -62,23 +64,20 @@ impl Ranker<'_, '_> {
             cosine: candidate.cosine,
             semantic: entry.scores.semantic,
             start_score: candidate.start,
-            level: self.scorer.evidence.map(|_| {
+            level: scorer.evidence.map(|_| {
                 let semantic = entry.scores.semantic;
-                self.scorer
-                    .level(origin(columns, row), semantic, &row_signals)
+                scorer.level(origin(segment, row), semantic, &row_signals)
             }),
-            constant: self
-                .scorer
-                .constant(origin(columns, row), row_signals.chosen.is_some()),
+            constant: scorer.constant(origin(segment, row), row_signals.chosen.is_some()),
             chosen: row_signals.chosen.is_some(),
             base: entry.scores.base,
             origin: attributes.origin,
             kind: attributes.kind,
             embedded: attributes.embedded,
-            signals: self.scorer.signals(entry.scores.semantic, &row_signals),
+            signals: scorer.signals(entry.scores.semantic, &row_signals),
             question: row_signals.question,
             metadata: entry.scores.metadata,
-            alpha: uses_alpha.then_some(self.scorer.alpha),
+            alpha: uses_alpha.then_some(scorer.alpha),
             matched_terms: matched_terms(segment, row, &words.terms),
             matched_keywords: matched_keywords(segment, row, &words.keywords),
             matched_entities: self.matched_entities(candidate),

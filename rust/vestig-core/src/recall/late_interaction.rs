@@ -66,7 +66,7 @@ pub(super) fn fill(
             row: row as u32,
         };
         let own = late.own(columns, row);
-        known[origin(&table.parts[columns], row)] |= own.is_some();
+        known[origin(table.parts[columns].segment, row)] |= own.is_some();
         let mut values = [late.weighted(own), 0.0, 0.0, 0.0, 0.0];
         if let Some(sessions) = &beside {
             let turn = sessions.index.turn(columns, row);

@@ -4,8 +4,7 @@
 use super::analysed_query::Query;
 use super::candidates::Candidate;
 use super::ranking::{Effort, Pool, Ranking, Selection};
-use super::score_table::ScoreTable;
-use super::scorer::Scorer;
+use super::row_groups::RowGroups;
 use super::{QueryVector, Request, ScoredQuery};
 use crate::kernels::bits::has;
 use crate::query::filter::Filter;
@@ -87,7 +86,7 @@ pub fn levels(
         let mut best = scored.best;
         best.truncate(limit);
         let best: Vec<Id> = best.iter().map(|candidate| candidate.id).collect();
-        (best, keep.then_some((scored.table, scored.scorer)))
+        (best, keep.then_some(scored.groups))
     });
     let (found, numbers): (Vec<Vec<Id>>, Vec<_>) = first.into_iter().unzip();
     let mut ids: Vec<Id> = request.watch.to_vec();
@@ -96,11 +95,8 @@ pub fn levels(
     ids.dedup();
     ids.retain(|id| snapshot.find(id).is_some());
     let scores = in_threads(numbers, effort.threads, |at, kept| {
-        if let Some((table, scorer)) = kept {
-            return scores_of(&table, &scorer, &ids);
-        }
-        let scored = score(at, &single);
-        scores_of(&scored.table, &scored.scorer, &ids)
+        let groups = kept.unwrap_or_else(|| score(at, &single).groups);
+        scores_of(&groups, &ids)
     });
     let place = |id: &Id| ids.binary_search(id).ok();
     let best = found
@@ -122,13 +118,13 @@ pub fn levels(
     }
 }
 
-fn scores_of(table: &ScoreTable<'_>, scorer: &Scorer<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {
+fn scores_of(groups: &RowGroups<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {
     let one = |id: &Id| {
-        let (part, row) = table.parts.iter().enumerate().find_map(|(part, columns)| {
-            let row = columns.segment.find(id)?;
-            has(&columns.eligible, row).then_some((part, row))
+        let (part, row) = (0..groups.parts()).find_map(|part| {
+            let row = groups.segment(part).find(id)?;
+            has(&groups.columns(part, row).eligible, row).then_some((part, row))
         })?;
-        let candidate = Candidate::of(table, scorer, part, row);
+        let candidate = Candidate::of(groups.of(part, row), part, row);
         Some((candidate.start, candidate.cosine))
     };
     ids.iter().map(one).collect()

@@ -26,7 +26,8 @@
 //!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
 //!   the first three of these; its best of each origin are *chosen*. *Candidate weights*: those of
 //!   L₁ and L₂. *Level*: of a chosen memory, the sum of all terms, late interaction among them, by
-//!   weights of its own; of another, L₂. *Origin evidence*: what the best memories of
+//!   weights of its own; of another, L₂. *Group*: eligible rows that are scored with the same
+//!   statistics, all of them or those of one origin. *Origin evidence*: what the best memories of
 //!   an origin say of its chance to hold the answer; it puts the levels of several origins on one
 //!   scale. *L* adds rerank.
 //! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
@@ -54,6 +55,7 @@ mod question_words;
 mod ranker;
 mod ranking;
 mod result;
+mod row_groups;
 mod score_bounds;
 mod score_table;
 mod scorer;
@@ -73,6 +75,7 @@ mod window_words;
 pub use self::analysed_query::{ContentTerm, Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
+use self::evidence::CommonWords;
 pub use self::evidence::Evidence;
 pub use self::keyword_votes::{WantedTerm, keyword_votes};
 pub use self::levels::{Levels, LevelsRequest, levels};
@@ -81,8 +84,8 @@ use self::ranker::Ranker;
 pub use self::ranking::{
     Base, Effort, EvidenceWeights, Pool, Ranking, Selection, Traversal, Weights,
 };
-pub use self::result::{Hit, Path, PathStep, Scan};
-use self::score_table::ScoreTable;
+pub use self::result::{Hit, Path, PathStep, Scan, Scoring};
+use self::row_groups::{RowGroup, RowGroups};
 use self::scorer::Scorer;
 use self::segment_columns::{
     CosineQuery, SegmentColumns, TermStatistics, apply_min_similarity, cosines_of_many,
@@ -92,7 +95,7 @@ pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
 pub use self::topic::TopicPieces;
 use self::turn_signals::TurnSignals;
 pub use self::walks::Walks;
-use crate::kernels::bits::count;
+use crate::kernels::bits::{count, has};
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
 use crate::query::filter::{Filter, eligible};
@@ -181,8 +184,8 @@ impl<'a> Request<'a> {
         let scored = ScoredQuery::new(*self, (query, vector), cosines);
         let mut scan = scored.scan;
         Ranker::new(
-            &scored.table,
-            &scored.scorer,
+            self.ranking,
+            &scored.groups,
             scored.graph,
             query,
             self.selection,
@@ -239,10 +242,9 @@ impl QueryVector {
 
 /// A query with the numbers of every eligible row.
 struct ScoredQuery<'a> {
-    table: ScoreTable<'a>,
-    scorer: Scorer<'a>,
+    groups: RowGroups<'a>,
     graph: EligibleGraph<'a>,
-    /// Counts and normalisers, no results.
+    /// Counts and what rows are scored with, no results.
     scan: Scan,
     /// The best by S.
     best: Vec<Candidate>,
@@ -295,29 +297,52 @@ impl<'a> ScoredQuery<'a> {
             }
         }
         let origins = origins_of(&parts);
-        let mut scorer = Scorer::new(ranking, query, vector.unit.clone(), origins, effort);
+        let scorer = Scorer::new(ranking, query, vector.unit.clone(), origins, effort);
         let eligible = parts.iter().map(|columns| columns.eligible.clone());
         let trace = (&ranking.trace, query.query_time);
-        let mut graph =
-            EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
-        let mut table = ScoreTable {
-            parts,
-            signals: None,
-        };
-        scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
-        let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
-        let count = candidate_count(ranking, selection, sparse || scorer.alpha > 0.0);
-        let best = candidates(&table, &scorer, count);
-        scan.maxima = scorer.maxima;
-        scan.evidence = scorer.evidence;
-        let signals = table.signals.as_ref();
-        scan.topic_of_query = signals.and_then(TurnSignals::topic_of_query);
-        Self {
-            table,
-            scorer,
+        let graph = EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
+        let terms = query.terms.as_deref().unwrap_or_default();
+        let common =
+            evidence::counts(&scorer).then(|| CommonWords::new(&mut parts, terms, scan.eligible));
+        let mut scored = Self {
+            groups: RowGroups::new(parts, scorer),
             graph,
             scan,
-            best,
+            best: Vec::new(),
+        };
+        scored.fill(request, query, common);
+        let groups = &scored.groups;
+        let sparse = |columns: &SegmentColumns<'_>| !columns.sparse.is_empty();
+        let any =
+            |group: &RowGroup<'_>| group.scorer.alpha > 0.0 || group.table.parts.iter().any(sparse);
+        let mixed = groups.all().iter().any(any);
+        scored.best = candidates(groups.all(), candidate_count(ranking, selection, mixed));
+        scored.scan.scorings = groups.all().iter().map(RowGroup::scoring).collect();
+        scored.scan.scoring_of = groups.of_origin;
+        scored
+    }
+
+    /// Everything but the cosine: signals, normalisers and bounds; the idf of each term.
+    fn fill(&mut self, request: Request<'a>, query: &Query, common: Option<CommonWords>) {
+        let (groups, graph) = (&mut self.groups, &mut self.graph);
+        if let [only] = groups.all_mut() {
+            fill_group(only, graph, query, self.scan.eligible);
+            self.scan.idfs.clone_from(&only.idfs);
+        }
+        if let Some(common) = common {
+            let trace = (&request.ranking.trace, query.query_time);
+            for group in groups.all_mut() {
+                let rows = group.eligible();
+                let eligible = rows.iter().map(|rows| count(rows)).sum();
+                let (snapshot, filter) = (request.snapshot, request.filter);
+                let mut graph = EligibleGraph::new(snapshot, filter, rows, eligible, trace);
+                fill_group(group, &mut graph, query, eligible);
+            }
+            evidence::fill(groups, &common);
+            self.scan.idfs = common.idfs;
+        }
+        if self.scan.eligible > 0 {
+            fill_rerank(groups, graph, query);
         }
     }
 }
@@ -351,25 +376,23 @@ fn eligible_rows(parts: &[SegmentColumns<'_>]) -> usize {
     parts.iter().map(|columns| count(&columns.eligible)).sum()
 }
 
-/// Everything but the cosine: signals, normalisers and bounds. The idf of each term.
-fn fill_table(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
+/// What is known of the rows of a group by themselves. `graph`: of these rows.
+fn fill_group(
+    group: &mut RowGroup<'_>,
     graph: &mut EligibleGraph<'_>,
     query: &Query,
     eligible: usize,
-) -> Vec<f64> {
+) {
+    let RowGroup { table, scorer, .. } = group;
     let statistics = fill_terms(&mut table.parts, scorer, graph, query, eligible);
     if eligible > 0 {
         if turn_signals::any_weighed(scorer) {
             table.signals = Some(TurnSignals::new(&table.parts, scorer, query, &statistics));
         }
-        fill_graph(table, scorer, graph, query, &statistics);
-        chosen_rows::fill(table, scorer, query, eligible);
-        evidence::fill(table, scorer);
-        fill_rerank(table, scorer, graph, query);
+        fill_graph(group, graph, query, &statistics);
+        chosen_rows::fill(group, query, eligible);
     }
-    statistics.idfs
+    group.idfs = statistics.idfs;
 }
 
 /// Origins of the eligible rows.
@@ -391,8 +414,7 @@ fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
 
 /// The signals that are computed from the best memories by L₁.
 fn fill_graph(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
+    group: &mut RowGroup<'_>,
     graph: &mut EligibleGraph<'_>,
     query: &Query,
     statistics: &TermStatistics,
@@ -403,19 +425,21 @@ fn fill_graph(
         Signal::PairGain,
         Signal::Title,
     ]
-    .map(|signal| scorer.weighs(signal));
+    .map(|signal| group.scorer.weighs(signal));
     if !(walk || pair || gain || title) {
         return;
     }
-    let start_enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates(table, scorer, pairs::STARTS.max(WALK_STARTS));
-    scorer.start_enabled = start_enabled;
+    let start_enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
+    let of = std::slice::from_ref(group);
+    let best = candidates(of, pairs::STARTS.max(WALK_STARTS));
+    group.scorer.start_enabled = start_enabled;
     let node = |c: &Candidate| Node {
         part: c.part as u32,
         row: c.row as u32,
     };
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
     let starts = &best[..best.len().min(pairs::STARTS)];
+    let RowGroup { table, scorer, .. } = group;
     let parts = &mut table.parts;
     if walk {
         let best = &best[..best.len().min(WALK_STARTS)];
@@ -434,22 +458,33 @@ fn fill_graph(
 }
 
 /// The scores of a cross-encoder for the best memories; without them the signal is unavailable.
-fn fill_rerank(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
-    graph: &EligibleGraph<'_>,
-    query: &Query,
-) {
-    let weighs = scorer.weighs(Signal::Rerank);
-    let Some(scores) = query.rerank_scores.as_ref().filter(|_| weighs) else {
+fn fill_rerank(groups: &mut RowGroups<'_>, graph: &EligibleGraph<'_>, query: &Query) {
+    let weighs = |group: &RowGroup<'_>| group.scorer.weighs(Signal::Rerank);
+    let weighed = groups.all().iter().any(weighs);
+    let Some(scores) = query.rerank_scores.as_ref().filter(|_| weighed) else {
         return;
     };
     let found = scores.iter().filter_map(|(id, score)| {
         let node = graph.locate(id).filter(|node| graph.is_eligible(*node))?;
         Some((node, *score))
     });
-    let most = metadata_signals::fill_sparse(&mut table.parts, Signal::Rerank, found.collect());
-    scorer.maxima[Signal::Rerank] = Some(most);
+    let found: Vec<(Node, f64)> = found.collect();
+    let most = found
+        .iter()
+        .fold(0.0, |most, (_, score)| f64::max(most, *score));
+    for group in groups.all_mut() {
+        let holds = |node: &Node| {
+            let columns = &group.table.parts[node.part as usize];
+            has(&columns.eligible, node.row as usize)
+        };
+        let own = found
+            .iter()
+            .copied()
+            .filter(|(node, _)| holds(node))
+            .collect();
+        metadata_signals::fill_sparse(&mut group.table.parts, Signal::Rerank, own);
+        group.scorer.maxima[Signal::Rerank] = Some(most);
+    }
 }
 
 /// Lexical and metadata signals, and the normalisers of these and of the cosine.

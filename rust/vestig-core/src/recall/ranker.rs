@@ -9,8 +9,8 @@ use super::eligible_graph::EligibleGraph;
 use super::hits::WordNumbers;
 use super::ranking::{Base, Pool, Ranking, Selection};
 use super::result::Scan;
-use super::score_table::ScoreTable;
-use super::scorer::{Scorer, Scores, origin};
+use super::row_groups::{RowGroup, RowGroups};
+use super::scorer::{Scores, origin};
 use crate::kernels::math;
 use crate::kernels::top_k::{descending, top_k};
 use crate::kernels::tracerank::TraceFactors;
@@ -47,8 +47,8 @@ fn by_final_and_level(a: &PoolEntry, b: &PoolEntry) -> Ordering {
 
 /// Everything a call ranks with.
 pub(super) struct Ranker<'a, 'b> {
-    pub(super) table: &'b ScoreTable<'a>,
-    pub(super) scorer: &'b Scorer<'a>,
+    pub(super) ranking: &'a Ranking,
+    pub(super) groups: &'b RowGroups<'a>,
     pub(super) graph: EligibleGraph<'a>,
     pub(super) query: &'b Query,
     selection: &'b Selection,
@@ -60,26 +60,22 @@ pub(super) struct Ranker<'a, 'b> {
 
 impl<'a, 'b> Ranker<'a, 'b> {
     pub(super) fn new(
-        table: &'b ScoreTable<'a>,
-        scorer: &'b Scorer<'a>,
+        ranking: &'a Ranking,
+        groups: &'b RowGroups<'a>,
         graph: EligibleGraph<'a>,
         query: &'b Query,
         selection: &'b Selection,
     ) -> Self {
         Self {
-            table,
-            scorer,
+            ranking,
+            groups,
             graph,
             query,
             selection,
-            words: table.parts.iter().map(|_| OnceCell::new()).collect(),
+            words: (0..groups.parts()).map(|_| OnceCell::new()).collect(),
             walk: Vec::new(),
             starts: Vec::new(),
         }
-    }
-
-    pub(super) fn ranking(&self) -> &'a Ranking {
-        self.scorer.ranking
     }
 
     pub(super) fn node(&self, candidate: &Candidate) -> Node {
@@ -90,20 +86,17 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     fn candidate(&self, node: Node) -> Candidate {
-        Candidate::of(
-            self.table,
-            self.scorer,
-            node.part as usize,
-            node.row as usize,
-        )
+        let (part, row) = (node.part as usize, node.row as usize);
+        Candidate::of(self.groups.of(part, row), part, row)
     }
 
     fn scores(&self, candidate: &Candidate) -> Scores {
-        let columns = &self.table.parts[candidate.part];
+        let RowGroup { table, scorer, .. } = self.groups.of(candidate.part, candidate.row);
+        let columns = &table.parts[candidate.part];
         let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
-        let row_signals = || (self.table).row_signals(self.scorer, candidate.part, candidate.row);
-        self.scorer.scores(
-            origin(columns, candidate.row),
+        let row_signals = || table.row_signals(scorer, candidate.part, candidate.row);
+        scorer.scores(
+            origin(columns.segment, candidate.row),
             (candidate.cosine, candidate.start),
             columns.question(candidate.row),
             row_signals,
@@ -113,7 +106,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     /// Walks from the best candidates.
     fn traverse(&mut self, candidates: &[Candidate]) {
-        let ranking = self.ranking();
+        let ranking = self.ranking;
         let Some(traversal) = &ranking.walk else {
             return;
         };
@@ -169,7 +162,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     fn final_score(&self, entry: &PoolEntry) -> f64 {
-        let ranking = self.ranking();
+        let ranking = self.ranking;
         let base = entry.scores.base;
         let mut score = base;
         if let Some(walked) = self.reached(entry) {
@@ -194,7 +187,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     /// The pool: direct candidates, what the walk reached, what pooled summaries cover.
     fn pool(&mut self, candidates: &[Candidate]) -> Vec<PoolEntry> {
-        let ranking = self.ranking();
+        let ranking = self.ranking;
         let count = match self.selection.pool {
             Pool::All => candidates.len(),
             Pool::Starts => ranking.start_limit,
@@ -232,7 +225,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn expand(&mut self, pool: &mut Vec<PoolEntry>) {
         let mut covered: Vec<Node> = Vec::new();
         for entry in pool.iter() {
-            let segment = self.table.parts[entry.candidate.part].segment;
+            let segment = self.groups.segment(entry.candidate.part);
             if segment.attributes(entry.candidate.row).kind == KIND_SUMMARY {
                 covered.extend(self.graph.summarised_by(self.node(&entry.candidate)));
             }
@@ -260,7 +253,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         scan.walked = self.walk.iter().filter(|walked| walked.hops > 0).count();
         let mut pool = self.pool(candidates);
         let mut rest = Vec::new();
-        let order = if self.ranking().base == Base::Linear {
+        let order = if self.ranking.base == Base::Linear {
             by_final_and_level
         } else {
             by_final
@@ -280,7 +273,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         }
         let mut watched = self.watched(&shown, rest);
         self.find_ranks(&mut shown, &mut watched, candidates);
-        if !self.ranking().mixes_walked() {
+        if !self.ranking.mixes_walked() {
             let associated = self.associated().into_iter();
             scan.associated = associated.map(|entry| self.hit(scan, entry)).collect();
         }
@@ -373,7 +366,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             return;
         }
         let targets: Vec<Candidate> = open.iter().map(|entry| entry.candidate).collect();
-        let found = ranks(self.table, self.scorer, &targets);
+        let found = ranks(self.groups.all(), &targets);
         for (entry, rank) in open.into_iter().zip(found) {
             entry.start_rank = Some(rank);
         }

@@ -168,7 +168,8 @@ pub struct Ranking {
     /// Per code of OriginType: of the sum that chooses which rows `weights` rank, and of L of the
     /// others.
     pub candidate_weights: [Weights; 4],
-    /// Per code of OriginType; counts where rows of several origins are eligible.
+    /// Per code of OriginType. Where rows of several origins are eligible and one of them has such
+    /// weights, each origin is scored as if its rows alone were eligible.
     pub evidence: [EvidenceWeights; 4],
     /// Settings of TraceRank.
     pub trace: TraceParams,

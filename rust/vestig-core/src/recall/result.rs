@@ -93,6 +93,20 @@ pub struct Hit {
     pub stability: u8,
 }
 
+/// What memories that are scored together have in common: all eligible ones, or those of one origin
+/// where origin evidence counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scoring {
+    /// Largest raw value; None = unavailable or not computed.
+    pub maxima: BySignal<Option<f64>>,
+    /// idf of each of `Scan::terms` over them.
+    pub idfs: Vec<f64>,
+    /// None = no origin evidence counts.
+    pub evidence: Option<Evidence>,
+    /// Whether the query's own vector stood for its topic; None = nothing was compared with it.
+    pub topic_of_query: Option<bool>,
+}
+
 /// Result of one call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
@@ -115,12 +129,10 @@ pub struct Scan {
     pub walked: usize,
     /// Eligible ones without a vector.
     pub unembedded: usize,
-    /// Largest raw value over the eligible; None = unavailable or not computed.
-    pub maxima: BySignal<Option<f64>>,
-    /// By code of OriginType; None = no origin evidence counts.
-    pub evidence: Option<[Evidence; 4]>,
     /// idf of each of `terms` over the eligible.
     pub idfs: Vec<f64>,
-    /// Whether the query's own vector stood for its topic; None = nothing was compared with it.
-    pub topic_of_query: Option<bool>,
+    /// What eligible memories are scored with: one for all, or one for each of their origins.
+    pub scorings: Vec<Scoring>,
+    /// By code of OriginType, the place of its own among `scorings`; 0 where none is eligible.
+    pub scoring_of: [usize; 4],
 }

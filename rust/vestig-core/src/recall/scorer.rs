@@ -3,7 +3,7 @@
 use super::analysed_query::Query;
 use super::evidence::Evidence;
 use super::ranking::{Base, Effort, Ranking, Weights};
-use super::segment_columns::{SegmentColumns, SparseRow};
+use super::segment_columns::SparseRow;
 use super::signal::{BySignal, Signal};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, metadata};
@@ -48,12 +48,14 @@ pub(super) struct Scorer<'a> {
     pub(super) maxima: BySignal<Option<f64>>,
     /// Whether any eligible row has it, by code of OriginType.
     pub(super) origins: [bool; 4],
-    /// Whether each of keyword, temporal, entity, recency is available and weighs something.
+    /// Whether the query has what keyword, temporal, entity and recency compare.
+    given: [bool; 4],
+    /// Whether each of these is available and weighs something.
     pub(super) metadata: [bool; 4],
     /// Share of S_meta in S for this query; 0 where no metadata signal is available.
     pub(super) alpha: f64,
-    /// By code of OriginType; None = L counts as it is.
-    pub(super) evidence: Option<[Evidence; 4]>,
+    /// Of the only origin whose rows are scored; None = L counts as it is.
+    pub(super) evidence: Option<Evidence>,
     /// By code of OriginType: added to L of rows that were not chosen, at most 0. Rows that stand
     /// before others by the candidate weights stand before them in the end too.
     pub(super) not_chosen: [f64; 4],
@@ -63,8 +65,8 @@ pub(super) struct Scorer<'a> {
 }
 
 /// Place of the row's weights in [`Ranking::weights`].
-pub(super) fn origin(columns: &SegmentColumns<'_>, row: usize) -> usize {
-    usize::from(columns.segment.attributes(row).origin & 3)
+pub(super) fn origin(segment: &Segment, row: usize) -> usize {
+    usize::from(segment.attributes(row).origin & 3)
 }
 
 impl<'a> Scorer<'a> {
@@ -81,11 +83,12 @@ impl<'a> Scorer<'a> {
             !query.entities.is_empty(),
             true,
         ];
-        let mut scorer = Self {
+        let scorer = Self {
             ranking,
             vector,
             maxima: BySignal::of(None),
             origins,
+            given,
             metadata: [false; 4],
             alpha: 0.0,
             evidence: None,
@@ -93,7 +96,18 @@ impl<'a> Scorer<'a> {
             start_enabled: ranking.start_enabled,
             effort,
         };
-        for (i, given) in given.into_iter().enumerate() {
+        scorer.of_origins(origins)
+    }
+
+    /// The same for rows of some of the origins, before anything is known of them.
+    pub(super) fn of_origins(&self, origins: [bool; 4]) -> Self {
+        let ranking = self.ranking;
+        let mut scorer = Self {
+            vector: self.vector.clone(),
+            origins,
+            ..*self
+        };
+        for (i, given) in self.given.into_iter().enumerate() {
             let weighs = if ranking.base == Base::Linear {
                 scorer.weighs(Signal::METADATA[i])
             } else {
@@ -166,7 +180,7 @@ impl<'a> Scorer<'a> {
     /// their sizes.
     pub(super) fn sparse_share(&self, origin: usize, sparse: &SparseRow) -> (f64, f64) {
         let weights = self.weights(origin, false);
-        let scale = self.evidence.map_or(1.0, |of| of[origin].scale);
+        let scale = self.evidence.map_or(1.0, |evidence| evidence.scale);
         let (mut sum, mut size) = (0.0, 0.0);
         for (signal, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
             if let (Some(weight), Some(most)) = (weights.signals[signal], self.maxima[signal]) {
@@ -232,7 +246,7 @@ impl<'a> Scorer<'a> {
     pub(super) fn of_level(&self, origin: usize, level: f64, chosen: bool, rerank: f64) -> f64 {
         let mut sum = level;
         if let Some(evidence) = &self.evidence {
-            sum = evidence[origin].apply(sum);
+            sum = evidence.apply(sum);
         }
         let weight = self.weights(origin, chosen).signals[Signal::Rerank];
         if let (Some(weight), Some(most)) = (weight, self.maxima[Signal::Rerank]) {

@@ -4,7 +4,7 @@
 use super::ranking::Effort;
 use super::scorer::{RowSignals, Scorer};
 use super::signal::{BySignal, Signal};
-use crate::kernels::bits::{Bits, count, set_bits};
+use crate::kernels::bits::{Bits, count, has, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
@@ -121,6 +121,31 @@ impl<'a> SegmentColumns<'a> {
             sparse: Vec::new(),
             sparse_bits: Bits::new(),
         }
+    }
+
+    /// The same with some of its eligible rows; their cosines and stored questions are kept.
+    pub(super) fn restricted(&self, eligible: Bits) -> Self {
+        let mut values = self.similarity.values.clone();
+        mask_ineligible(&mut values, &eligible);
+        let mut restricted = Self {
+            segment: self.segment,
+            live: self.live,
+            any_eligible: eligible.iter().any(|word| *word != 0),
+            eligible,
+            similarity: Similarity {
+                values,
+                errors: self.similarity.errors,
+            },
+            lexical: Vec::new(),
+            dense: Default::default(),
+            screened: self.screened,
+            sparse: Vec::new(),
+            sparse_bits: Bits::new(),
+        };
+        let own = (self.sparse.iter()).filter(|one| has(&restricted.eligible, one.row as usize));
+        let own: Vec<(u32, SparseRow)> = own.map(|one| (one.row, *one)).collect();
+        restricted.set_sparse(own, |sparse, one| *sparse = one);
+        restricted
     }
 
     pub(super) fn lexical(&self, row: usize) -> f64 {
@@ -245,6 +270,21 @@ impl CosineQuery<'_> {
         self.quantised.is_none() && count(&columns.eligible) < columns.segment.memory_rows() / 8
     }
 
+    /// As `compare`, without blocks in which no row is eligible.
+    fn compare_eligible(&self, columns: &SegmentColumns<'_>, first: usize, out: &mut [f32]) {
+        let words = BLOCK_ROWS / 64;
+        let (end, mut from) = (first + out.len(), first);
+        while from < end {
+            let block = from / BLOCK_ROWS;
+            let to = end.min((block + 1) * BLOCK_ROWS);
+            let mut of_block = columns.eligible.iter().skip(block * words).take(words);
+            if of_block.any(|word| *word != 0) {
+                self.compare(columns.segment, from, &mut out[from - first..to - first]);
+            }
+            from = to;
+        }
+    }
+
     /// Cosines of rows in a row, or approximations: `out` begins at row `first`.
     fn compare(&self, segment: &Segment, first: usize, out: &mut [f32]) {
         let lanes = segment.lanes();
@@ -327,11 +367,11 @@ pub(super) fn cosines(
             values[row] = dot(query.unit, segment.vector(row));
         }
     } else if share >= rows {
-        query.compare(segment, 0, &mut values);
+        query.compare_eligible(columns, 0, &mut values);
     } else {
         std::thread::scope(|scope| {
             for (i, out) in values.chunks_mut(share).enumerate() {
-                scope.spawn(move || query.compare(segment, i * share, out));
+                scope.spawn(move || query.compare_eligible(columns, i * share, out));
             }
         });
     }

@@ -55,6 +55,15 @@ pub(super) struct TurnSignals<'a> {
     pub(super) bounds: Bounds,
 }
 
+/// Changes the bounds of a level as the level itself changes; `added`: what that adds.
+fn change_bounds((low, high): (&mut f64, &mut f64), change: impl Fn(f64) -> f64, added: f64) {
+    // Far above the roundings of both.
+    *low = change(*low);
+    *low -= (low.abs() + added.abs()) * SLACK;
+    *high = change(*high);
+    *high += (high.abs() + added.abs()) * SLACK;
+}
+
 /// Whether any of the signals that are made by turn weighs something.
 pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
     let mut signals = Signal::ALL.into_iter().filter(|signal| signal.is_by_turn());
@@ -208,20 +217,19 @@ impl<'a> TurnSignals<'a> {
 
     /// Adds this to the bounds, by origin.
     pub(super) fn add(&mut self, sums: [f64; 4]) {
-        self.apply(&sums.map(Evidence::added));
-    }
-
-    /// Puts the bounds on the scale of all origins.
-    pub(super) fn apply(&mut self, evidence: &[Evidence; 4]) {
         let codes = &self.index.text_flags(&self.segments).codes;
         let Bounds { low, high } = &mut self.bounds;
         for ((low, high), code) in low.iter_mut().zip(high).zip(codes) {
-            let own = &evidence[usize::from(code & flag::ORIGIN)];
-            // Far above the roundings of both.
-            *low = own.apply(*low);
-            *low -= (low.abs() + own.sum.abs()) * SLACK;
-            *high = own.apply(*high);
-            *high += (high.abs() + own.sum.abs()) * SLACK;
+            let sum = sums[usize::from(code & flag::ORIGIN)];
+            change_bounds((low, high), |level| level + sum, sum);
+        }
+    }
+
+    /// Puts the bounds on the scale of all origins.
+    pub(super) fn apply(&mut self, evidence: &Evidence) {
+        let Bounds { low, high } = &mut self.bounds;
+        for bounds in low.iter_mut().zip(high) {
+            change_bounds(bounds, |level| evidence.apply(level), evidence.sum);
         }
     }
 
