@@ -28,8 +28,6 @@ pub struct Level(Kind);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     #[cfg(target_arch = "x86_64")]
-    Avx512Vpopcnt,
-    #[cfg(target_arch = "x86_64")]
     Avx512Vnni,
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -55,10 +53,6 @@ impl Level {
             let avx512 = avx2 && std::is_x86_feature_detected!("avx512f");
             let vnni = std::is_x86_feature_detected!("avx512vnni")
                 && std::is_x86_feature_detected!("avx512bw");
-            let vpopcnt = std::is_x86_feature_detected!("avx512vpopcntdq");
-            if avx512 && vnni && vpopcnt {
-                levels.push(Self(Kind::Avx512Vpopcnt));
-            }
             if avx512 && vnni {
                 levels.push(Self(Kind::Avx512Vnni));
             }
@@ -92,11 +86,9 @@ impl Level {
             .find(|level| level.name() == name)
     }
 
-    /// `avx512-vpopcntdq`, `avx512-vnni`, `avx512`, `avx2`, `sse2`, `neon` or `portable`.
+    /// `avx512-vnni`, `avx512`, `avx2`, `sse2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512Vpopcnt => "avx512-vpopcntdq",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512Vnni => "avx512-vnni",
             #[cfg(target_arch = "x86_64")]
@@ -123,7 +115,7 @@ pub(crate) fn dot(level: Level, x: &[f32], y: &[f32]) -> f32 {
     match level.0 {
         // SAFETY: the level says that the processor has avx512f.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::dot_avx512(x, y) },
+        Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::dot_avx512(x, y) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { x86::dot_avx2(x, y) },
@@ -142,9 +134,7 @@ pub(crate) fn dot_unit(level: Level, query: &[f32], v: &[f32], length: f64) -> f
     match level.0 {
         // SAFETY: the level says that the processor has avx512f.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe {
-            x86::dot_unit_avx512(query, v, length)
-        },
+        Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::dot_unit_avx512(query, v, length) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { x86::dot_unit_avx2(query, v, length) },
@@ -163,7 +153,7 @@ pub(crate) fn dot_rows(level: Level, query: &[f32], rows: &[f32], stride: usize,
     match level.0 {
         // SAFETY: the level says that the processor has avx512f.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 => unsafe {
+        Kind::Avx512Vnni | Kind::Avx512 => unsafe {
             x86::dot_rows_avx512(query, rows, stride, out)
         },
         // SAFETY: the level says that the processor has avx2.
@@ -184,7 +174,7 @@ pub(crate) fn dots(level: Level, query: &QuantisedQuery, codes: &[i8], out: &mut
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe { x86::dots_vnni(query, codes, out) },
+        Kind::Avx512Vnni => unsafe { x86::dots_vnni(query, codes, out) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::dots_avx2(query, codes, out) },
@@ -208,7 +198,7 @@ pub(crate) fn tile<const P: usize>(
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
+        Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::tile_avx2(probes, codes, out) },
@@ -241,7 +231,7 @@ pub(crate) fn coarse(
     match level.0 {
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
             x86::coarse_avx2(probes, codes, out);
         },
         _ => coarse_lanes(probes, codes, out),
@@ -258,12 +248,12 @@ pub(crate) fn most(
     most: &mut [f64],
 ) {
     match level.0 {
-        // SAFETY: the level says that the processor has avx512f and avx512vpopcntdq.
+        // SAFETY: the level says that the processor has avx512f and avx512bw.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt => unsafe { x86::most_vpopcnt(tokens, steps, block, most) },
+        Kind::Avx512Vnni => unsafe { x86::most_avx512(tokens, steps, block, most) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni | Kind::Avx512 | Kind::Avx2 => unsafe {
+        Kind::Avx512 | Kind::Avx2 => unsafe {
             x86::most_avx2(tokens, steps, block, most);
         },
         // SAFETY: the level says that the processor has neon.
@@ -285,9 +275,7 @@ pub(crate) fn encoder_layer(
     match level.0 {
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => unsafe {
-            x86::encoder_layer_vnni(layer, texts, states)
-        },
+        Kind::Avx512Vnni => unsafe { x86::encoder_layer_vnni(layer, texts, states) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => unsafe { x86::encoder_layer_avx2(layer, texts, states) },
@@ -315,7 +303,7 @@ pub(crate) fn encoder_sums(
     }
     match level.0 {
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vpopcnt | Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
+        Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 | Kind::Avx2 => of::<x86::Avx2>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]

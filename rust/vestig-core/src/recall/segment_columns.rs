@@ -192,6 +192,9 @@ impl<'a> SegmentColumns<'a> {
                 Err(_) => fresh.push((row, value)),
             }
         }
+        if fresh.is_empty() {
+            return;
+        }
         for (row, value) in fresh {
             self.sparse_bits[row as usize / 64] |= 1 << (row % 64);
             let mut sparse = SparseRow {

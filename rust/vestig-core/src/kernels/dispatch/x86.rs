@@ -9,10 +9,11 @@ use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
 /// Bytes n of sixteen codes in the lower half of vector n, bytes n + 16 in the upper one.
 #[target_feature(enable = "avx2")]
 fn by_byte(block: &Block<'_>) -> [__m256i; ROWS] {
-    let mut now = block.rows.each_ref().map(|signs| {
+    let mut now = [_mm256_setzero_si256(); ROWS];
+    for (now, signs) in now.iter_mut().zip(block.rows) {
         // SAFETY: a code has 32 bytes of signs.
-        unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) }
-    });
+        *now = unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) };
+    }
     // Each round interleaves rows that are half of them apart; four rounds transpose 16 × 16.
     for _ in 0..4 {
         let mut next = now;
@@ -88,43 +89,61 @@ pub fn most_avx2(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut 
     }
 }
 
-/// Two planes of a token meet a code at once.
-#[target_feature(enable = "avx512f,avx512vpopcntdq")]
-pub fn most_vpopcnt(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
-    let rows = block.rows.each_ref().map(|signs| {
-        // SAFETY: a code has 32 bytes of signs.
-        let signs = unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) };
-        _mm512_broadcast_i64x4(signs)
-    });
+/// As `most_avx2`, with the four tables of bytes n and n + 16 at once.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn most_avx512(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+    let low = _mm256_set1_epi8(0x0F);
+    let mut nibbles = [_mm512_setzero_si512(); ROWS];
+    for (nibbles, bytes) in nibbles.iter_mut().zip(by_byte(block)) {
+        let lower = _mm512_castsi256_si512(_mm256_and_si256(bytes, low));
+        let higher = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
+        *nibbles = _mm512_inserti64x4::<1>(lower, higher);
+    }
+    // SAFETY: sixteen numbers of 64 bits.
+    let scales = unsafe {
+        [
+            _mm512_loadu_pd(block.scales.as_ptr()),
+            _mm512_loadu_pd(block.scales[8..].as_ptr()),
+        ]
+    };
     for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
-        let [first, last] = token.planes.as_chunks::<2>().0 else {
-            return; // four planes are two pairs
-        };
-        // SAFETY: two planes of 32 bytes each.
-        let (ones_twos, fours_eights) = unsafe {
-            (
-                _mm512_loadu_si512(first.as_ptr().cast()),
-                _mm512_loadu_si512(last.as_ptr().cast()),
-            )
-        };
-        for (row, scale) in rows.iter().zip(block.scales).take(block.count) {
-            let low = _mm512_popcnt_epi64(_mm512_and_si512(ones_twos, *row));
-            let high = _mm512_popcnt_epi64(_mm512_and_si512(fours_eights, *row));
-            // Ones stand in the lower half and twos in the upper one; fours, and eights to be
-            // taken away, so too.
-            let low = _mm512_mask_slli_epi64::<1>(low, 0xF0, low);
-            let high = _mm512_mask_sub_epi64(
-                _mm512_slli_epi64::<2>(high),
-                0xF0,
-                _mm512_setzero_si512(),
-                _mm512_slli_epi64::<3>(high),
-            );
-            let common = _mm512_reduce_add_epi64(_mm512_add_epi64(low, high)) as i32;
-            let value = (scale * step) * f64::from(2 * common - token.total);
-            if value > *most {
-                *most = value;
+        // Sums of two bytes as one number, and those of the odd bytes.
+        let (mut both, mut odd) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        let fours = nibbles.as_chunks::<4>().0.iter();
+        for (nibbles, sums) in fours.zip(token.sums.as_chunks::<16>().0) {
+            let mut sum = _mm512_setzero_si512();
+            for (nibble, tables) in nibbles.iter().zip(sums.as_chunks::<4>().0) {
+                // SAFETY: four tables of 16 bytes.
+                let tables = unsafe { _mm512_loadu_si512(tables.as_ptr().cast()) };
+                // At most 4 · 2 · SHIFT, which is below 256.
+                sum = _mm512_add_epi8(sum, _mm512_shuffle_epi8(tables, *nibble));
             }
+            both = _mm512_add_epi16(both, sum);
+            odd = _mm512_add_epi16(odd, _mm512_srli_epi16::<8>(sum));
         }
+        let even = _mm512_sub_epi16(both, _mm512_slli_epi16::<8>(odd));
+        let folded = |sum| {
+            let half = _mm256_add_epi16(
+                _mm512_castsi512_si256(sum),
+                _mm512_extracti64x4_epi64::<1>(sum),
+            );
+            let quarter = _mm_add_epi16(
+                _mm256_castsi256_si128(half),
+                _mm256_extracti128_si256::<1>(half),
+            );
+            let shift = NIBBLES as i16 * i16::from(SHIFT);
+            _mm_sub_epi16(quarter, _mm_set1_epi16(shift))
+        };
+        let (even, odd) = (folded(even), folded(odd));
+        let step = _mm512_set1_pd(*step);
+        let eights = [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)];
+        let mut top = _mm512_set1_pd(*most);
+        for (eight, scales) in eights.into_iter().zip(scales) {
+            let whole = _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(eight));
+            let value = _mm512_mul_pd(_mm512_mul_pd(scales, step), whole);
+            top = _mm512_max_pd(value, top);
+        }
+        *most = _mm512_reduce_max_pd(top);
     }
 }
 
