@@ -78,7 +78,7 @@ EARLIER_ROUNDS = (6, 2)
 COMMON = 3
 # What sets count beside 1, alone and where several origins compete; a name after a slash is that of
 # a kind of sets.
-ALONE = {"hotpot200": 0.5, "shipped": 0.5, RANDOM: 0.5}
+ALONE = {"hotpot200": 0.5, "shipped": 0.25, RANDOM: 0.5}
 COMPETING = {"shipped": 1.5}
 
 

@@ -169,7 +169,7 @@ def test_what_is_left_out_gains_little_and_a_rare_term_that_tells_stays() -> Non
             x[7, 1] = 1.0
         parts.append((x, relevant))
     block = Block(parts, [1.0] * len(parts))
-    weights = block.fit_few(0.03, None, np.ones(3, bool))
+    weights = block.fit_few(0.03, None, np.ones(3, bool), 0.003)
     assert (weights != 0).tolist() == [True, True, False]
     # greater than that of the other, and standardised smaller than that
     assert abs(weights[1]) > abs(weights[0])

@@ -118,7 +118,7 @@ def test_terms_without_weight_are_left_out(store: vestig.Vestig) -> None:
     assert weighed_in == {"chat_peer": 1.0}
     assert all(set(hit.reason.signals) <= {"bias", "form.length"} for hit in found)
     normalisers = {origin: set(most) for origin, most in found.formula.normalisers.items()}
-    assert normalisers == {**dict.fromkeys(ORIGINS, set()), "chat_peer": {"form.length"}}
+    assert normalisers == {origin: set() for origin in ORIGINS} | {"chat_peer": {"form.length"}}
     (hit,) = store.recall(QUESTION, limit=EVERY, config=keys, where={"origin_types": ["note"]})
     assert "form.length" not in hit.reason.signals
 
