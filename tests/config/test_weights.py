@@ -89,7 +89,7 @@ def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "ranking.weights: {note: {cosine: null}}\n",
+        "ranking.weights: {note: {topic: null}}\n",
         "ranking.weights.note: null\n",
         "ranking.weights: null\n",
         "ranking: null\n",
@@ -97,8 +97,8 @@ def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> Non
     ],
 )
 def test_null_gives_learned_weights_back(loaded: Loader, text: str) -> None:
-    config = loaded(text, user="ranking.weights.note.cosine: 9\n")
-    assert weight(config, "note", "cosine") == learned()["note"]["cosine"]
+    config = loaded(text, user="ranking.weights.note.topic: 9\n")
+    assert weight(config, "note", "topic") == learned()["note"]["topic"]
     assert changed_weights(config.settings) == {}
     assert config.effective()["ranking.weights"].layer == "built-in"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rows import NOW, drawn_rows, everything, in_several_segments, ranking, recall, signals, vector
 from whole import NEUTRAL
 from worlds import evidence
@@ -102,6 +103,8 @@ def test_an_origin_is_scored_as_if_it_alone_were_eligible(seed: int, tmp_path: P
     dice = random.Random(seed)
     size = dice.choice([40, 3_000])
     given = drawn_rows(dice, size, lambda: " ".join(dice.choices(WORDS, k=dice.randrange(1, 6))))
+    if seed % 2:  # each origin in a stretch of its own, as an import leaves it
+        given = [replace(row, origin=4 * at // size) for at, row in enumerate(given)]
     projection = in_several_segments(dice, given, tmp_path)
     weights = [(1.6, *evidence(dice)[1:]) for _ in range(4)]
     scan, whole = told(projection, given, evidence=weights)

@@ -133,7 +133,7 @@ def test_a_receipt_with_old_spellings_is_derived_again(opener: Opener) -> None:
 
 def test_a_receipt_leaves_out_weights_that_are_the_learned_ones(opener: Opener) -> None:
     store, _ = filled(opener)
-    same = {"ranking.weights.note.cosine": learned()["note"]["cosine"]}
+    same = {"ranking.weights.note.topic": learned()["note"]["topic"]}
     assert "ranking.weights" not in store.recall(QUERY, config=same, receipt=True).receipt.config
 
 

@@ -20,7 +20,7 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.config.signals import SIGNALS
-from vestig.recall.scan import Scan, ScanRow, scoring_of_first
+from vestig.recall.scan import Scan, ScanRow
 from vestig.types import OriginType
 
 __all__ = [
@@ -55,8 +55,9 @@ SEVERAL: Final = "several"
 # Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
 # query's content terms that one of them holds, `names` the largest part of the query's entities
 # that one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the
-# second and the fifth. `words` is the best lexical score of all eligible memories as a part of the
-# query's idf, `size` the logarithm of their number.
+# second and the fifth. `words` is the best lexical score of eligible memories as a part of the
+# query's idf, `size` the logarithm of their number. idf and largest values of a memory are those
+# that it is scored with; where the best rows are of several origins, the largest counts.
 BASIC_FEATURES: Final = ("cosine", "cover", "names", "words", "level", "lead", "margin", "size")
 # Where the best rows are of several origins: of those of the first one's own.
 OWN_FEATURES: Final = ("first.cosine", "own.lead", "own.margin")
@@ -67,9 +68,11 @@ SIGNAL_FEATURES: Final = tuple(f"most.{name}" for name in _MOST)
 _OF_WORDS: Final = frozenset(("topic_lexical",))
 
 _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
-_WORDS: Final = _PLACE["lexical"]
-# Name of a number, where it stands in a scan, and whether it is a sum of idf.
-_MOST_AT: Final = tuple((f"most.{name}", _PLACE[name], name in _OF_WORDS) for name in _MOST)
+# Name of a number, where it stands among the largest values, and whether it is a sum of idf.
+_MOST_AT: Final = (
+    ("words", _PLACE["lexical"], True),
+    *((f"most.{name}", _PLACE[name], name in _OF_WORDS) for name in _MOST),
+)
 _ORIGINS: Final = tuple(origin.value for origin in OriginType)
 KINDS: Final = (*_ORIGINS, SEVERAL)
 # Sizes beyond these say no more than they: no larger store was part of the fit.
@@ -137,31 +140,31 @@ def features(scan: Scan, content: Collection[str], names: int) -> Features | Non
     rows = scan.rows[:ROWS_READ]
     # a memory that the walk reached is ranked by its start, not by its own L
     rows = [row for row in rows if row.direct] or rows
-    scoring = scoring_of_first(scan)
-    maxima = scoring.maxima
-    words = maxima[_WORDS]
     cosines = [row.similarity for row in rows if row.embedded]
-    if words is None or not cosines:
+    scorings = {row.origin: scan.scorings[row.origin] for row in rows}
+    most = dict[str, float]()
+    for scoring in scorings.values():
+        maxima, whole = scoring.maxima, sum(scoring.idfs)
+        share = 1 / whole if whole > 0 else 0.0
+        for name, place, in_idf in _MOST_AT:
+            value = maxima[place]
+            if value is not None:
+                value = value * share if in_idf else value
+                most[name] = max(most.get(name, value), value)
+    if "words" not in most or not cosines:
         return None
-    idfs = scoring.idfs
-    whole = sum(idfs)
-    share = 1 / whole if whole > 0 else 0.0
     bases = [row.base for row in rows]
     first, lead, margin = _leads(bases)
     found = {
         "cosine": max(cosines),
-        "cover": _cover(rows, scan.terms, idfs, content),
+        "cover": _cover(rows, scan, content),
         "names": max([len(row.matched_entities) for row in rows]) / names if names else 0.0,
-        "words": words * share,
         "level": first,
         "lead": lead,
         "margin": margin,
         "size": math.log(min(max(scan.eligible, _SIZES[0]), _SIZES[1])),
     }
-    for name, place, in_idf in _MOST_AT:
-        most = maxima[place]
-        if most is not None:
-            found[name] = most * share if in_idf else most
+    found |= most
     origins = [row.origin for row in rows]
     if len(set(origins)) == 1:
         return Features(kind=_ORIGINS[origins[0]], values=found)
@@ -179,16 +182,18 @@ def _leads(bases: Sequence[float]) -> tuple[float, float, float]:
     return first, first - level(best[min(1, last)]), first - level(best[min(4, last)])
 
 
-def _cover(
-    rows: Sequence[ScanRow], terms: Sequence[str], idfs: Sequence[float], content: Collection[str]
-) -> float:
-    """The largest part of the idf of the content terms that one row holds."""
-    weights = [idf if term in content else 0.0 for term, idf in zip(terms, idfs, strict=True)]
-    whole = sum(weights)
-    if whole <= 0:
-        return 0.0
-    weight = weights.__getitem__
-    return max([sum(map(weight, row.matched_terms)) for row in rows]) / whole
+def _cover(rows: Sequence[ScanRow], scan: Scan, content: Collection[str]) -> float:
+    """The largest part of the idf of the content terms that one row holds, idf by its origin."""
+    most = 0.0
+    for origin in {row.origin for row in rows}:
+        pairs = zip(scan.terms, scan.scorings[origin].idfs, strict=True)
+        weights = [idf if term in content else 0.0 for term, idf in pairs]
+        whole = sum(weights)
+        if whole > 0:
+            weight = weights.__getitem__
+            held = [sum(map(weight, row.matched_terms)) for row in rows if row.origin == origin]
+            most = max(most, max(held) / whole)
+    return most
 
 
 def probability(found: Features, fitted: Fit) -> float:
