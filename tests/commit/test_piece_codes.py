@@ -97,14 +97,13 @@ def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
         ({"late.w2_cube": -0.5}, ("chat_peer",)),
         ({"late.w1_idf": 1.0}, ("chat_peer",)),
         ({"late.w2_idf": 1.0}, ("chat_peer",)),
-        ({"reply.late": 1.0}, ("chat_peer",)),
         ({"reply.lexical": 1.0}, ()),
     ],
 )
 def test_any_part_made_of_them_counts(
     opener: Opener, keys: dict[str, float], wanted: tuple[str, ...]
 ) -> None:
-    parts = ("late.own_idf", "late.w2_cube", "late.w1_idf", "late.w2_idf", "reply.late")
+    parts = ("late.own_idf", "late.w2_cube", "late.w1_idf", "late.w2_idf")
     origins = ("chat_peer", "chat_agent", "document", "note")
     zero = {f"ranking.weights.{o}.{part}": 0.0 for o in origins for part in parts}
     own = {f"ranking.weights.chat_peer.{name}": weight for name, weight in keys.items()}
@@ -114,7 +113,7 @@ def test_any_part_made_of_them_counts(
     for switch in ("late", "reply"):
         off = store._session.effective({f"signals.{switch}.enabled": False}, None)
         left = wants_tokens(off.settings, "chat_peer")
-        assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
+        assert left == (bool(wanted) and switch == "reply")
 
 
 def test_a_text_is_embedded_once_whatever_its_origin(opener: Opener) -> None:

@@ -457,12 +457,10 @@ def test_weights_by_environment_and_call(loaded: Loader) -> None:
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
-    config = loaded("ranking.weights.note: {late: {own_idf: 2, w2_cube: 0}, reply.late: 1}\n")
+    config = loaded("ranking.weights.note: {late: {own_idf: 2, w2_cube: 0}}\n")
     settings = config.settings
-    assert weights_of(settings, "note").keys() & {"late.own_idf", "late.w2_cube", "reply.late"} == {
-        "late.own_idf",
-        "reply.late",
-    }
+    late = {"late.own_idf", "late.w2_cube"}
+    assert weights_of(settings, "note").keys() & late == {"late.own_idf"}
     assert {"late", "reply", "lexical"} <= set(weighing(settings))
     assert "recency" not in weighing(settings)
     quiet = config.with_overrides({"signals.late.enabled": False}).settings

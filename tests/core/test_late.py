@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from oracle_late import LATE_TERMS, Asked, Late, Tokens, within
-from oracle_signals import Eligible, Memory, Places, Values
+from oracle_signals import Memory, Places, Values
 from rows import (
     HEAD,
     STORE,
@@ -32,7 +32,7 @@ from vestig.language.text_flags import text_flags
 
 DIMENSIONS = 4
 SPECIAL = 2**32 - 1
-TERMS = (*LATE_TERMS, "reply.late")
+TERMS = LATE_TERMS
 PLACES = {name: _core.SIGNALS.index(name) for name in TERMS}
 ALL = dict.fromkeys(TERMS, 0.5) | {"bias": 0.1, "cosine": 1.0}
 
@@ -142,11 +142,8 @@ def expected(world: World, query: Asked) -> dict[str, Values]:
         )
         for row in world.rows
     ]
-    eligible = Eligible(memories)
     late = Late(world.tokens, Places.of(memories), frozenset((SPECIAL,)))
-    found = late.raw(query)
-    before = eligible.most_beside(found["late.own_idf"], -1)
-    return found | {"reply.late": eligible.fixed["reply.question"] * before}
+    return late.raw(query)
 
 
 def scanned(

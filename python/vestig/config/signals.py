@@ -56,7 +56,6 @@ TERMS: Final[Mapping[str, str]] = {
     "form.first": "being the first of the session",
     "reply.question": "following a question by somebody else",
     "reply.lexical": "words of the question that it follows",
-    "reply.late": "word pieces of the question that it follows",
     "answer_type.number": "holding a number, where the query asks how many",
     "answer_type.name": "holding names, where the query asks who, where or which",
     "entity_walk": "the walk over shared entities",
@@ -86,7 +85,7 @@ CONTENT_TERMS: Final = ("topic", "topic_lexical", "bigram")
 # Signals that look at neighbours in sittings of notes.
 SITTING_SIGNALS: Final = frozenset(("context", "neighbours", "late"))
 # Terms that are made of vectors of word pieces.
-TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
+TOKEN_TERMS: Final = tuple(name for name in SIGNALS if name.startswith("late."))
 # Name of a weight → its term. These weights choose the memories that the others rank, and rank the
 # rest: terms say more in a sum without word pieces, and where walks begin is told without walks.
 CANDIDATE_TERMS: Final[Mapping[str, str]] = {

@@ -2,7 +2,6 @@
 //! beside them in their sessions.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use super::analysed_query::Query;
 use super::metadata_signals::fill_sparse;
@@ -11,7 +10,6 @@ use super::score_table::ScoreTable;
 use super::scorer::{Scorer, origin};
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
-use super::text_flags::flag;
 use super::turn_index::TurnIndex;
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
@@ -24,12 +22,11 @@ use crate::segment::format::Section;
 /// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
 pub(super) const NO_WORD: u32 = u32::MAX;
 /// What is computed here.
-const LATE: [Signal; 5] = [
+const LATE: [Signal; 4] = [
     Signal::LateOwnIdf,
     Signal::LateW1Idf,
     Signal::LateW2Idf,
     Signal::LateW2Cube,
-    Signal::ReplyLate,
 ];
 /// Up to so many eligible rows are counted one by one at first, without counts of all rows of
 /// the segment.
@@ -57,7 +54,7 @@ pub(super) fn fill(
     };
     let weights = weights_of(&table.parts, pieces.ids(), eligible);
     let beside = wanted[1..].contains(&true);
-    let beside = beside.then(|| Sessions::of(&table.parts, scorer));
+    let beside = beside.then(|| TurnIndex::of_parts(&table.parts, scorer));
     let mut late = Late::new(&table.parts, pieces, weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
     for (columns, row) in rows.iter().copied() {
@@ -67,19 +64,14 @@ pub(super) fn fill(
         };
         let own = late.own(columns, row);
         known[origin(table.parts[columns].segment, row)] |= own.is_some();
-        let mut values = [late.weighted(own), 0.0, 0.0, 0.0, 0.0];
-        if let Some(sessions) = &beside {
-            let turn = sessions.index.turn(columns, row);
-            if wanted[1] || wanted[2] || wanted[3] {
-                let one = late.raised(own, sessions, turn, 1);
-                values[1] = late.weighted(one);
-                if wanted[2] || wanted[3] {
-                    let two = late.raised(one, sessions, turn, 2);
-                    (values[2], values[3]) = (late.weighted(two), late.cubes(two));
-                }
-            }
-            if wanted[4] && sessions.answers(&late.segments, turn) {
-                values[4] = late.before(sessions, turn);
+        let mut values = [late.weighted(own), 0.0, 0.0, 0.0];
+        if let Some(index) = &beside {
+            let turn = index.turn(columns, row);
+            let one = late.raised(own, index, turn, 1);
+            values[1] = late.weighted(one);
+            if wanted[2] || wanted[3] {
+                let two = late.raised(one, index, turn, 2);
+                (values[2], values[3]) = (late.weighted(two), late.cubes(two));
             }
         }
         for (found, value) in found.iter_mut().zip(values) {
@@ -92,24 +84,6 @@ pub(super) fn fill(
         }
     }
     known
-}
-
-/// Neighbours by turn.
-struct Sessions {
-    index: Arc<TurnIndex>,
-}
-
-impl Sessions {
-    fn of(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> Self {
-        Self {
-            index: TurnIndex::of_parts(parts, scorer),
-        }
-    }
-
-    /// Whether the turn before is a question of another author.
-    fn answers(&self, segments: &[&Segment], turn: usize) -> bool {
-        self.index.text_flags(segments).codes[turn] & flag::REPLIES != 0
-    }
 }
 
 /// Similarities of the query's tokens with those of memories, each memory once.
@@ -152,14 +126,14 @@ impl<'a> Late<'a> {
     fn raised(
         &mut self,
         near: Option<usize>,
-        sessions: &Sessions,
+        index: &TurnIndex,
         turn: usize,
         distance: isize,
     ) -> Option<usize> {
         let mut made = None;
         for offset in [-distance, distance] {
-            for other in sessions.index.beside(turn, offset) {
-                let (part, row) = sessions.index.row(other);
+            for other in index.beside(turn, offset) {
+                let (part, row) = index.row(other);
                 let Some(other) = self.own(part, row) else {
                     continue;
                 };
@@ -184,18 +158,6 @@ impl<'a> Late<'a> {
         for token in 0..self.tokens.count() {
             self.best[into + token] = self.best[into + token].max(self.best[other + token]);
         }
-    }
-
-    /// The largest weighted mean of the memories at the position before; 0 for one without pieces.
-    fn before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
-        let mut most: Option<f64> = None;
-        for other in sessions.index.beside(turn, -1) {
-            let (part, row) = sessions.index.row(other);
-            let own = self.own(part, row);
-            let value = self.weighted(own);
-            most = Some(most.map_or(value, |most| most.max(value)));
-        }
-        most.unwrap_or(0.0)
     }
 
     fn weighted(&self, at: Option<usize>) -> f64 {

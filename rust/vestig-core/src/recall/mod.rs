@@ -322,13 +322,10 @@ impl<'a> ScoredQuery<'a> {
         scored
     }
 
-    /// Everything but the cosine: signals, normalisers and bounds; the idf of each term.
+    /// Everything but the cosine: signals, normalisers and bounds; the idf of each term. `common`:
+    /// where every origin is a group.
     fn fill(&mut self, request: Request<'a>, query: &Query, common: Option<CommonWords>) {
         let (groups, graph) = (&mut self.groups, &mut self.graph);
-        if let [only] = groups.all_mut() {
-            fill_group(only, graph, query, self.scan.eligible);
-            self.scan.idfs.clone_from(&only.idfs);
-        }
         if let Some(common) = common {
             let trace = (&request.ranking.trace, query.query_time);
             for group in groups.all_mut() {
@@ -340,6 +337,11 @@ impl<'a> ScoredQuery<'a> {
             }
             evidence::fill(groups, &common);
             self.scan.idfs = common.idfs;
+        } else {
+            for all in groups.all_mut() {
+                fill_group(all, graph, query, self.scan.eligible);
+                self.scan.idfs.clone_from(&all.idfs);
+            }
         }
         if self.scan.eligible > 0 {
             fill_rerank(groups, graph, query);

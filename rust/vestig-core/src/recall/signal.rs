@@ -121,8 +121,6 @@ signals! {
         "1 if the turn before is by another author and contains a question mark";
     ReplyLexical "reply.lexical" LargestOf(Signal::Lexical),
         "lexical score of the turn before, if this one replies to its question";
-    ReplyLate "reply.late" LargestOfPool,
-        "late.own_idf of the turn before, if this one replies to its question";
     AnswerTypeNumber "answer_type.number" Largest,
         "for a question about how many: 1 if the text contains a number";
     AnswerTypeName "answer_type.name" Largest,
@@ -168,9 +166,8 @@ impl Signal {
     pub(super) const DENSE: [Self; 3] = [Self::Keyword, Self::Temporal, Self::Recency];
 
     /// Signals that few rows have a value of.
-    pub(super) const SPARSE: [Self; 11] = [
+    pub(super) const SPARSE: [Self; 10] = [
         Self::Entity,
-        Self::ReplyLate,
         Self::EntityWalk,
         Self::PairPair,
         Self::PairGain,
@@ -194,10 +191,9 @@ impl Signal {
             || (Self::LateW1Idf..=Self::LateW2Cube).contains(&self)
     }
 
-    /// Whether its values are held by turn: all between the lexical score and the entity walk, but
-    /// for the sparse one.
+    /// Whether its values are held by turn: all between the lexical score and the entity walk.
     pub(super) fn is_by_turn(self) -> bool {
-        (Self::Topic..=Self::AnswerTypeName).contains(&self) && self != Self::ReplyLate
+        (Self::Topic..=Self::AnswerTypeName).contains(&self)
     }
 }
 
