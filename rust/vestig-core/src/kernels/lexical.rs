@@ -13,6 +13,17 @@ pub const B: f64 = 0.4;
 /// Lengths below this have their norm in a table.
 const TABLE: usize = 1024;
 
+/// How many of these rows, which ascend, come before this one; in few steps where it is near.
+pub fn rows_before(rows: &[u32], row: u32) -> usize {
+    // Doubling steps: of two long lists both are read once, a short one searches the long one.
+    let mut step = 1;
+    while step < rows.len() && rows[step] < row {
+        step *= 2;
+    }
+    let near = &rows[..rows.len().min(step + 1)];
+    near.partition_point(|other| *other < row)
+}
+
 /// idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5)), n of N eligible rows hold the term; never negative.
 #[inline]
 pub fn idf(total: u64, holding: u64) -> f64 {

@@ -9,7 +9,7 @@ use super::topic::Topic;
 use super::turn_columns::largest_of;
 use super::turn_index::NONE;
 use super::turn_signals::TurnSignals;
-use crate::kernels::lexical::{frequency, saturation};
+use crate::kernels::lexical::{frequency, rows_before, saturation};
 use crate::segment::format::Section;
 
 /// Whether any of them weighs something.
@@ -126,13 +126,7 @@ impl TurnSignals<'_> {
 fn common<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
     let (few, mut many) = if a.len() < b.len() { (a, b) } else { (b, a) };
     few.iter().copied().filter(move |row| {
-        // Doubling steps: two long lists are read once, a short one searches the long one.
-        let mut step = 1;
-        while step < many.len() && many[step] < *row {
-            step *= 2;
-        }
-        let near = &many[..many.len().min(step + 1)];
-        many = &many[near.partition_point(|other| other < row)..];
+        many = &many[rows_before(many, *row)..];
         many.first() == Some(row)
     })
 }

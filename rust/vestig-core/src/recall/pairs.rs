@@ -1,8 +1,6 @@
 //! Two hops from the best memories by L₁: what such a memory and another one with a common entity
 //! hold of the query together.
 
-use std::collections::HashMap;
-
 use super::eligible_graph::EligibleGraph;
 use super::metadata_signals::fill_sparse;
 use super::segment_columns::{SegmentColumns, TermStatistics};
@@ -15,19 +13,39 @@ use crate::segment::format::Section;
 /// How many of the best memories by L₁ pairs are made with, and titles compared with.
 pub(super) const STARTS: usize = 5;
 
-/// idf · saturation of every term of the query in a memory.
-fn term_shares(parts: &[SegmentColumns<'_>], words: &TermStatistics, node: Node) -> Vec<f64> {
-    let part = node.part as usize;
-    let segment = parts[part].segment;
-    let length = segment.column::<u32>(Section::Lengths)[node.row as usize];
-    let norm = words.norms.of(length);
-    let of = |(numbers, idf): (&Vec<Option<u32>>, &f64)| {
-        let (rows, counts) = segment.postings(numbers[part]? as usize);
-        let at = rows.binary_search(&node.row).ok()?;
-        Some(idf * lexical::saturation(lexical::frequency(counts[at]), norm))
-    };
-    let terms = words.numbers.iter().zip(&words.idfs);
-    terms.map(|term| of(term).unwrap_or(0.0)).collect()
+/// By memory and term of the query idf · saturation; the memories' numbers ascend.
+fn term_shares(
+    parts: &[SegmentColumns<'_>],
+    graph: &EligibleGraph<'_>,
+    words: &TermStatistics,
+    memories: &[u32],
+) -> Vec<f64> {
+    let terms = words.idfs.len();
+    let mut shares = vec![0.0; memories.len() * terms];
+    let nodes: Vec<Node> = memories.iter().map(|number| graph.node(*number)).collect();
+    let mut shares_left = shares.as_mut_slice();
+    for of_part in nodes.chunk_by(|one, next| one.part == next.part) {
+        let part = of_part[0].part as usize;
+        let segment = parts[part].segment;
+        let lengths = segment.column::<u32>(Section::Lengths);
+        let (own, left) = shares_left.split_at_mut(of_part.len() * terms);
+        shares_left = left;
+        for (term, (numbers, idf)) in words.numbers.iter().zip(&words.idfs).enumerate() {
+            let Some(number) = numbers[part] else {
+                continue;
+            };
+            let (mut rows, mut counts) = segment.postings(number as usize);
+            for (node, shares) in of_part.iter().zip(own.chunks_exact_mut(terms)) {
+                let before = lexical::rows_before(rows, node.row);
+                (rows, counts) = (&rows[before..], &counts[before..]);
+                if rows.first() == Some(&node.row) {
+                    let norm = words.norms.of(lengths[node.row as usize]);
+                    shares[term] = idf * lexical::saturation(lexical::frequency(counts[0]), norm);
+                }
+            }
+        }
+    }
+    shares
 }
 
 /// Numbers of the other memories that mention an entity of this one; entities that too many
@@ -54,22 +72,35 @@ pub(super) fn pairs(
     words: &TermStatistics,
     starts: &[(Node, f64)],
 ) -> [f64; 2] {
-    let total: f64 = words.idfs.iter().sum();
-    let mut found: HashMap<u32, [f64; 2]> = HashMap::new();
-    for (start, _) in starts {
-        let own = term_shares(parts, words, *start);
+    let (terms, total) = (words.idfs.len(), words.idfs.iter().sum::<f64>());
+    let starts: Vec<u32> = starts
+        .iter()
+        .map(|(start, _)| graph.number(*start))
+        .collect();
+    let others: Vec<Vec<u32>> = (starts.iter().map(|start| co_mentioning(graph, *start))).collect();
+    // Several of the best often have an entity in common.
+    let mut all: Vec<u32> = others.concat();
+    all.sort_unstable();
+    all.dedup();
+    let shares = term_shares(parts, graph, words, &all);
+    let mut values = vec![[0.0_f64; 2]; all.len()];
+    for (start, others) in starts.iter().zip(&others) {
+        let own = term_shares(parts, graph, words, &[*start]);
         let alone = own.iter().sum::<f64>() / total;
-        for other in co_mentioning(graph, graph.number(*start)) {
-            let theirs = term_shares(parts, words, graph.node(other));
-            let both = own.iter().zip(&theirs).map(|(a, b)| a.max(*b));
+        let mut at = 0;
+        for other in others {
+            at += all[at..].partition_point(|number| number < other);
+            let theirs = &shares[at * terms..(at + 1) * terms];
+            let both = own.iter().zip(theirs).map(|(a, b)| a.max(*b));
             let pair = both.sum::<f64>() / total;
-            let [most, gain] = found.entry(other).or_default();
+            let [most, gain] = &mut values[at];
             *most = most.max(pair);
             *gain = gain.max(pair - alone);
         }
     }
     [(0, Signal::PairPair), (1, Signal::PairGain)].map(|(part, signal)| {
-        let value = |(number, values): (&u32, &[f64; 2])| (graph.node(*number), values[part]);
-        fill_sparse(parts, signal, found.iter().map(value).collect())
+        let found = all.iter().zip(&values);
+        let found = found.map(|(number, values)| (graph.node(*number), values[part]));
+        fill_sparse(parts, signal, found.collect())
     })
 }

@@ -195,6 +195,7 @@ impl<'a> SegmentColumns<'a> {
         if fresh.is_empty() {
             return;
         }
+        fresh.sort_unstable_by_key(|(row, _)| *row);
         for (row, value) in fresh {
             self.sparse_bits[row as usize / 64] |= 1 << (row % 64);
             let mut sparse = SparseRow {
@@ -204,7 +205,8 @@ impl<'a> SegmentColumns<'a> {
             set(&mut sparse, value);
             self.sparse.push(sparse);
         }
-        self.sparse.sort_unstable_by_key(|sparse| sparse.row);
+        // Two ascending runs, which a stable sort merges.
+        self.sparse.sort_by_key(|sparse| sparse.row);
     }
 
     /// What is known of a row beside its cosine.
