@@ -31,6 +31,7 @@ __all__ = [
     "Ranking",
     "Row",
     "Scan",
+    "Scoring",
     "SnapshotMoved",
     "TraceParams",
     "Walk",
