@@ -360,9 +360,9 @@ class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute final scores and scores again.
 
     `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: per
-    origin type of the results, the largest raw values of the terms that weigh something, by which
-    they were divided. `score`: None where there is no confidence, so that the score is the final
-    score.
+    origin type of the memories found, the largest raw values of the terms that weigh something, by
+    which they were divided. `score`: None where there is no confidence, so that the score is the
+    final score.
     """
 
     base: str

@@ -665,7 +665,8 @@ class Scan:
     """idf of each of `terms` over the eligible."""
     scorings: tuple[Scoring, Scoring, Scoring, Scoring]
     """By code of `OriginType`, what its eligible memories are scored with: one for all, unless
-    `evidence` puts several origins on one scale; that of another origin where none is eligible."""
+    `evidence` puts several origins on one scale. Of an origin without eligible memories it means
+    nothing."""
 
 @final
 class Scoring:

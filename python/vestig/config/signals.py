@@ -188,7 +188,7 @@ class SignalSettings(Section, frozen=True, kw_only=True):
         SignalSwitch,
         doc(
             "Score each origin by itself, and put origins on one scale by how well the best of each"
-            " fit the query."
+            " fit the query; off: all memories are scored together."
         ),
     ] = SignalSwitch()
     rerank: Annotated[

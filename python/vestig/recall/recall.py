@@ -327,7 +327,8 @@ def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
     else:
         bias = None
         weighed = frozenset(name for name, share in bound.shares().items() if share != 0)
-    found = {row.origin for row in ranked.scan.rows}
+    scan = ranked.scan
+    found = {row.origin for row in (*scan.rows, *scan.associated, *scan.watched)}
     return Formula(
         base=ranking.base,
         bias=bias,
@@ -340,7 +341,7 @@ def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
         query_weight=scores["question_weight"],
         summary_prior=scores["summary_prior"],
         normalisers={
-            name: _largest(ranked.scan.scorings[origin], weighed)
+            name: _largest(scan.scorings[origin], weighed)
             for origin, name in enumerate(ORIGINS)
             if origin in found
         },

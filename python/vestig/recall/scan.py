@@ -147,8 +147,8 @@ class Scan(Protocol):
 
 
 def scoring_of_first(scan: Scan) -> Scoring:
-    """What the memories of the origin of the first row are scored with; without rows, those of the
-    first origin."""
+    """What the memories of the origin of the first row are scored with; without rows it means
+    nothing."""
     return scan.scorings[scan.rows[0].origin if scan.rows else 0]
 
 

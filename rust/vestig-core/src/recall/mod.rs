@@ -338,9 +338,10 @@ impl<'a> ScoredQuery<'a> {
             evidence::fill(groups, &common);
             self.scan.idfs = common.idfs;
         } else {
-            for all in groups.all_mut() {
-                fill_group(all, graph, query, self.scan.eligible);
-                self.scan.idfs.clone_from(&all.idfs);
+            // One group: all eligible rows.
+            for group in groups.all_mut() {
+                fill_group(group, graph, query, self.scan.eligible);
+                self.scan.idfs.clone_from(&group.idfs);
             }
         }
         if self.scan.eligible > 0 {

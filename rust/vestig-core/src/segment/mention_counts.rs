@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::{NO_STRING, Segment};
 use crate::segment::format::Section;
 
-/// Sets of rows that are remembered: as many namespaces and filters in turn.
-const SETS_MAX: usize = 4;
+/// Sets of rows that are remembered: those of four origins under two namespaces or filters in turn.
+const SETS_MAX: usize = 8;
 
 /// One number per entity row, true for one set of rows.
 pub(crate) struct MentionCounts {

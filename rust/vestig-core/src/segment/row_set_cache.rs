@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Segment;
 use crate::kernels::bits::Bits;
 
-/// Values that are kept, the least recently used one leaves first: two of each of four origins and of
-/// another filter, and the sittings of all rows.
-const VALUES_MAX: usize = 12;
+/// Values that are kept, the least recently used one leaves first: two of each of four origins under
+/// two filters in turn, and the sittings of all rows.
+const VALUES_MAX: usize = 17;
 
 /// By segment: its number and its rows of the set.
 type RowSet = Vec<(u64, Bits)>;
