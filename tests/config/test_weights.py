@@ -252,6 +252,10 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
         ("ranking.weights: {nota: {cosine: 1}}\n", "unknown origin 'nota'; the nearest is note"),
         ("ranking.weights.note.cosin: 1\n", "unknown term 'cosin'; the nearest is cosine"),
         (
+            "ranking.weights.note.candidate.cosin: 1\n",
+            "unknown term 'candidate.cosin'; the nearest is candidate.cosine",
+        ),
+        (
             "ranking.weights.note.late.windo: 1\n",
             "unknown term 'late.windo'; the nearest is late.w",
         ),
