@@ -84,9 +84,12 @@ COMPETING = {"shipped": 1.5}
 
 # Word pieces of other origins cost more than they bring.
 LATE = ("chat_peer",)
-# Nor do links between the names of notes bring what it costs to follow them. A document has neither
-# a session nor an author: there the terms of both are constant, or repeat others.
+# What costs more than it brings: links between names, and keywords beside words, where word pieces
+# are compared or memories are short. A document has neither a session nor an author: there the
+# terms of both are constant, or repeat others.
 NOT_OFFERED_TO = {
+    "chat_peer": ("entity_walk", "pair", "keyword"),
+    "chat_agent": ("pair",),
     "note": ("entity_walk", "pair", "title"),
     "document": ("context", "neighbours", "reply", "role", "person"),
 }
