@@ -51,6 +51,7 @@ ALL = 1_000_000
 ALMOST_NOTHING = 1e-9
 # What evidence counts where none is learned.
 NOTHING = {name: neutral for name, (_, neutral) in EVIDENCE.items()}
+# Evidence that makes the best of every origin level.
 LEVEL = NOTHING | {"evidence.best": -1.0}
 # Weights before the first fit: they choose the start nodes of walks.
 BY_HAND = {"cosine": 4.0, "lexical": 4.0}

@@ -200,19 +200,13 @@ def fit_sums(rows: OriginRows, on: Any, without_fold: int | None) -> tuple[Value
     return rows.chosen(candidates).fit(without_fold, on), candidates
 
 
-def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Sums:
-    """Weights of an earlier round: those that choose candidates."""
-    fitted = []
-    for origin in range(len(ORIGINS)):
-        rows = rows_of(origin, alone, factors)
-        fitted.append(rows.fit(None, offered(origin, ~COMPARED), FIRST_SUM))
-    weights = np.stack(fitted)
-    return Sums.of(weights, weights, alone)
-
-
-def ranked_by(sums: Sums) -> Weights:
-    """Weights to ask questions with."""
-    return {origin: named(sums.weights[place]) for place, origin in enumerate(ORIGINS)}
+def first_weights(alone: Sequence[Listed], factors: Mapping[str, float]) -> Weights:
+    """Weights of an earlier round, to ask questions with: those that choose candidates."""
+    found = {}
+    for place, origin in enumerate(ORIGINS):
+        rows = rows_of(place, alone, factors)
+        found[origin] = named(rows.fit(None, offered(place, ~COMPARED), FIRST_SUM))
+    return found
 
 
 def signals() -> dict[str, list[str]]:
@@ -312,7 +306,7 @@ def report(
     ranked: Weights | None = None
     for every in EARLIER_ROUNDS:
         alone = listing.alone(ranked, every * given.every)
-        ranked = ranked_by(first_weights(alone, factors))
+        ranked = first_weights(alone, factors)
     sys.stderr.write("earlier rounds fitted\n")
     alone = listing.alone(ranked, given.every)
     mixed = listing.mixed(ranked, COMMON * given.every)

@@ -25,9 +25,7 @@ pub(super) fn fill(group: &mut RowGroup<'_>, query: &Query, eligible: usize) {
     if ranking.base != Base::Linear || !choosing.contains(&true) {
         return;
     }
-    let enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
-    let mut rows = best_rows(group, ranking.chosen_rows, choosing);
-    group.scorer.start_enabled = enabled;
+    let mut rows = group.by_level(|group| best_rows(group, ranking.chosen_rows, choosing));
     let RowGroup { table, scorer, .. } = group;
     let compared: Vec<(usize, usize)> = rows
         .iter()

@@ -103,9 +103,7 @@ pub(super) fn fill(groups: &mut RowGroups<'_>, words: &CommonWords) {
     let largest_cosine = cosines.flatten().fold(-1.0, f64::max);
     let largest_lexical = words.largest.into_iter().fold(0.0, f64::max);
     for (own, group) in groups.by_origin_mut() {
-        let enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
-        let best = candidates(std::slice::from_ref(group), BEST);
-        group.scorer.start_enabled = enabled;
+        let best = group.by_level(|group| candidates(std::slice::from_ref(group), BEST));
         let levels: Vec<f64> = best.iter().map(|one| one.start).collect();
         let cosine = group.scorer.maxima[Signal::Cosine]
             .map_or(0.0, |most| Scorer::normalised(most, largest_cosine));

@@ -432,10 +432,8 @@ fn fill_graph(
     if !(walk || pair || gain || title) {
         return;
     }
-    let start_enabled = std::mem::replace(&mut group.scorer.start_enabled, true);
-    let of = std::slice::from_ref(group);
-    let best = candidates(of, pairs::STARTS.max(WALK_STARTS));
-    group.scorer.start_enabled = start_enabled;
+    let count = pairs::STARTS.max(WALK_STARTS);
+    let best = group.by_level(|group| candidates(std::slice::from_ref(group), count));
     let node = |c: &Candidate| Node {
         part: c.part as u32,
         row: c.row as u32,

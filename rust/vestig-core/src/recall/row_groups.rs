@@ -12,7 +12,6 @@ use super::segment_columns::SegmentColumns;
 use super::turn_signals::TurnSignals;
 use crate::kernels::bits::{Bits, set_bits};
 use crate::segment::Segment;
-use crate::segment::format::Section;
 
 /// Rows that are scored with the same statistics.
 pub(super) struct RowGroup<'a> {
@@ -32,6 +31,14 @@ impl<'a> RowGroup<'a> {
             scorer,
             idfs: Vec::new(),
         }
+    }
+
+    /// What is found where S is L, whether the ranking orders candidates by it or not.
+    pub(super) fn by_level<T>(&mut self, find: impl FnOnce(&Self) -> T) -> T {
+        let enabled = std::mem::replace(&mut self.scorer.start_enabled, true);
+        let found = find(self);
+        self.scorer.start_enabled = enabled;
+        found
     }
 
     /// By part, the rows.
@@ -125,12 +132,9 @@ impl<'a> RowGroups<'a> {
 /// Eligible rows of a part by code of OriginType.
 fn rows_by_origin(columns: &SegmentColumns<'_>) -> [Bits; 4] {
     let mut found = std::array::from_fn(|_| vec![0; columns.eligible.len()]);
-    if columns.any_eligible {
-        let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
-        for row in set_bits(&columns.eligible) {
-            let own: &mut Bits = &mut found[usize::from(attributes[row][2] & 3)];
-            own[row / 64] |= 1 << (row % 64);
-        }
+    for row in set_bits(&columns.eligible) {
+        let own: &mut Bits = &mut found[origin(columns.segment, row)];
+        own[row / 64] |= 1 << (row % 64);
     }
     found
 }

@@ -106,9 +106,13 @@ pub(super) struct SegmentColumns<'a> {
 
 impl<'a> SegmentColumns<'a> {
     pub(super) fn new(part: &'a Part, eligible: Bits) -> Self {
+        Self::of_rows(&part.segment, &part.live, eligible)
+    }
+
+    fn of_rows(segment: &'a Segment, live: &'a Bits, eligible: Bits) -> Self {
         Self {
-            segment: &part.segment,
-            live: &part.live,
+            segment,
+            live,
             any_eligible: eligible.iter().any(|word| *word != 0),
             eligible,
             similarity: Similarity {
@@ -123,24 +127,15 @@ impl<'a> SegmentColumns<'a> {
         }
     }
 
-    /// The same with some of its eligible rows; their cosines and stored questions are kept.
+    /// The same with some of its eligible rows, of which nothing but cosines and stored questions is
+    /// known yet.
     pub(super) fn restricted(&self, eligible: Bits) -> Self {
         let mut values = self.similarity.values.clone();
         mask_ineligible(&mut values, &eligible);
-        let mut restricted = Self {
-            segment: self.segment,
-            live: self.live,
-            any_eligible: eligible.iter().any(|word| *word != 0),
-            eligible,
-            similarity: Similarity {
-                values,
-                errors: self.similarity.errors,
-            },
-            lexical: Vec::new(),
-            dense: Default::default(),
-            screened: self.screened,
-            sparse: Vec::new(),
-            sparse_bits: Bits::new(),
+        let mut restricted = Self::of_rows(self.segment, self.live, eligible);
+        restricted.similarity = Similarity {
+            values,
+            errors: self.similarity.errors,
         };
         let own = (self.sparse.iter()).filter(|one| has(&restricted.eligible, one.row as usize));
         let own: Vec<(u32, SparseRow)> = own.map(|one| (one.row, *one)).collect();
