@@ -6,7 +6,7 @@
 use super::{COLUMNS, INPUTS, Matrix};
 
 /// Most rows that a tile has at any level.
-pub(crate) const TILE_ROWS_MAX: usize = 12;
+pub(crate) const TILE_ROWS_MAX: usize = 14;
 /// Sums of a tile: a row of one block's columns for each row of codes.
 pub(crate) type Sums = [[i32; COLUMNS]; TILE_ROWS_MAX];
 
