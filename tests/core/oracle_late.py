@@ -109,9 +109,9 @@ def asked(ids: bytes, codes: bytes, steps: bytes) -> Asked:
 
 
 def similarities(query: Asked, memory: Tokens) -> Values:
-    """By piece of the query, a row, and of the memory, a column: (scale · step) · D."""
+    """By piece of the query, a row, and of the memory, a column: step · (scale · D)."""
     whole = query.codes.astype(int) @ memory.signs.astype(int).T
-    return (memory.scales * query.steps[:, None]) * whole
+    return query.steps[:, None] * (memory.scales * whole)
 
 
 class Late:

@@ -26,7 +26,7 @@ fn main() {
     let Ok(query) = QueryPieces::new(vec![0; TOKENS], codes.collect(), vec![0.1; TOKENS]) else {
         unreachable!("codes lie between -7 and 7");
     };
-    let tokens = Tokens::new(&query);
+    let mut tokens = Tokens::new(&query, |_| true);
     let scales = vec![0x2800; MEMORIES * PIECES];
     for level in Level::available() {
         for (name, step) in [("apart", MEMORIES / ASKED), ("together", 1)] {

@@ -79,7 +79,7 @@ fn most_similar(
     let query = QueryPieces::from_bytes(&query.0, &query.1, &query.2).map_err(to_python)?;
     let memory = OwnedPieces::from_bytes(&memory.0, &memory.1).map_err(to_python)?;
     let mut found = Vec::new();
-    Tokens::new(&query).best_with(level_named(level)?, memory.view(), &mut found);
+    Tokens::new(&query, |_| true).best_with(level_named(level)?, memory.view(), &mut found);
     Ok(found)
 }
 

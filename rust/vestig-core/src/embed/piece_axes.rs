@@ -10,7 +10,7 @@ use std::path::Path;
 use super::pinned::read_pinned;
 use super::weights::HIDDEN;
 use crate::error::{CoreError, Result};
-use crate::kernels::dot::{dot_rows, unit};
+use crate::kernels::dot::{dot, unit};
 pub use crate::kernels::piece_codes::{CODE_BITS, CODE_BYTES, PIECES_MAX};
 use crate::kernels::piece_codes::{QUERY_MAX, QueryPieces, to_half};
 
@@ -64,9 +64,9 @@ impl PieceAxes {
     /// then the mean of their sizes over their length, binary16.
     #[must_use]
     pub fn codes(&self, hidden: &[[f32; HIDDEN]]) -> Vec<u8> {
-        let mut codes = Vec::with_capacity(hidden.len().min(PIECES_MAX) * CODE_BYTES);
-        for row in hidden.iter().take(PIECES_MAX) {
-            let along = self.coordinates(row);
+        let hidden = &hidden[..hidden.len().min(PIECES_MAX)];
+        let mut codes = Vec::with_capacity(hidden.len() * CODE_BYTES);
+        for along in self.coordinates(hidden) {
             for eight in along.as_chunks::<8>().0 {
                 let bits = (0..8).map(|i| u8::from(eight[i] > 0.0) << i);
                 codes.push(bits.sum());
@@ -95,20 +95,28 @@ impl PieceAxes {
             )));
         }
         let kept = ids.len().min(PIECES_MAX);
-        let each = hidden[..kept].iter();
-        let (codes, steps) = each.map(|row| quantised(&self.coordinates(row))).unzip();
+        let each = self.coordinates(&hidden[..kept]);
+        let (codes, steps) = each.iter().map(quantised).unzip();
         QueryPieces::new(ids[..kept].to_vec(), codes, steps)
     }
 
-    /// The hidden state at unit length, without the mean, along the axes.
-    fn coordinates(&self, row: &[f32; HIDDEN]) -> Coordinates {
-        let mut centred = [0.0; HIDDEN];
-        unit(row, &mut centred);
-        for (value, mean) in centred.iter_mut().zip(&self.mean) {
-            *value -= mean;
+    /// The hidden states at unit length, without the mean, along the axes.
+    fn coordinates(&self, hidden: &[[f32; HIDDEN]]) -> Vec<Coordinates> {
+        let centred = hidden.iter().map(|row| {
+            let mut centred = [0.0; HIDDEN];
+            unit(row, &mut centred);
+            for (value, mean) in centred.iter_mut().zip(&self.mean) {
+                *value -= mean;
+            }
+            centred
+        });
+        let centred: Vec<[f32; HIDDEN]> = centred.collect();
+        let mut along = vec![[0.0; CODE_BITS]; hidden.len()];
+        for (at, axis) in self.axes.chunks_exact(HIDDEN).enumerate() {
+            for (centred, along) in centred.iter().zip(&mut along) {
+                along[at] = dot(centred, axis);
+            }
         }
-        let mut along = [0.0; CODE_BITS];
-        dot_rows(&centred, &self.axes, HIDDEN, &mut along);
         along
     }
 }
@@ -135,8 +143,15 @@ fn quantised(along: &Coordinates) -> ([i8; CODE_BITS], f64) {
     if step == 0.0 {
         return ([0; CODE_BITS], 0.0);
     }
-    let code = |u: f64| (u / step).round_ties_even().clamp(-most, most) as i8;
+    let code = |u: f64| nearest(u / step).clamp(-most, most) as i8;
     (unit.map(code), step)
+}
+
+/// The nearest whole number of one below 2⁵¹ in size, ties to even: a sum this large has no digits
+/// behind the point. The library's function is a call where the instruction set has none for it.
+fn nearest(value: f64) -> f64 {
+    const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
+    value + WHOLE - WHOLE
 }
 
 /// Numbers of three digits each, line breaks left out.
@@ -198,6 +213,20 @@ mod tests {
         assert_eq!(numbers(b"gAAg\nAB").unwrap(), [0.0, STEP]);
         assert_eq!(numbers(b"///").unwrap(), [0.5 - STEP]);
         assert!(numbers(b"gA").is_err() && numbers(b"gA=").is_err());
+    }
+
+    #[test]
+    fn halves_go_to_the_even_number() {
+        for (value, wanted) in [
+            (0.5, 0.0),
+            (1.5, 2.0),
+            (-2.5, -2.0),
+            (6.4999, 6.0),
+            (-7.0, -7.0),
+        ] {
+            assert_eq!(nearest(value), wanted);
+            assert_eq!(nearest(value), f64::round_ties_even(value));
+        }
     }
 
     #[test]

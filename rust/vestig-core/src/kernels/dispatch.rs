@@ -14,7 +14,8 @@ use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes, dot_unit_lanes};
 use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
-use super::max_sim::{Block, Token, most_lanes};
+use super::max_sim::{Lanes, Token, most_lanes};
+use super::piece_codes::Pieces;
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
 use super::tiles::{COARSE_PROBES, Probe, coarse_lanes, tile_lanes};
 
@@ -238,30 +239,22 @@ pub(crate) fn coarse(
     }
 }
 
-/// Raises `most` to the largest similarities of a block of codes by one level; see `max_sim`.
+/// Raises the lanes of each token by the codes of a memory by one level; see `max_sim`.
 #[inline]
-pub(crate) fn most(
-    level: Level,
-    tokens: &[Token],
-    steps: &[f64],
-    block: &Block<'_>,
-    most: &mut [f64],
-) {
+pub(crate) fn most(level: Level, tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
     match level.0 {
         // SAFETY: the level says that the processor has avx512f and avx512bw.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::most_avx512(tokens, steps, block, most) },
+        Kind::Avx512Vnni => unsafe { x86::most_avx512(tokens, pieces, lanes) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 | Kind::Avx2 => unsafe {
-            x86::most_avx2(tokens, steps, block, most);
-        },
+        Kind::Avx512 | Kind::Avx2 => unsafe { x86::most_avx2(tokens, pieces, lanes) },
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::most_neon(tokens, steps, block, most) },
+        Kind::Neon => unsafe { arm::most_neon(tokens, pieces, lanes) },
         #[cfg(target_arch = "x86_64")]
-        Kind::Sse2 => most_lanes(tokens, steps, block, most),
-        Kind::Portable => most_lanes(tokens, steps, block, most),
+        Kind::Sse2 => most_lanes(tokens, pieces, lanes),
+        Kind::Portable => most_lanes(tokens, pieces, lanes),
     }
 }
 
@@ -317,8 +310,8 @@ pub(crate) fn encoder_sums(
 #[cfg(target_arch = "aarch64")]
 mod arm {
     use super::{
-        BLOCK, Block, Layer, Portable, Probe, QuantisedQuery, Range, States, Token, dot_lanes,
-        dot_rows_lanes, dot_unit_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
+        BLOCK, Lanes, Layer, Pieces, Portable, Probe, QuantisedQuery, Range, States, Token,
+        dot_lanes, dot_rows_lanes, dot_unit_lanes, dots_lanes, layer_lanes, most_lanes, tile_lanes,
     };
 
     #[target_feature(enable = "neon")]
@@ -327,8 +320,8 @@ mod arm {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn most_neon(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
-        most_lanes(tokens, steps, block, most);
+    pub fn most_neon(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
+        most_lanes(tokens, pieces, lanes);
     }
 
     #[target_feature(enable = "neon")]

@@ -1,11 +1,12 @@
 //! MaxSim over one-bit codes: for each word piece of a query the most similar one of a memory.
 //!
-//! The similarity of a query's piece and a memory's is (scale · step) · D in float64, D the integer
-//! Σ code_i · sign_i, at most 1,792 in size. Integers and a maximum have no order, so every level
-//! gives equal bits.
+//! The similarity of a query's piece and a memory's is step · (scale · D), D the integer
+//! Σ code_i · sign_i, at most 1,792 in size. A scale has eleven binary digits as D has, so their
+//! product is exact in float32; a maximum of exact numbers has no order, so every level gives equal
+//! bits.
 
 use super::dispatch::{self, Level};
-use super::piece_codes::{CODE_BITS, Pieces, QUERY_MAX, QueryCode, QueryPieces, Signs, from_half};
+use super::piece_codes::{CODE_BITS, Pieces, QUERY_MAX, QueryCode, QueryPieces, from_half};
 
 /// Bits of a code of a query, as a number from −8 to 7.
 pub(crate) const PLANES: usize = 4;
@@ -57,19 +58,29 @@ impl Token {
     }
 }
 
-/// The word pieces of a query.
+/// For every code of a memory's block the largest scale · D so far of one word piece of a query.
+pub(crate) type Lanes = [f32; ROWS];
+
+/// Word pieces of a query.
 pub struct Tokens {
     tokens: Vec<Token>,
     steps: Vec<f64>,
+    /// By token, of the memory that is compared.
+    lanes: Vec<Lanes>,
 }
 
 impl Tokens {
-    /// In their order.
+    /// Those whose places are kept, in their order.
     #[must_use]
-    pub fn new(query: &QueryPieces) -> Self {
+    pub fn new(query: &QueryPieces, keep: impl Fn(usize) -> bool) -> Self {
+        let kept = |(place, _): &(usize, _)| keep(*place);
+        let codes = query.codes().iter().enumerate().filter(kept);
+        let tokens: Vec<Token> = codes.map(|(_, code)| Token::of(code)).collect();
+        let places = (0..query.steps().len()).filter(|place| keep(*place));
         Self {
-            tokens: query.codes().iter().map(Token::of).collect(),
-            steps: query.steps().to_vec(),
+            steps: places.map(|place| query.steps()[place]).collect(),
+            lanes: vec![[0.0; ROWS]; tokens.len()],
+            tokens,
         }
     }
 
@@ -81,61 +92,58 @@ impl Tokens {
 
     /// For each token the largest similarity with one of these pieces, appended to `out`; nothing
     /// when there are none.
-    pub fn best(&self, pieces: Pieces<'_>, out: &mut Vec<f64>) {
+    pub fn best(&mut self, pieces: Pieces<'_>, out: &mut Vec<f64>) {
         self.best_with(Level::best(), pieces, out);
     }
 
     /// [`Tokens::best`] by a named level.
-    pub fn best_with(&self, level: Level, pieces: Pieces<'_>, out: &mut Vec<f64>) {
+    pub fn best_with(&mut self, level: Level, pieces: Pieces<'_>, out: &mut Vec<f64>) {
         if pieces.signs.is_empty() {
             return;
         }
-        let start = out.len();
-        out.resize(start + self.count(), f64::NEG_INFINITY);
-        let most = &mut out[start..];
-        for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
-            // A last block is filled up with its first code, which changes no maximum.
-            let (mut rows, mut values) = ([signs[0]; ROWS], [from_half(scales[0]); ROWS]);
-            rows[..signs.len()].copy_from_slice(signs);
-            for (value, scale) in values.iter_mut().zip(scales) {
-                *value = from_half(*scale);
-            }
-            let block = Block {
-                rows: &rows,
-                count: signs.len(),
-                scales: &values,
-            };
-            dispatch::most(level, &self.tokens, &self.steps, &block, most);
-        }
-        // 0 of either sign becomes 0.
-        most.iter_mut().for_each(|value| *value += 0.0);
+        self.lanes.fill([f32::NEG_INFINITY; ROWS]);
+        dispatch::most(level, &self.tokens, pieces, &mut self.lanes);
+        let most = self.lanes.iter().zip(&self.steps).map(|(lanes, step)| {
+            // 0 of either sign becomes 0.
+            step * f64::from(largest(lanes)) + 0.0
+        });
+        out.extend(most);
     }
 }
 
-/// Codes of a memory.
-pub(crate) struct Block<'a> {
-    /// Those behind `count` repeat the first.
-    pub(crate) rows: &'a [Signs; ROWS],
-    /// At least 1.
-    pub(crate) count: usize,
-    pub(crate) scales: &'a [f64; ROWS],
+/// Half against half, so that each step is one instruction.
+fn largest(lanes: &Lanes) -> f32 {
+    let mut most = *lanes;
+    for half in [8, 4, 2, 1] {
+        for lane in 0..half {
+            if most[lane + half] > most[lane] {
+                most[lane] = most[lane + half];
+            }
+        }
+    }
+    most[0]
 }
 
-/// Raises `most` to the largest similarity of each token, in portable code.
+/// Raises the lanes of each token to scale · D of the codes of every block, in portable code.
 #[inline(always)]
-pub(crate) fn most_lanes(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
-    let words = block.rows.map(|signs| {
-        let mut words = [0; CODE_BITS / 64];
-        for (word, eight) in words.iter_mut().zip(signs.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*eight);
+pub(crate) fn most_lanes(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
+    for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
+        let (mut rows, mut values) = ([[0; CODE_BITS / 64]; ROWS], [0.0; ROWS]);
+        for (row, signs) in rows.iter_mut().zip(signs) {
+            for (word, eight) in row.iter_mut().zip(signs.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*eight);
+            }
         }
-        words
-    });
-    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
-        for (row, scale) in words.iter().zip(block.scales).take(block.count) {
-            let value = (scale * step) * f64::from(dot_of(token, row));
-            if value > *most {
-                *most = value;
+        for (value, scale) in values.iter_mut().zip(scales) {
+            *value = from_half(*scale) as f32;
+        }
+        for (token, lanes) in tokens.iter().zip(&mut *lanes) {
+            let block = rows.iter().zip(&values).take(signs.len());
+            for (most, (row, scale)) in lanes.iter_mut().zip(block) {
+                let value = scale * dot_of(token, row) as f32;
+                if value > *most {
+                    *most = value;
+                }
             }
         }
     }
@@ -154,6 +162,7 @@ fn dot_of(token: &Token, row: &[u64; CODE_BITS / 64]) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::piece_codes::Signs;
     use super::*;
     use proptest::prelude::*;
 
@@ -194,7 +203,7 @@ mod tests {
                 .map(|(signs, scale)| {
                     let terms = code.iter().enumerate();
                     let dot: i32 = terms.map(|(i, q)| i32::from(*q) * sign(signs, i)).sum();
-                    (from_half(*scale) * step) * f64::from(dot)
+                    step * (from_half(*scale) * f64::from(dot))
                 });
             similar.fold(f64::NEG_INFINITY, f64::max) + 0.0
         };
@@ -207,7 +216,7 @@ mod tests {
             query in asked(20), memory in pieces(50),
         ) {
             let held = Pieces { ids: &[], signs: &memory.0, scales: &memory.1 };
-            let tokens = Tokens::new(&query);
+            let mut tokens = Tokens::new(&query, |_| true);
             let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
             for level in Level::available() {
                 let mut found = vec![1.0];
@@ -233,7 +242,7 @@ mod tests {
             };
             for level in Level::available() {
                 let mut found = Vec::new();
-                Tokens::new(&query).best_with(level, pieces, &mut found);
+                Tokens::new(&query, |_| true).best_with(level, pieces, &mut found);
                 assert_eq!(found, [wanted], "{}", level.name());
             }
         }

@@ -100,10 +100,13 @@ struct Late<'a> {
 }
 
 impl<'a> Late<'a> {
-    fn new(parts: &[SegmentColumns<'a>], query: &QueryPieces, weights: Vec<f64>) -> Self {
+    /// Tokens that weigh nothing are left out: they change no sum.
+    fn new(parts: &[SegmentColumns<'a>], query: &QueryPieces, mut weights: Vec<f64>) -> Self {
+        let tokens = Tokens::new(query, |token| weights[token] != 0.0);
+        weights.retain(|weight| *weight != 0.0);
         Self {
             segments: parts.iter().map(|columns| columns.segment).collect(),
-            tokens: Tokens::new(query),
+            tokens,
             total: weights.iter().sum(),
             weights,
             best: Vec::new(),
@@ -112,12 +115,12 @@ impl<'a> Late<'a> {
     }
 
     fn own(&mut self, part: usize, row: usize) -> Option<usize> {
-        let (tokens, best) = (&self.tokens, &mut self.best);
+        let (tokens, best) = (&mut self.tokens, &mut self.best);
         let segment = self.segments[part];
         *self.known.entry((part, row)).or_insert_with(|| {
-            let start = best.len();
-            tokens.best(segment.pieces(row), best);
-            (best.len() > start).then_some(start)
+            let (start, pieces) = (best.len(), segment.pieces(row));
+            tokens.best(pieces, best);
+            (!pieces.signs.is_empty()).then_some(start)
         })
     }
 

@@ -2,15 +2,24 @@
 
 use std::arch::x86_64::*;
 
-use super::{BLOCK, Block, Layer, Probe, QuantisedQuery, Range, States, Sums, Token};
+use super::{BLOCK, Lanes, Layer, Pieces, Probe, QuantisedQuery, Range, States, Sums, Token};
 use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, dot_unit_lanes, layer_lanes};
 use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
+use crate::kernels::piece_codes::{Signs, from_half};
+
+/// Sixteen values; where there are fewer, the first one fills up, which changes no maximum.
+#[inline(always)]
+fn filled<T: Copy>(values: &[T]) -> [T; ROWS] {
+    let mut all = [values[0]; ROWS];
+    all[..values.len()].copy_from_slice(values);
+    all
+}
 
 /// Bytes n of sixteen codes in the lower half of vector n, bytes n + 16 in the upper one.
 #[target_feature(enable = "avx2")]
-fn by_byte(block: &Block<'_>) -> [__m256i; ROWS] {
+fn by_byte(rows: &[Signs; ROWS]) -> [__m256i; ROWS] {
     let mut now = [_mm256_setzero_si256(); ROWS];
-    for (now, signs) in now.iter_mut().zip(block.rows) {
+    for (now, signs) in now.iter_mut().zip(rows) {
         // SAFETY: a code has 32 bytes of signs.
         *now = unsafe { _mm256_loadu_si256(signs.as_ptr().cast()) };
     }
@@ -28,20 +37,22 @@ fn by_byte(block: &Block<'_>) -> [__m256i; ROWS] {
 
 /// Four bits of sixteen codes look up their sum at once.
 #[target_feature(enable = "avx2")]
-pub fn most_avx2(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+pub fn most_avx2(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
+    for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
+        let scales = filled(scales).map(|scale| from_half(scale) as f32);
+        most_of_block_avx2(tokens, &filled(signs), &scales, lanes);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn most_of_block_avx2(tokens: &[Token], rows: &[Signs; ROWS], scales: &Lanes, lanes: &mut [Lanes]) {
     let low = _mm256_set1_epi8(0x0F);
     let mut nibbles = [_mm256_setzero_si256(); NIBBLES / 2];
-    for (pair, bytes) in nibbles
-        .as_chunks_mut::<2>()
-        .0
-        .iter_mut()
-        .zip(by_byte(block))
-    {
+    for (pair, bytes) in nibbles.as_chunks_mut::<2>().0.iter_mut().zip(by_byte(rows)) {
         pair[0] = _mm256_and_si256(bytes, low);
         pair[1] = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
     }
-    let scales = block.scales.as_chunks::<4>().0;
-    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
+    for (token, lanes) in tokens.iter().zip(lanes) {
         let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         let fours = nibbles.as_chunks::<4>().0.iter();
         for (nibbles, sums) in fours.zip(token.sums.as_chunks::<8>().0) {
@@ -64,49 +75,49 @@ pub fn most_avx2(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut 
             _mm_sub_epi16(halves, _mm_set1_epi16(shift))
         };
         let (even, odd) = (both(even), both(odd));
-        let step = _mm256_set1_pd(*step);
-        let mut top = _mm256_set1_pd(*most);
-        for (eight, scales) in [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)]
-            .into_iter()
-            .zip(scales.as_chunks::<2>().0)
-        {
-            let whole = _mm256_cvtepi16_epi32(eight);
-            let fours = [
-                _mm256_castsi256_si128(whole),
-                _mm256_extracti128_si256::<1>(whole),
-            ];
-            for (four, scales) in fours.into_iter().zip(scales) {
-                // SAFETY: four numbers of 64 bits.
-                let scales = unsafe { _mm256_loadu_pd(scales.as_ptr()) };
-                let value = _mm256_mul_pd(_mm256_mul_pd(scales, step), _mm256_cvtepi32_pd(four));
-                top = _mm256_max_pd(value, top);
+        let eights = [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)];
+        let scales = scales.as_chunks::<8>().0.iter();
+        let lanes = lanes.as_chunks_mut::<8>().0.iter_mut();
+        for ((eight, scales), lanes) in eights.into_iter().zip(scales).zip(lanes) {
+            let whole = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(eight));
+            // SAFETY: eight numbers of 32 bits, three times.
+            unsafe {
+                let value = _mm256_mul_ps(_mm256_loadu_ps(scales.as_ptr()), whole);
+                let most = _mm256_max_ps(value, _mm256_loadu_ps(lanes.as_ptr()));
+                _mm256_storeu_ps(lanes.as_mut_ptr(), most);
             }
         }
-        let mut tops = [0.0; 4];
-        // SAFETY: four numbers of 64 bits.
-        unsafe { _mm256_storeu_pd(tops.as_mut_ptr(), top) };
-        *most = tops.into_iter().fold(*most, f64::max);
     }
 }
 
 /// As `most_avx2`, with the four tables of bytes n and n + 16 at once.
 #[target_feature(enable = "avx512f,avx512bw")]
-pub fn most_avx512(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mut [f64]) {
+pub fn most_avx512(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
+    for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
+        match (signs.as_array(), scales.as_array()) {
+            (Some(rows), Some(scales)) => most_of_block_avx512(tokens, rows, scales, lanes),
+            _ => most_of_block_avx512(tokens, &filled(signs), &filled(scales), lanes),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn most_of_block_avx512(
+    tokens: &[Token],
+    rows: &[Signs; ROWS],
+    scales: &[u16; ROWS],
+    lanes: &mut [Lanes],
+) {
     let low = _mm256_set1_epi8(0x0F);
     let mut nibbles = [_mm512_setzero_si512(); ROWS];
-    for (nibbles, bytes) in nibbles.iter_mut().zip(by_byte(block)) {
+    for (nibbles, bytes) in nibbles.iter_mut().zip(by_byte(rows)) {
         let lower = _mm512_castsi256_si512(_mm256_and_si256(bytes, low));
         let higher = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
         *nibbles = _mm512_inserti64x4::<1>(lower, higher);
     }
-    // SAFETY: sixteen numbers of 64 bits.
-    let scales = unsafe {
-        [
-            _mm512_loadu_pd(block.scales.as_ptr()),
-            _mm512_loadu_pd(block.scales[8..].as_ptr()),
-        ]
-    };
-    for ((token, step), most) in tokens.iter().zip(steps).zip(most) {
+    // SAFETY: sixteen numbers of 16 bits.
+    let scales = _mm512_cvtph_ps(unsafe { _mm256_loadu_si256(scales.as_ptr().cast()) });
+    for (token, lanes) in tokens.iter().zip(lanes) {
         // Sums of two bytes as one number, and those of the odd bytes.
         let (mut both, mut odd) = (_mm512_setzero_si512(), _mm512_setzero_si512());
         let fours = nibbles.as_chunks::<4>().0.iter();
@@ -135,15 +146,15 @@ pub fn most_avx512(tokens: &[Token], steps: &[f64], block: &Block<'_>, most: &mu
             _mm_sub_epi16(quarter, _mm_set1_epi16(shift))
         };
         let (even, odd) = (folded(even), folded(odd));
-        let step = _mm512_set1_pd(*step);
-        let eights = [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)];
-        let mut top = _mm512_set1_pd(*most);
-        for (eight, scales) in eights.into_iter().zip(scales) {
-            let whole = _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(eight));
-            let value = _mm512_mul_pd(_mm512_mul_pd(scales, step), whole);
-            top = _mm512_max_pd(value, top);
+        let sixteen =
+            _mm256_set_m128i(_mm_unpackhi_epi16(even, odd), _mm_unpacklo_epi16(even, odd));
+        let whole = _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(sixteen));
+        let value = _mm512_mul_ps(scales, whole);
+        // SAFETY: sixteen numbers of 32 bits.
+        unsafe {
+            let most = _mm512_max_ps(value, _mm512_loadu_ps(lanes.as_ptr()));
+            _mm512_storeu_ps(lanes.as_mut_ptr(), most);
         }
-        *most = _mm512_reduce_max_pd(top);
     }
 }
 
