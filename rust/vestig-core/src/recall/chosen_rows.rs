@@ -49,12 +49,7 @@ fn origin_of(table: &ScoreTable<'_>, (part, row): (usize, usize)) -> usize {
 fn set_levels(table: &mut ScoreTable<'_>, scorer: &mut Scorer<'_>, rows: Vec<(usize, usize)>) {
     let mut found = vec![Vec::new(); table.parts.len()];
     let mut least = [0.0_f64; 4];
-    if let Some(signals) = &table.signals {
-        signals.prepare(
-            rows.iter()
-                .map(|(part, row)| signals.index.turn(*part, *row)),
-        );
-    }
+    table.prepare(rows.iter().copied());
     for (part, row) in rows {
         let columns = &table.parts[part];
         let of = origin(columns.segment, row);

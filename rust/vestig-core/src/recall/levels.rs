@@ -118,16 +118,26 @@ pub fn levels(
     }
 }
 
+/// S and cosine of each of these memories, which are distinct; None = not eligible.
 fn scores_of(groups: &RowGroups<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {
-    let one = |id: &Id| {
-        let (part, row) = (0..groups.parts()).find_map(|part| {
+    let place = |id: &Id| {
+        (0..groups.parts()).find_map(|part| {
             let row = groups.segment(part).find(id)?;
             has(&groups.columns(part, row).eligible, row).then_some((part, row))
-        })?;
+        })
+    };
+    let places: Vec<Option<(usize, usize)>> = ids.iter().map(place).collect();
+    for group in groups.all() {
+        let own = places.iter().copied().flatten();
+        let own = own.filter(|(part, row)| has(&group.table.parts[*part].eligible, *row));
+        group.table.prepare(own);
+    }
+    let scored = places.into_iter().map(|place| {
+        let (part, row) = place?;
         let candidate = Candidate::of(groups.of(part, row), part, row);
         Some((candidate.start, candidate.cosine))
-    };
-    ids.iter().map(one).collect()
+    });
+    scored.collect()
 }
 
 /// What becomes of each item at its place, in order, made by so many threads.
