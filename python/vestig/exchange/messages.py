@@ -81,9 +81,9 @@ class MessageReader:
         title = text_or_number("title", record.get("title"))
         role = _role(record.get("role"), author)
         time = first_present(record, TIME_KEYS)
-        if author is None and role is None and time is None:
+        if author is None and role is None and time is None and title is None:
             # Nobody says it at any moment: a passage, and the session names what it is of.
-            title, session = session if title is None else title, None
+            title, session = session, None
         scope = text_or_number("scope", first_present(record, SCOPE_KEYS))
         sequence = first_present(record, SEQUENCE_KEYS)
         found = {
