@@ -145,7 +145,7 @@ def test_bytes_of_chats(chats: Chats) -> None:
     rest = sum(chats.sections.values()) - late
     # an entity is a row with a vector too, and a small store has many for each memory
     rows = chats.size + chats.entities
-    assert late / chats.size + rest / rows <= BYTES_BAR
+    assert (late + rest) / chats.size <= BYTES_BAR
     assert rest / rows <= BYTES_BAR_WITHOUT_LATE
     note_line(
         f"projection, {chats.size} chats and {chats.entities} entities:"

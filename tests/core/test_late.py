@@ -88,7 +88,7 @@ def make(dice: random.Random, count: int, vocabulary: int = 12) -> World:
     for number in range(count):
         ids = [dice.randrange(vocabulary) for _ in range(dice.choice([0, 1, 2, 5, 9]))]
         if dice.random() < 0.1:
-            ids += [2**20 + dice.randrange(3), 2**31]
+            ids += [65_000 + dice.randrange(3), 65_534]
         made = memory_of(dice, ids)
         content = dice.choice(["the river", "the river?"])
         row = Given(
@@ -184,7 +184,8 @@ def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     world = make(dice, dice.choice([3, 12, 40]))
     if not world.rows:
         return
-    ids = [dice.choice([SPECIAL, 2**31, *range(14)]) for _ in range(dice.choice([1, 4, 16, 37]))]
+    unusual = (SPECIAL, 65_534, 65_535, 2**31)
+    ids = [dice.choice([*unusual, *range(14)]) for _ in range(dice.choice([1, 4, 16, 37]))]
     query = query_of(dice, ids)
     projection = laid_out(dice, world, tmp_path if seed % 2 else None)
     scan = scanned(projection, query, ALL)

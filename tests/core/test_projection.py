@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections import namedtuple
@@ -237,6 +238,27 @@ def test_row_gives_every_column() -> None:
         n: list(v) if isinstance(v := getattr(given, n), (list, tuple)) else v for n in names
     }
     assert projection.row(id_of(8)) is None
+
+
+def test_a_word_counts_up_to_127_times_in_a_text() -> None:
+    texts = ["ha " * often + "ho" for often in (126, 127, 128, 255, 256, 257)]
+    given = [Given(id=id_of(n), seq=n, content=text) for n, text in enumerate(texts)]
+    projection = opened(given, 2)
+    for one in given:
+        row = projection.row(one.id)
+        assert row is not None
+        often = one.content.count("ha")
+        assert row["terms"] == {"ha": min(often, 127), "ho": 1}
+        assert row["length"] == often + 1
+    scan = recall(projection, len(given), core_query(None, "ha"), everything(), ranking())
+    raw = {row.id: row.signal("lexical")[0] for row in scan.rows}
+    lengths = [text.count("h") for text in texts]
+    mean = sum(lengths) / len(lengths)
+    for one, length in zip(given, lengths, strict=True):
+        tf = min(length - 1, 127)
+        norm = 0.9 * (1 - 0.4 + 0.4 * length / mean)
+        idf = math.log(1 + 0.5 / (len(texts) + 0.5))
+        assert raw[one.id] == pytest.approx(idf * tf / (tf + norm), rel=1e-12)
 
 
 def test_a_call_belongs_to_one_seq() -> None:

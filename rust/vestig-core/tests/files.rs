@@ -7,7 +7,7 @@ use std::fs;
 
 use common::{filled, identity, segment_file};
 use proptest::prelude::*;
-use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, Pieces};
+use vestig_core::kernels::piece_codes::{CODE_BYTES, OwnedPieces, Pieces, SPECIAL};
 use vestig_core::segment::Segment;
 use vestig_core::segment::format::{self, Manifest, Section, SegmentEntry};
 use vestig_core::segment::map::{Held, Region};
@@ -113,14 +113,22 @@ fn features_titles_and_pieces_that_break_a_rule_are_refused() {
     let none = u32::MAX.to_le_bytes();
     let untitled = bind(&with_values(&image, Section::Titles, 0, &none)).unwrap();
     assert_eq!(untitled.title(0), None);
-    let ids = with_values(&image, Section::PieceIds, 0, &none);
-    assert_eq!(bind(&ids).unwrap().pieces(0).ids, [u32::MAX]);
+    let ids = with_values(&image, Section::PieceIds, 0, &none[..2]);
+    let segment = bind(&ids).unwrap();
+    assert_eq!(segment.pieces(0).ids, [SPECIAL]);
+    assert_eq!(segment.pieces(0).id_bytes(), none);
 }
 
 #[test]
 fn pieces_of_any_bytes_are_whole_or_refused() {
-    let of = |ids: usize, codes: usize| OwnedPieces::from_bytes(&vec![1; ids], &vec![2; codes]);
-    assert_eq!(of(8, 68).unwrap().view().ids, [0x0101_0101; 2]);
+    let of_ids =
+        |ids: [u32; 2]| OwnedPieces::from_bytes(ids.map(u32::to_le_bytes).as_flattened(), &[2; 68]);
+    let pieces = of_ids([65_534, u32::MAX]).unwrap();
+    assert_eq!(pieces.view().ids, [65_534, SPECIAL]);
+    for id in [65_535, 65_536, u32::MAX - 1] {
+        assert!(of_ids([7, id]).is_err(), "{id}");
+    }
+    let of = |ids: usize, codes: usize| OwnedPieces::from_bytes(&vec![0; ids], &vec![2; codes]);
     assert!(of(640, 5_440).is_ok());
     for (ids, codes) in [(0, 0), (7, 34), (4, 33), (4, 68), (644, 5_474)] {
         assert!(of(ids, codes).is_err(), "{ids} {codes}");

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use vestig_core::kernels::piece_codes::OwnedPieces;
-use vestig_core::segment::map::bytes_of;
 use vestig_core::segment::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
 use vestig_core::snapshot::tail::NewRow;
@@ -235,7 +234,7 @@ pub(crate) fn columns<'py>(
         .map(|place| row.terms[*place as usize].0);
     columns.set_item("text_terms", text_terms.collect::<Vec<&str>>())?;
     let terms = row.terms.into_iter().map(count);
-    columns.set_item("terms", terms.collect::<HashMap<&str, u32>>())?;
+    columns.set_item("terms", terms.collect::<HashMap<&str, u8>>())?;
     let open = |time, none| (time != none).then_some(time);
     let window = |(start, end): &(i64, i64)| (open(*start, OPEN_START), open(*end, NO_TIME));
     let windows: Vec<_> = row.windows.iter().map(window).collect();
@@ -263,10 +262,9 @@ pub(crate) fn columns<'py>(
     columns.set_item("length", row.length)?;
     columns.set_item("features", row.features)?;
     columns.set_item("title", row.title)?;
-    let ids = row.pieces.ids;
-    let pieces = (!ids.is_empty()).then(|| {
-        let codes = row.pieces.code_bytes();
-        (PyBytes::new(py, bytes_of(ids)), PyBytes::new(py, &codes))
+    let pieces = (!row.pieces.ids.is_empty()).then(|| {
+        let (ids, codes) = (row.pieces.id_bytes(), row.pieces.code_bytes());
+        (PyBytes::new(py, &ids), PyBytes::new(py, &codes))
     });
     columns.set_item("pieces", pieces)?;
     Ok(columns)

@@ -105,41 +105,43 @@ pub fn document_frequency(rows: &[u32], eligible: Option<&[u64]>) -> u64 {
     }
 }
 
-/// Bits of a posting's number that are its frequency.
-const COUNT_MASK: u32 = (1 << 31) - 1;
+/// How often a term counts in a text; more occurrences change nothing. The bit above is no part of
+/// the frequency.
+pub const OCCURRENCES_MAX: u8 = (1 << 7) - 1;
 
-/// The term frequency in the number of a posting, without its case bit.
+/// The term frequency in the count of a posting, without its case bit.
 #[inline]
 #[must_use]
-pub fn frequency(count: u32) -> u32 {
-    count & COUNT_MASK
+pub fn frequency(count: u8) -> u32 {
+    u32::from(count & OCCURRENCES_MAX)
 }
 
 /// Adds one term's share to the score of every eligible row of its postings in one segment.
 ///
-/// `rows` and `tfs` are the postings (row numbers of the segment, frequencies ≥ 1), `lengths` the
-/// length of every row of the segment in terms, `scores` one accumulator per row of the segment.
-/// Rows outside of `scores` or `lengths` are passed over. Bit 31 of a frequency is no part of it.
+/// `rows` and `counts` are the postings (row numbers of the segment, and what `frequency` makes
+/// frequencies ≥ 1 of), `lengths` the length of every row of the segment in terms, `scores` one
+/// accumulator per row of the segment. Rows outside of `scores` or `lengths` are passed over.
 pub fn accumulate<F, L>(
     scores: &mut [f64],
     idf: f64,
     postings: (&[u32], &[F]),
+    frequency: impl Fn(F) -> u32,
     lengths: &[L],
     eligible: Option<&[u64]>,
     norms: &Norms,
 ) where
-    F: Copy + Into<u32>,
+    F: Copy,
     L: Copy + Into<u32>,
 {
-    let (rows, tfs) = postings;
-    debug_assert_eq!(rows.len(), tfs.len());
-    for (&row, &tf) in rows.iter().zip(tfs) {
+    let (rows, counts) = postings;
+    debug_assert_eq!(rows.len(), counts.len());
+    for (&row, &count) in rows.iter().zip(counts) {
         if eligible.is_some_and(|bitmap| !is_set(bitmap, row)) {
             continue;
         }
         let at = row as usize;
         if let (Some(score), Some(&length)) = (scores.get_mut(at), lengths.get(at)) {
-            *score += idf * saturation(frequency(tf.into()), norms.of(length.into()));
+            *score += idf * saturation(frequency(count), norms.of(length.into()));
         }
     }
 }
@@ -189,7 +191,7 @@ mod tests {
                 let tfs: Vec<u16> = holding.iter().map(|&i| rows[i as usize].0[term]).collect();
                 let df = document_frequency(&holding, Some(&bitmap));
                 let idf = idf(total, df);
-                accumulate(&mut scores, idf, (&holding, &tfs), &lengths, Some(&bitmap), &norms);
+                accumulate(&mut scores, idf, (&holding, &tfs), u32::from, &lengths, Some(&bitmap), &norms);
                 for (i, (own, eligible)) in rows.iter().enumerate() {
                     if *eligible && own[term] > 0 {
                         let average = length as f64 / total as f64;

@@ -12,6 +12,8 @@ pub const CODE_BYTES: usize = SIGN_BYTES + 2;
 pub const PIECES_MAX: usize = 160;
 /// Codes of a query are from −7 to 7.
 pub const QUERY_MAX: i8 = 7;
+/// Stored number of the pieces that stand for no word.
+pub const SPECIAL: u16 = u16::MAX;
 /// Binary16 numbers from this on are infinite, no number or negative.
 const INFINITE: u16 = 0x7C00;
 
@@ -23,8 +25,8 @@ pub type QueryCode = [i8; CODE_BITS];
 /// The word pieces of a text, in its order; none when it has no codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pieces<'a> {
-    /// Of the vocabulary.
-    pub ids: &'a [u32],
+    /// Of the vocabulary; [`SPECIAL`] for those that stand for no word.
+    pub ids: &'a [u16],
     /// A set bit stands for +1, another for −1.
     pub signs: &'a [Signs],
     /// Binary16: what a piece's signs are multiplied by; finite, at least 0.
@@ -34,16 +36,26 @@ pub struct Pieces<'a> {
 /// As `Pieces`, owned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnedPieces {
-    ids: Vec<u32>,
+    ids: Vec<u16>,
     signs: Vec<Signs>,
     scales: Vec<u16>,
 }
 
+/// The number under which a word piece is stored: special pieces, 2³² − 1, have [`SPECIAL`]; None =
+/// too large a number.
+#[must_use]
+pub fn stored_id(id: u32) -> Option<u16> {
+    if id == u32::MAX {
+        return Some(SPECIAL);
+    }
+    u16::try_from(id).ok().filter(|id| *id != SPECIAL)
+}
+
 impl OwnedPieces {
-    /// From little-endian ids and codes of 34 bytes.
+    /// From ids of 32 bits, little-endian, and codes of 34 bytes.
     ///
-    /// `Invalid`: no piece, more than `PIECES_MAX`, lengths that do not fit, or a scale that is no
-    /// finite number of at least 0.
+    /// `Invalid`: no piece, more than `PIECES_MAX`, lengths that do not fit, a number of a piece from
+    /// 65,535 on, or a scale that is no finite number of at least 0.
     pub fn from_bytes(ids: &[u8], codes: &[u8]) -> Result<Self> {
         let count = ids.len() / 4;
         let fits = ids.len() == count * 4
@@ -56,8 +68,14 @@ impl OwnedPieces {
                  each, got {ids} and {codes} bytes"
             )));
         }
+        let stored: Option<Vec<u16>> = numbers(ids).into_iter().map(stored_id).collect();
+        let Some(ids) = stored else {
+            return Err(CoreError::Invalid(format!(
+                "expected numbers of word pieces below {SPECIAL}"
+            )));
+        };
         let mut pieces = Self {
-            ids: numbers(ids),
+            ids,
             ..Self::default()
         };
         for code in codes.as_chunks::<CODE_BYTES>().0 {
@@ -85,6 +103,19 @@ impl OwnedPieces {
 }
 
 impl Pieces<'_> {
+    /// The numbers as they were given, 32 bits each, little-endian.
+    #[must_use]
+    pub fn id_bytes(&self) -> Vec<u8> {
+        let given = |id: &u16| match *id {
+            SPECIAL => u32::MAX,
+            id => id.into(),
+        };
+        self.ids
+            .iter()
+            .flat_map(|id| given(id).to_le_bytes())
+            .collect()
+    }
+
     /// Codes of 34 bytes, one behind the other.
     #[must_use]
     pub fn code_bytes(&self) -> Vec<u8> {

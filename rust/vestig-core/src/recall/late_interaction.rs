@@ -14,7 +14,7 @@ use super::turn_index::TurnIndex;
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
 use crate::kernels::max_sim::Tokens;
-use crate::kernels::piece_codes::QueryPieces;
+use crate::kernels::piece_codes::{QueryPieces, stored_id};
 use crate::query::graph::Node;
 use crate::segment::Segment;
 use crate::segment::format::Section;
@@ -229,18 +229,19 @@ fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
 
 fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usize>) -> Vec<u64> {
     let offsets = segment.column::<u32>(Section::PieceOffsets);
-    let ids = segment.column::<u32>(Section::PieceIds);
+    let ids = segment.column::<u16>(Section::PieceIds);
     // Most pieces are not in the query: their last bits exclude them cheaply.
     let mut bounded_rows = vec![false; 1 << 12];
-    let low = |id: u32| (id & 0xFFF) as usize;
-    asked.iter().for_each(|id| bounded_rows[low(*id)] = true);
+    let low = |id: u16| usize::from(id & 0xFFF);
+    let stored = asked.iter().filter_map(|id| stored_id(*id));
+    stored.for_each(|id| bounded_rows[low(id)] = true);
     let (mut counts, mut seen) = (vec![0; asked.len()], vec![usize::MAX; asked.len()]);
     for row in rows {
         for id in &ids[offsets[row] as usize..offsets[row + 1] as usize] {
             if !bounded_rows[low(*id)] {
                 continue;
             }
-            if let Ok(at) = asked.binary_search(id)
+            if let Ok(at) = asked.binary_search(&u32::from(*id))
                 && seen[at] != row
             {
                 seen[at] = row;

@@ -59,7 +59,15 @@ pub(super) fn score(
         let found = found.filter_map(|(at, count)| Some((turn(at)?, *count)));
         let (rows, counts): (Vec<u32>, Vec<u32>) = found.unzip();
         let idf = lexical::idf(count, rows.len() as u64);
-        lexical::accumulate(&mut scores, idf, (&rows, &counts), &lengths, None, &norms);
+        lexical::accumulate(
+            &mut scores,
+            idf,
+            (&rows, &counts),
+            |n| n,
+            &lengths,
+            None,
+            &norms,
+        );
     }
     scores
 }

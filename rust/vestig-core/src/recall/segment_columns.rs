@@ -484,7 +484,9 @@ pub(super) fn fill_lexical(
             let bits = (!whole).then_some(columns.eligible.as_slice());
             let lengths = columns.segment.column::<u32>(Section::Lengths);
             let postings = columns.segment.postings(*number as usize);
-            lexical::accumulate(&mut columns.lexical, idf, postings, lengths, bits, &norms);
+            let frequency = lexical::frequency;
+            let scores = &mut columns.lexical;
+            lexical::accumulate(scores, idf, postings, frequency, lengths, bits, &norms);
         }
     }
     let scores = parts.iter().flat_map(|columns| &columns.lexical);

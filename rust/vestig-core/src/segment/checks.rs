@@ -237,12 +237,8 @@ impl Segment {
                 return damaged("a posting list is not ascending rows");
             }
         }
-        let possible = |count: &u32| (1..=WORDS_MAX).contains(&(count & !LOWER_CASE));
-        if !self
-            .column::<u32>(Section::PostingCounts)
-            .iter()
-            .all(possible)
-        {
+        let counts = self.column::<u8>(Section::PostingCounts);
+        if counts.iter().any(|count| count & !LOWER_CASE == 0) {
             return damaged("section posting_counts has an impossible count");
         }
         let lengths = self.column::<u32>(Section::Lengths);
@@ -270,7 +266,7 @@ impl Segment {
     pub(super) fn check_pieces(&self) -> Result<(), Damage> {
         use Section as S;
         let offsets = self.column::<u32>(S::PieceOffsets);
-        let pieces = self.column::<u32>(S::PieceIds).len();
+        let pieces = self.column::<u16>(S::PieceIds).len();
         check_offsets(offsets.iter().map(|o| u64::from(*o)), pieces, "pieces")?;
         if offsets
             .windows(2)

@@ -241,7 +241,7 @@ fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     // Rows are visited in ascending order, so filling in order keeps every list ascending.
     let mut next = starts.clone();
     let postings = starts.last().map_or(0, |end| *end as usize);
-    let (mut posting_rows, mut counts) = (vec![0_u32; postings], vec![0_u32; postings]);
+    let (mut posting_rows, mut counts) = (vec![0_u32; postings], vec![0_u8; postings]);
     for (row, version) in rows.iter().enumerate() {
         for (term, count) in &version.terms {
             let next = &mut next[numbers[interner.number(term) as usize] as usize];

@@ -382,12 +382,12 @@ impl Segment {
     /// Rows with a term, ascending, and how often each has it, with the case bit of
     /// [`crate::segment::row::LOWER_CASE`].
     #[must_use]
-    pub fn postings(&self, term: usize) -> (&[u32], &[u32]) {
+    pub fn postings(&self, term: usize) -> (&[u32], &[u8]) {
         let offsets = self.column::<u64>(Section::PostingOffsets);
         let range = offsets[term] as usize..offsets[term + 1] as usize;
         (
             &self.column::<u32>(Section::PostingRows)[range.clone()],
-            &self.column::<u32>(Section::PostingCounts)[range],
+            &self.column::<u8>(Section::PostingCounts)[range],
         )
     }
 

@@ -1,12 +1,13 @@
 //! One memory as of one transaction: what a segment is built from, and read back from it.
 
+use crate::kernels::lexical::OCCURRENCES_MAX;
 use crate::kernels::piece_codes::Pieces;
 use crate::segment::format::Section;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 
 /// Bit of a term's count: some occurrence was written in lower case.
-pub const LOWER_CASE: u32 = 1 << 31;
-/// Words of a text that are counted, so that the counts of a window fit 32 bits.
+pub const LOWER_CASE: u8 = OCCURRENCES_MAX + 1;
+/// Words of a text that are counted.
 pub const WORDS_MAX: u32 = 1 << 24;
 
 /// One memory or entity as of one transaction.
@@ -51,7 +52,7 @@ pub struct RowVersion<'a> {
     /// By the ledger's order.
     pub events: Vec<EventRow>,
     /// Distinct index terms with their number and `LOWER_CASE`, any order.
-    pub terms: Vec<(&'a str, u32)>,
+    pub terms: Vec<(&'a str, u8)>,
     /// Number of indexed words.
     pub length: u32,
     /// The terms in the order of the text, those of function words left out: places in `terms`.
@@ -89,7 +90,7 @@ impl<'a> Vector<'a> {
 /// Terms of every row of a segment, from its posting lists.
 pub struct Forward {
     starts: Vec<u32>,
-    entries: Vec<(u32, u32)>,
+    entries: Vec<(u32, u8)>,
 }
 
 impl Forward {
@@ -132,7 +133,7 @@ impl Forward {
 
     /// (term number, count) by term.
     #[must_use]
-    pub fn terms(&self, row: usize) -> &[(u32, u32)] {
+    pub fn terms(&self, row: usize) -> &[(u32, u8)] {
         &self.entries[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 }

@@ -1,29 +1,24 @@
 //! What a row keeps of its text beside the words: features, the title as a name, codes of word pieces.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
-use crate::kernels::piece_codes::{Pieces, Signs};
+use crate::kernels::piece_codes::{Pieces, Signs, stored_id};
 use crate::segment::format::Section;
 
-/// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
-const LISTED: usize = 1 << 18;
-
-/// How many rows hold each word piece, counted at first use; and whether it was looked up before.
+/// How many rows hold each word piece by its number, counted at first use; and whether it was looked
+/// up before.
 #[derive(Default)]
-pub(super) struct PieceCounts(OnceLock<(Vec<u32>, HashMap<u32, u32>)>, AtomicBool);
+pub(super) struct PieceCounts(OnceLock<Vec<u32>>, AtomicBool);
 
 impl Segment {
     /// How many rows hold a word piece, those that no longer count included.
     #[must_use]
     pub(crate) fn piece_row_count(&self, id: u32) -> u32 {
-        let (listed, others) = self.piece_counts.0.get_or_init(|| self.count_pieces());
-        match listed.get(id as usize) {
-            Some(count) => *count,
-            None => others.get(&id).copied().unwrap_or(0),
-        }
+        let counts = self.piece_counts.0.get_or_init(|| self.count_pieces());
+        let stored = stored_id(id).and_then(|id| counts.get(usize::from(id)));
+        stored.copied().unwrap_or(0)
     }
 
     /// Whether counts are there or worth making, from the second call on: the rows of a small new
@@ -32,27 +27,20 @@ impl Segment {
         self.piece_counts.0.get().is_some() || self.piece_counts.1.swap(true, Ordering::Relaxed)
     }
 
-    fn count_pieces(&self) -> (Vec<u32>, HashMap<u32, u32>) {
-        let ids = self.column::<u32>(Section::PieceIds);
+    fn count_pieces(&self) -> Vec<u32> {
+        let ids = self.column::<u16>(Section::PieceIds);
         let offsets = self.column::<u32>(Section::PieceOffsets);
-        let below = ids.iter().map(|id| *id as usize).filter(|id| *id < LISTED);
-        let length = below.max().map_or(0, |most| most + 1);
+        let length = ids.iter().max().map_or(0, |most| usize::from(*most) + 1);
         // Row that was seen last, from 1, and the count.
-        let mut listed = vec![(0_u32, 0_u32); length];
-        let mut others: HashMap<u32, (u32, u32)> = HashMap::new();
+        let mut counts = vec![(0_u32, 0_u32); length];
         for (row, pair) in (1..).zip(offsets.windows(2)) {
             for id in &ids[pair[0] as usize..pair[1] as usize] {
-                let (last, count) = match listed.get_mut(*id as usize) {
-                    Some(held) => held,
-                    None => others.entry(*id).or_default(),
-                };
+                let (last, count) = &mut counts[usize::from(*id)];
                 *count += u32::from(*last != row);
                 *last = row;
             }
         }
-        let counts = listed.into_iter().map(|(_, count)| count);
-        let others = others.into_iter().map(|(id, (_, count))| (id, count));
-        (counts.collect(), others.collect())
+        counts.into_iter().map(|(_, count)| count).collect()
     }
 
     /// What the text of a row is like (`ports.ProjectionRow`).
@@ -74,7 +62,7 @@ impl Segment {
         let offsets = self.column::<u32>(Section::PieceOffsets);
         let range = offsets[row] as usize..offsets[row + 1] as usize;
         Pieces {
-            ids: &self.column::<u32>(Section::PieceIds)[range.clone()],
+            ids: &self.column::<u16>(Section::PieceIds)[range.clone()],
             signs: &self.column::<Signs>(Section::PieceSigns)[range.clone()],
             scales: &self.column::<u16>(Section::PieceScales)[range],
         }

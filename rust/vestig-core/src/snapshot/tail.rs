@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{CoreError, Result};
 use crate::kernels::dot::unit;
+use crate::kernels::lexical::OCCURRENCES_MAX;
 use crate::kernels::piece_codes::{OwnedPieces, Pieces};
 use crate::segment::format::Identity;
 use crate::segment::row::{LOWER_CASE, RowVersion, Vector, WORDS_MAX};
@@ -88,7 +89,7 @@ pub struct Analysed<'a> {
     questions: Vec<Vec<f32>>,
     /// By term, its place in `counts`.
     terms: HashMap<String, u32>,
-    counts: Vec<u32>,
+    counts: Vec<u8>,
     text_terms: Vec<u32>,
     length: u32,
 }
@@ -119,7 +120,8 @@ impl<'a> Analysed<'a> {
             });
             let case = if word.lower_case { LOWER_CASE } else { 0 };
             let count = &mut counts[place as usize];
-            *count = (*count + 1) | case;
+            let more = u8::from(*count & OCCURRENCES_MAX < OCCURRENCES_MAX);
+            *count = (*count + more) | case;
             if !word.function_word {
                 text_terms.push(place);
             }

@@ -135,7 +135,7 @@ pub enum Section {
     Titles,
     /// u32, rows + 1: word pieces of a row.
     PieceOffsets,
-    /// u32 a word piece.
+    /// u16 a word piece.
     PieceIds,
     /// Binary16 a word piece.
     PieceScales,
@@ -186,7 +186,7 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("term_bytes", 1),
     ("posting_offsets", 8),
     ("posting_rows", 4),
-    ("posting_counts", 4),
+    ("posting_counts", 1),
     ("lengths", 4),
     ("text_term_offsets", 8),
     ("text_terms", 1),
@@ -218,7 +218,7 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("features", 4),
     ("titles", 4),
     ("piece_offsets", 4),
-    ("piece_ids", 4),
+    ("piece_ids", 2),
     ("piece_scales", 2),
     ("piece_signs", 32),
     ("related_offsets", 4),
