@@ -7,7 +7,7 @@
 use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
 use super::signal::Signal;
-use super::text_flags::{TextFlags, flag};
+use super::text_flags::{LENGTHS, TextFlags, flag};
 use super::turn_index::TurnIndex;
 
 /// Far above the roundings of a sum of signals, each of at most some operations of 2⁻⁵³.
@@ -24,6 +24,8 @@ pub(super) enum TurnValues<'a> {
     Reply(&'a [f64]),
     /// By number, the last one for every larger number; the numbers by turn.
     Table(Vec<f64>, &'a [u32]),
+    /// By length of the text; the lengths by turn.
+    Lengths(&'a [f64; LENGTHS], &'a [u16]),
     Each(Box<dyn Fn(usize) -> f64 + 'a>),
 }
 
@@ -204,6 +206,10 @@ impl<'a> ScoreBounds<'a> {
                     let value = |at: usize| table[(numbers[start + at] as usize).min(last)];
                     self.accumulate_each(share, start, sums, value);
                 }
+                TurnValues::Lengths(table, lengths) => {
+                    let value = |at: usize| table[usize::from(lengths[start + at]) % LENGTHS];
+                    self.accumulate_each(share, start, sums, value);
+                }
                 TurnValues::Each(value) => {
                     self.accumulate_each(share, start, sums, |at| value(start + at))
                 }
@@ -220,14 +226,8 @@ impl<'a> ScoreBounds<'a> {
         sums: &mut [f64],
         values: &[f64],
     ) {
-        if let Some(origin) = self.origin {
-            let factor = share.factors[origin];
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum += factor * value;
-            }
-        } else {
-            self.accumulate_each(share, start, sums, |at| values[at]);
-        }
+        let values = &values[..sums.len()];
+        self.accumulate_each(share, start, sums, |at| values[at]);
     }
 
     /// As `accumulate`; `value` gets the distance from `start`.
@@ -239,6 +239,13 @@ impl<'a> ScoreBounds<'a> {
         sums: &mut [f64],
         value: impl Fn(usize) -> f64,
     ) {
+        if let Some(origin) = self.origin {
+            let factor = share.factors[origin];
+            for (at, sum) in sums.iter_mut().enumerate() {
+                *sum += factor * value(at);
+            }
+            return;
+        }
         let codes = &self.text_flags.codes[start..];
         for (at, (sum, code)) in sums.iter_mut().zip(codes).enumerate() {
             *sum += share.factors[usize::from(code & flag::ORIGIN)] * value(at);

@@ -27,7 +27,9 @@ pub(super) mod flag {
 }
 
 /// Bits of the features of a text.
-const LENGTH: u32 = (1 << 11) - 1;
+const LENGTH: u32 = LENGTHS as u32 - 1;
+/// Lengths of texts that are told apart.
+pub(super) const LENGTHS: usize = 1 << 11;
 const HAS_QUESTION: u32 = 1 << 11;
 const HAS_NUMBER: u32 = 1 << 12;
 const NAMES_SHIFT: u32 = 14;

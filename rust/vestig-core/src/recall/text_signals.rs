@@ -1,11 +1,13 @@
 //! Terms of L that texts, authors and dates give.
 
+use std::sync::OnceLock;
+
 use super::analysed_query::Query;
 use super::content_signals;
 use super::score_bounds::TurnValues;
 use super::scorer::Scorer;
 use super::signal::{Signal, question_kind};
-use super::text_flags::{Authors, each_row, flag};
+use super::text_flags::{Authors, LENGTHS, each_row, flag};
 use super::turn_columns::{largest, largest_of};
 use super::turn_signals::TurnSignals;
 use crate::kernels::author_names::MentionedNames;
@@ -138,4 +140,10 @@ pub(super) fn text_value(signal: Signal, kind: u16) -> f64 {
 /// ln(1 + n).
 pub(super) fn length_value(length: u16) -> f64 {
     math::ln(1.0 + f64::from(length))
+}
+
+/// `length_value` of every length, computed once for the process.
+pub(super) fn length_values() -> &'static [f64; LENGTHS] {
+    static VALUES: OnceLock<[f64; LENGTHS]> = OnceLock::new();
+    VALUES.get_or_init(|| std::array::from_fn(|length| length_value(length as u16)))
 }

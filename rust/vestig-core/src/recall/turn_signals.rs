@@ -15,7 +15,7 @@ use super::scorer::Scorer;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
-use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
+use super::text_signals::{TEXT_SIGNALS, length_value, length_values, text_value};
 use super::topic::Topic;
 use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
 use super::turn_index::{NONE, TurnIndex};
@@ -174,9 +174,16 @@ impl<'a> TurnSignals<'a> {
             return Bounds { low, high };
         }
         for (part, columns) in parts.iter().enumerate() {
-            for (row, turn) in self.index.turns(part).iter().enumerate() {
-                if *turn != NONE {
-                    let turn = *turn as usize;
+            let turns = self.index.turns(part).iter().enumerate();
+            let turns = turns.filter(|(_, turn)| **turn != NONE);
+            for (row, turn) in turns {
+                let turn = *turn as usize;
+                (low[turn], high[turn]) = columns.similarity.bounds(row);
+            }
+            for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+                let row = sparse.row as usize;
+                if has(&columns.eligible, row) {
+                    let turn = self.index.turn(part, row);
                     (low[turn], high[turn]) = columns.content_bounds(row);
                 }
             }
@@ -264,6 +271,11 @@ impl<'a> TurnSignals<'a> {
         near: Option<&Bounds>,
     ) -> Bounds {
         let (text_flags, index) = (self.text_flags(), &*self.index);
+        let dense = Signal::DENSE.into_iter().enumerate();
+        let dense: Vec<(Signal, Vec<f64>)> = dense
+            .filter(|(_, signal)| scorer.weighs(*signal) && scorer.maxima[*signal] > Some(0.0))
+            .map(|(at, signal)| (signal, by_turn(index, |part| &parts[part].dense[at])))
+            .collect();
         let mut sums = ScoreBounds::new(scorer, index, text_flags);
         sums.add_text_flags(|kind| {
             let of = |(signal, _)| (signal, text_value(signal, kind));
@@ -299,19 +311,10 @@ impl<'a> TurnSignals<'a> {
             sums.add(Signal::Person, 1.0, self.by_author());
         }
         sums.add(Signal::Date, 1.0, TurnValues::Column(&self.date));
-        if sums.weighs(Signal::FormLength) {
-            let of: Vec<f64> = (0..1 << 11).map(length_value).collect();
-            let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
-            sums.add(Signal::FormLength, 1.0, TurnValues::Each(of));
-        }
-        let dense = Signal::DENSE.into_iter().enumerate();
-        let dense: Vec<(Signal, Vec<f64>)> = dense
-            .filter(|(_, signal)| sums.weighs(*signal))
-            .map(|(at, signal)| (signal, by_turn(index, |part| &parts[part].dense[at])))
-            .collect();
-        for (signal, values) in dense {
-            let of = Box::new(move |turn: usize| values[turn]);
-            sums.add(signal, 1.0, TurnValues::Each(of));
+        let lengths = TurnValues::Lengths(length_values(), &text_flags.lengths);
+        sums.add(Signal::FormLength, 1.0, lengths);
+        for (signal, values) in &dense {
+            sums.add(*signal, 1.0, TurnValues::Column(values));
         }
         sums.into_bounds(&[
             (Signal::Cosine, Some(semantic)),

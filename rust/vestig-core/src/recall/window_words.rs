@@ -3,6 +3,8 @@
 //! Frequencies and lengths are summed over the window in whole units of the least weight, so that
 //! no layout can change a bit; N, df and mean length are those of the windows.
 
+use std::ops::{AddAssign, Mul};
+
 use super::text_flags::each_row;
 use super::turn_index::{NONE, TurnIndex};
 use crate::kernels::lexical::{self, norm};
@@ -79,24 +81,23 @@ impl TurnIndex {
     }
 
     /// As `spread`, of every turn where no text is split: `out` holds what lies in each window.
-    pub(super) fn spread_all(&self, own: &[u32], shape: Shape, out: &mut [u32]) {
-        fn add(out: &mut [u32], values: &[u32], weight: u32) {
-            if weight == 1 {
-                out.iter_mut().zip(values).for_each(|(out, n)| *out += n);
-            } else {
-                out.iter_mut()
-                    .zip(values)
-                    .for_each(|(out, n)| *out += weight * n);
-            }
+    pub(super) fn spread_all<N>(&self, own: &[N], shape: Shape, out: &mut [N])
+    where
+        N: Copy + From<u8> + AddAssign + Mul<Output = N>,
+    {
+        fn add<N: Copy + AddAssign + Mul<Output = N>>(out: &mut [N], values: &[N], weight: N) {
+            let pairs = out.iter_mut().zip(values);
+            pairs.for_each(|(out, n)| *out += weight * *n);
         }
-        out.copy_from_slice(own);
-        if shape[0] != 1 {
-            out.iter_mut().for_each(|n| *n *= shape[0]);
+        let [weight, beside @ ..] = shape.map(|weight| N::from(weight as u8));
+        for (out, n) in out.iter_mut().zip(own) {
+            *out = weight * *n;
         }
         for session in self.sessions_in(0..self.len()) {
             let (own, out) = (&own[session.clone()], &mut out[session]);
-            for (distance, weight) in (1..).zip(shape.into_iter().skip(1)) {
-                if weight > 0 && distance < own.len() {
+            let weights = beside.into_iter().zip(&shape[1..]);
+            for (distance, (weight, _)) in (1..).zip(weights).filter(|(_, (_, n))| **n > 0) {
+                if distance < own.len() {
                     let inner = own.len() - distance;
                     add(&mut out[distance..], &own[..inner], weight);
                     add(&mut out[..inner], &own[distance..], weight);
@@ -171,11 +172,12 @@ struct SparseCounts {
     found: Vec<[u32; SHAPES.len()]>,
 }
 
-/// By turn; `own` is all 0 between two terms.
+/// By turn; `own` is all 0 between two terms. A word counts up to 127 times in a text, so what lies in
+/// a window fits 16 bits.
 #[derive(Default)]
 struct DenseCounts {
-    own: Vec<u32>,
-    frequencies: Vec<u32>,
+    own: Vec<u16>,
+    frequencies: Vec<u16>,
 }
 
 /// The windows of the wanted shapes.
@@ -242,7 +244,7 @@ impl Windows<'_> {
         own.resize(self.index.len(), 0);
         frequencies.resize(self.index.len(), 0);
         for (turn, tf) in holders {
-            own[*turn as usize] = *tf;
+            own[*turn as usize] = *tf as u16;
         }
         let shapes = SHAPES.into_iter().zip(self.norms).zip(&mut self.scores);
         for ((shape, norms), scores) in shapes {
@@ -252,8 +254,7 @@ impl Windows<'_> {
             let idf = lexical::idf(self.index.len() as u64, u64::from(holding));
             // Adding 0 changes no bit, as above.
             for ((score, tf), norm) in scores.iter_mut().zip(&*frequencies).zip(norms) {
-                // Words of a window are far fewer than 2³¹, and signed numbers convert faster.
-                let tf = f64::from(tf.cast_signed());
+                let tf = f64::from(*tf);
                 *score += idf * (tf / (tf + norm));
             }
         }
