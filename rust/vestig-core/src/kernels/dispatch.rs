@@ -51,9 +51,10 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = std::is_x86_feature_detected!("avx2");
-            let avx512 = avx2 && std::is_x86_feature_detected!("avx512f");
-            let vnni = std::is_x86_feature_detected!("avx512vnni")
+            let avx512 = avx2
+                && std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw");
+            let vnni = std::is_x86_feature_detected!("avx512vnni");
             if avx512 && vnni {
                 levels.push(Self(Kind::Avx512Vnni));
             }
@@ -245,10 +246,10 @@ pub(crate) fn most(level: Level, tokens: &[Token], pieces: Pieces<'_>, lanes: &m
     match level.0 {
         // SAFETY: the level says that the processor has avx512f and avx512bw.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512Vnni => unsafe { x86::most_avx512(tokens, pieces, lanes) },
+        Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::most_avx512(tokens, pieces, lanes) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 | Kind::Avx2 => unsafe { x86::most_avx2(tokens, pieces, lanes) },
+        Kind::Avx2 => unsafe { x86::most_avx2(tokens, pieces, lanes) },
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::most_neon(tokens, pieces, lanes) },
@@ -269,9 +270,12 @@ pub(crate) fn encoder_layer(
         // SAFETY: the level says that the processor has avx512f, avx512bw and avx512vnni.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni => unsafe { x86::encoder_layer_vnni(layer, texts, states) },
+        // SAFETY: the level says that the processor has avx512f and avx512bw.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { x86::encoder_layer_avx512(layer, texts, states) },
         // SAFETY: the level says that the processor has avx2.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 | Kind::Avx2 => unsafe { x86::encoder_layer_avx2(layer, texts, states) },
+        Kind::Avx2 => unsafe { x86::encoder_layer_avx2(layer, texts, states) },
         // SAFETY: the level says that the processor has neon.
         #[cfg(target_arch = "aarch64")]
         Kind::Neon => unsafe { arm::encoder_layer_neon(layer, texts, states) },
@@ -298,7 +302,9 @@ pub(crate) fn encoder_sums(
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni => of::<x86::Vnni>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 | Kind::Avx2 => of::<x86::Avx2>(codes, blocks, sums),
+        Kind::Avx512 => of::<x86::Avx512>(codes, blocks, sums),
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => of::<x86::Avx2>(codes, blocks, sums),
         #[cfg(target_arch = "x86_64")]
         Kind::Sse2 => of::<x86::Sse2>(codes, blocks, sums),
         #[cfg(target_arch = "aarch64")]

@@ -474,6 +474,11 @@ pub fn encoder_layer_avx2(layer: &Layer<'_>, texts: &[Range<usize>], states: &mu
     layer_lanes::<Avx2>(layer, texts, states);
 }
 
+#[target_feature(enable = "avx512f,avx512bw")]
+pub fn encoder_layer_avx512(layer: &Layer<'_>, texts: &[Range<usize>], states: &mut States) {
+    layer_lanes::<Avx512>(layer, texts, states);
+}
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 pub fn encoder_layer_vnni(layer: &Layer<'_>, texts: &[Range<usize>], states: &mut States) {
     layer_lanes::<Vnni>(layer, texts, states);
@@ -512,6 +517,18 @@ impl Tile for Avx2 {
     #[inline(always)]
     fn sums(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
         by_rows!(tile_sums_avx2, codes, blocks, out, 1 2 3 4 5 6);
+    }
+}
+
+pub struct Avx512;
+
+impl Tile for Avx512 {
+    /// Two registers of sums for each row, two of weights, one of codes and one of products: 30 of 32.
+    const ROWS: usize = 13;
+
+    #[inline(always)]
+    fn sums(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+        by_rows!(tile_sums_avx512, codes, blocks, out, 1 2 3 4 5 6 7 8 9 10 11 12 13);
     }
 }
 
@@ -577,6 +594,9 @@ fn tile_sums_avx2<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut 
     for half in 0..2 {
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         for (i, block) in blocks.iter().enumerate() {
+            if half == 0 {
+                prefetch(block);
+            }
             let quarters = block.as_chunks::<16>().0;
             let weights = [&quarters[2 * half], &quarters[2 * half + 1]].map(|quarter| {
                 // SAFETY: a quarter is 16 bytes long.
@@ -601,12 +621,18 @@ fn tile_sums_avx2<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut 
     }
 }
 
-/// `sums` with the products of pairs of 16 bits added, in one instruction: of the intrinsic the
-/// compiler makes a multiplication and an addition, which take twice as long where many sums are
-/// under way.
+/// `sums` with the products of pairs of 16 bits added.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn add_pair_products(sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
+}
+
+/// As `add_pair_products`, in one instruction: of the intrinsic the compiler makes those two, which
+/// take twice as long where many sums are under way.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
-fn add_pair_products(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+fn add_pair_products_vnni(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
     // SAFETY: one instruction of avx512vnni, on registers alone.
     unsafe {
         std::arch::asm!(
@@ -618,35 +644,45 @@ fn add_pair_products(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
     sums
 }
 
-/// As `tile_sums_avx2`, sixteen columns at a time; the products of pairs are added as they are
-/// made.
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-fn tile_sums_vnni<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
-    let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
-    let mut sums = [[_mm512_setzero_si512(); 2]; R];
-    for (i, block) in blocks.iter().enumerate() {
-        prefetch(block);
-        let halves = block.as_chunks::<32>().0;
-        let weights = [&halves[0], &halves[1]].map(|half| {
-            // SAFETY: a half is 32 bytes long.
-            _mm512_cvtepi8_epi16(unsafe { _mm256_loadu_si256(half.as_ptr().cast()) })
-        });
-        for (sums, row) in sums.iter_mut().zip(&rows) {
-            // SAFETY: a row has as many groups as there are blocks; a group is 8 bytes long.
-            let four = unsafe { _mm_loadl_epi64(row.as_ptr().add(i).cast()) };
-            let four = _mm512_broadcastq_epi64(four);
-            for (sum, weights) in sums.iter_mut().zip(weights) {
-                *sum = add_pair_products(*sum, weights, four);
+/// As `tile_sums_avx2`, sixteen columns at a time; `$add` adds the products of pairs to sums.
+macro_rules! tile_sums {
+    ($name:ident, $features:literal, $add:ident) => {
+        #[target_feature(enable = $features)]
+        fn $name<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
+            let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
+            let mut sums = [[_mm512_setzero_si512(); 2]; R];
+            for (i, block) in blocks.iter().enumerate() {
+                prefetch(block);
+                let halves = block.as_chunks::<32>().0;
+                let weights = [&halves[0], &halves[1]].map(|half| {
+                    // SAFETY: a half is 32 bytes long.
+                    _mm512_cvtepi8_epi16(unsafe { _mm256_loadu_si256(half.as_ptr().cast()) })
+                });
+                for (sums, row) in sums.iter_mut().zip(&rows) {
+                    // SAFETY: a row has as many groups as there are blocks; a group is 8 bytes long.
+                    let four = unsafe { _mm_loadl_epi64(row.as_ptr().add(i).cast()) };
+                    let four = _mm512_broadcastq_epi64(four);
+                    for (sum, weights) in sums.iter_mut().zip(weights) {
+                        *sum = $add(*sum, weights, four);
+                    }
+                }
+            }
+            for (sums, out) in sums.iter().zip(out.iter_mut()) {
+                for (sum, out) in sums.iter().zip(out.as_chunks_mut::<8>().0) {
+                    // Two sums of 32 bits in each 64: the upper one is added to the lower one.
+                    let pairs = _mm512_add_epi32(*sum, _mm512_srli_epi64::<32>(*sum));
+                    let columns = _mm512_cvtepi64_epi32(pairs);
+                    // SAFETY: eight sums are 32 bytes long.
+                    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), columns) };
+                }
             }
         }
-    }
-    for (sums, out) in sums.iter().zip(out.iter_mut()) {
-        for (sum, out) in sums.iter().zip(out.as_chunks_mut::<8>().0) {
-            // Two sums of 32 bits in each 64: the upper one is added to the lower one.
-            let pairs = _mm512_add_epi32(*sum, _mm512_srli_epi64::<32>(*sum));
-            let columns = _mm512_cvtepi64_epi32(pairs);
-            // SAFETY: eight sums are 32 bytes long.
-            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), columns) };
-        }
-    }
+    };
 }
+
+tile_sums!(
+    tile_sums_vnni,
+    "avx512f,avx512bw,avx512vnni",
+    add_pair_products_vnni
+);
+tile_sums!(tile_sums_avx512, "avx512f,avx512bw", add_pair_products);
