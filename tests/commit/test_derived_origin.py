@@ -77,5 +77,5 @@ def test_import_tells_titles_from_sessions(opener: Opener, tmp_path: Path) -> No
         ("note", None, "s1"),
         ("chat_agent", None, "s2"),
         ("chat_peer", None, "s3"),
-        ("document", "Harbour", None),
+        ("document", "Harbour", "Port Blair"),
     ]

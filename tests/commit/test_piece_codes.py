@@ -231,8 +231,7 @@ def similar(query: tuple[bytes, bytes, bytes], memory: Pieces) -> Any:
     raw = np.frombuffer(memory.codes, np.uint8).reshape(-1, 34)
     signs = np.unpackbits(raw[:, :32], axis=1, bitorder="little").astype(int) * 2 - 1
     scales = np.ascontiguousarray(raw[:, 32:]).view("<f2")[:, 0].astype(float)
-    factors = np.frombuffer(query[2], "<f8")[:, None] * scales
-    return (factors * (codes @ signs.T)).max(1)
+    return (np.frombuffer(query[2], "<f8")[:, None] * (scales * (codes @ signs.T))).max(1)
 
 
 def numbers(pieces: Pieces) -> list[int]:
@@ -334,8 +333,14 @@ def test_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> Non
 def traces_of(pieces: Pieces) -> list[bytes]:
     """Runs from the beginning, the middle and the end of each part, but for the marks of both ends,
     which every text has, and the author, who said more."""
-    _ids, signs, scales = sections_of(*pieces)
-    parts = (pieces.ids[8:-4], pieces.codes[3 * 34 : -34], signs[3 * 32 : -32], scales[2:-2])
+    ids, signs, scales = sections_of(*pieces)
+    parts = (
+        pieces.ids[8:-4],
+        ids[4:-2],
+        pieces.codes[3 * 34 : -34],
+        signs[3 * 32 : -32],
+        scales[2:-2],
+    )
     return [
         part[at : at + FRAGMENT]
         for part in parts
@@ -365,13 +370,15 @@ def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
     """Bytes of each part that somebody left in the folder are found."""
     folder = tmp_path / "s"
     config = LATE | {"store.lock_timeout_s": 0.2}
-    for place in range(3):  # numbers, signs as segments hold them, codes as the ledger does
+    for place in range(4):  # numbers and signs as segments hold them, both as the ledger does
         with vestig.open(
             folder / str(place), embedder=TokenHashingEmbedder(), config=config
         ) as store:
             said = commit(store, TALK, **SAID)
+            store.admin.compact()
             pieces = held(store)[said]
-            part = (*sections_of(*pieces)[:2], pieces.codes)[place]
+            part = (*sections_of(*pieces)[:2], *pieces)[place]
+            assert holding(folder / str(place), part[4:-4]) != [], "as it is held"
             left = folder / str(place) / "projection" / "left"
             left.write_bytes(part[4:-4])
             with pytest.raises(vestig.ForgetIncompleteError, match="left"):

@@ -114,6 +114,11 @@ def similarities(query: Asked, memory: Tokens) -> Values:
     return query.steps[:, None] * (memory.scales * whole)
 
 
+def counted(piece: int, special: frozenset[int]) -> int:
+    """The number under which a word piece is counted."""
+    return piece if piece in special else piece % 65_535
+
+
 class Late:
     """Codes of the eligible memories; one without any has no similarity."""
 
@@ -128,7 +133,7 @@ class Late:
             self.around.append([sorted(known) for known in near])
         memories_with: dict[int, int] = {}
         for memory in memories:
-            for piece in {int(piece) for piece in memory.ids}:
+            for piece in {counted(int(piece), special) for piece in memory.ids}:
                 memories_with[piece] = memories_with.get(piece, 0) + 1
         self.memories_with = memories_with
 
@@ -136,7 +141,7 @@ class Late:
         """idf over the word pieces of the eligible memories; special ones weigh nothing."""
         if piece in self.special:
             return 0.0
-        holding = self.memories_with.get(piece, 0)
+        holding = self.memories_with.get(counted(piece, self.special), 0)
         return math.log(1 + (self.size - holding + 0.5) / (holding + 0.5))
 
     def best(self, query: Asked) -> Values:

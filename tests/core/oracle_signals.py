@@ -230,6 +230,14 @@ class Places:
         return [] if at is None else self.parts.get((at[0], at[1] + offset), [])
 
 
+def counted(terms: Sequence[str]) -> Counter[str]:
+    """How often each term counts: up to 127 times. Words beyond that count for the length alone, in
+    the place of "", which is no term."""
+    often = Counter({term: min(count, 127) for term, count in Counter(terms).items()})
+    often[""] = len(terms) - sum(often.values())
+    return +often
+
+
 def added(fields: Sequence[Counter[str]], rows: Iterable[tuple[int, float]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for row, weight in rows:
@@ -248,7 +256,7 @@ class Eligible:
         self.memories = list(memories)
         self.size = len(memories)
         self.places = Places.of(memories)
-        fields = [Counter(memory_terms(memory)) for memory in memories]
+        fields = [counted(memory_terms(memory)) for memory in memories]
         self.words = Words(fields)
         self.questions = Words([Counter(question_terms(memory)) for memory in self.memories])
         self.window = self._windows(fields, {0: 1.0, 1: 1.0})

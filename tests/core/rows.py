@@ -259,7 +259,7 @@ def words_scores(rows: Sequence[Given], text: str) -> tuple[list[str], list[floa
         n = sum(term in words for words in held)
         idf = _core.ln(1.0 + (len(rows) - n + 0.5) / (n + 0.5))
         for i, words in enumerate(held):
-            tf = float(words.count(term))
+            tf = float(min(words.count(term), 127))
             if tf:
                 norm = 0.9 * (1.0 - 0.4 + 0.4 * (len(words) / mean))
                 scores[i] += idf * (tf / (tf + norm))

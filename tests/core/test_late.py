@@ -88,7 +88,9 @@ def make(dice: random.Random, count: int, vocabulary: int = 12) -> World:
     for number in range(count):
         ids = [dice.randrange(vocabulary) for _ in range(dice.choice([0, 1, 2, 5, 9]))]
         if dice.random() < 0.1:
-            ids += [65_000 + dice.randrange(3), 65_534]
+            ids += [2**20 + dice.randrange(3), 2**31, 65_534, 65_535]
+        if dice.random() < 0.3:
+            ids = [SPECIAL, *ids, SPECIAL]
         made = memory_of(dice, ids)
         content = dice.choice(["the river", "the river?"])
         row = Given(
@@ -184,7 +186,7 @@ def test_late_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
     world = make(dice, dice.choice([3, 12, 40]))
     if not world.rows:
         return
-    unusual = (SPECIAL, 65_534, 65_535, 2**31)
+    unusual = (SPECIAL, 65_534, 65_535, 2**20 + 1, 2**31)
     ids = [dice.choice([*unusual, *range(14)]) for _ in range(dice.choice([1, 4, 16, 37]))]
     query = query_of(dice, ids)
     projection = laid_out(dice, world, tmp_path if seed % 2 else None)
@@ -211,7 +213,7 @@ def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
     projection = laid_out(dice, world, tmp_path)
     projection.publish(compact=True)
     assert projection.segments == 1
-    query = query_of(dice, [1, 2, 2, 2**31, 2**20 + 1, 299, 300, SPECIAL])
+    query = query_of(dice, [1, 2, 2, 2**31, 2**20 + 1, 65_535, 299, 300, SPECIAL])
     for number, rows in enumerate((world.rows, world.rows[: len(world.rows) // 3])):
         part = World(rows, world.tokens[: len(rows)], [])
         chosen = {"ids": b"".join(row.id for row in rows)} if number else None
@@ -316,7 +318,7 @@ def test_tokens_of_a_query_are_whole(wrong: str) -> None:
 
 
 def test_late_counts_in_the_score() -> None:
-    dice = random.Random(9)
+    dice = random.Random(10)
     world = make(dice, 30)
     projection = laid_out(dice, world, None)
     weights = {"bias": -0.25, "late.own_idf": 0.75, "late.w2_idf": -0.5}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import threading
+from array import array
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ from rows import (
 )
 
 from vestig import _core
-from vestig.ports import ProjectionRow
+from vestig.ports import SPECIAL_PIECE, ProjectionRow
+from vestig.store.ledger.token_rows import sections_of
 
 WEIGHTS = [(0.2, 2.0, 1.5), (-0.1, 1.0, None), (0.0, None, 1.0), (0.0, 1.0, 1.0)]
 COSINE, LEXICAL = (_core.SIGNALS.index(name) for name in ("cosine", "lexical"))
@@ -259,6 +261,20 @@ def test_a_word_counts_up_to_127_times_in_a_text() -> None:
         norm = 0.9 * (1 - 0.4 + 0.4 * length / mean)
         idf = math.log(1 + 0.5 / (len(texts) + 0.5))
         assert raw[one.id] == pytest.approx(idf * tf / (tf + norm), rel=1e-12)
+
+
+def test_numbers_of_word_pieces_are_kept_modulo_65535() -> None:
+    given = array("I", [SPECIAL_PIECE, 7, 65_534, 65_535, 65_536, 200_000, SPECIAL_PIECE])
+    kept = [SPECIAL_PIECE, 7, 65_534, 0, 1, 3_395, SPECIAL_PIECE]
+    codes = bytes(34 * len(given))
+    projection = opened([Given(id=id_of(0), seq=0, pieces=(given.tobytes(), codes))], 2)
+    row = projection.row(id_of(0))
+    assert row is not None
+    assert row["pieces"] == (array("I", kept).tobytes(), codes)
+    # as a search for what is left of a memory expects them
+    assert array("H", sections_of(given.tobytes(), codes)[0]) == array(
+        "H", [number & 0xFFFF for number in kept]
+    )
 
 
 def test_a_call_belongs_to_one_seq() -> None:

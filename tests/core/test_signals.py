@@ -93,6 +93,8 @@ def make(dice: random.Random, count: int) -> World:
         sequence = dice.choice([None, *[dice.randrange(count // 4)] * 9])
         scope, eligible = dice.choice([None, "x"]), dice.random() < 0.85
         content = " ".join(dice.choices(WORDS, k=dice.randrange(1, 12)))
+        if dice.random() < 0.03:
+            content += f" {dice.choice(WORDS)}" * dice.choice([126, 127, 128, 300])
         at = NOW - dice.choice([dice.randrange(1, 900) * DAY_US, dice.randrange(6) * HOUR_US // 2])
         source = dice.choice([None, 1, 2]) if session is None else None
         windows = [

@@ -21,7 +21,6 @@ from vestig.ports import (
     STATE_DIMENSIONS,
     Pieces,
     TokenStates,
-    are_pieces,
     are_states,
     gives_tokens,
 )
@@ -201,18 +200,6 @@ def test_embedders_for_tests_draw_from_words_and_seed() -> None:
     assert one != TokenHashingEmbedder(16, seed=1).embed_tokens(["Red barn"])[0][1]
     scripted = TokenScriptedEmbedder({"Red barn": [1.0, 0.0]}, seed=0)
     assert scripted.embed_tokens(["Red barn"])[0][1] == one
-
-
-@pytest.mark.parametrize("number", [65_535, 65_536, SPECIAL_PIECE - 1])
-def test_numbers_of_word_pieces_have_16_bits(number: int) -> None:
-    def of(*numbers: int) -> bytes:
-        return b"".join([one.to_bytes(4, "little") for one in numbers])
-
-    largest = of(SPECIAL_PIECE, 65_534)
-    assert are_pieces(Pieces(largest, bytes(68)))
-    assert are_states(TokenStates(largest, bytes(2 * 1536)))
-    assert not are_pieces(Pieces(of(SPECIAL_PIECE, number), bytes(68)))
-    assert not are_states(TokenStates(of(SPECIAL_PIECE, number), bytes(2 * 1536)))
 
 
 @pytest.mark.parametrize("pieces", [3, 13, 40, PIECES_MAX])

@@ -14,6 +14,7 @@ from calls import committing, selecting
 from traces import holding
 from vestig.ids import id_bytes
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
+from vestig.store.ledger.token_rows import sections_of
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")
@@ -130,7 +131,9 @@ class World:
             variant[-FRAGMENT:],
         ]
         # the numbers and the code of the first word, which no other text has
+        numbers = sections_of(*tokens)[0]
         pieces += [tokens[0][8 : 8 + FRAGMENT], tokens[1][2 * 34 : 2 * 34 + FRAGMENT]]
+        pieces += [numbers[4 : 4 + FRAGMENT]]
         assert holding(self.folder / "store", raw, *pieces) == []
         assert self.rest(id) == before
 

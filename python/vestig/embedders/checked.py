@@ -196,7 +196,7 @@ class CheckedTokenEmbedder(CheckedEmbedder):
             ValidationError: a text holds lone surrogates.
         """
         expected = (
-            f"hidden states of 1 to {PIECES_MAX} word pieces, each with a number below 65,535 and"
+            f"hidden states of 1 to {PIECES_MAX} word pieces, each with a number and"
             f" {STATE_DIMENSIONS} finite values"
         )
         return self._with_pieces(
@@ -221,8 +221,7 @@ class CheckedTokenEmbedder(CheckedEmbedder):
             made = self.embed_tokens(texts)
             return [(vector, piece_codes(states)) for vector, states in made]
         expected = (
-            f"codes of 1 to {PIECES_MAX} word pieces, each with a number below 65,535 and"
-            f" {CODE_BYTES} bytes"
+            f"codes of 1 to {PIECES_MAX} word pieces, each with a number and {CODE_BYTES} bytes"
         )
         return self._with_pieces(
             texts,

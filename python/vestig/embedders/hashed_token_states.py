@@ -12,8 +12,6 @@ from vestig.ports import PIECES_MAX, SPECIAL_PIECE, STATE_DIMENSIONS, TokenState
 __all__ = ["HashedTokenStates"]
 
 _WORD: Final = lazy_pattern(r"\w+")
-# So many words have a number of their own.
-_NUMBERS: Final = 65_535
 
 
 class HashedTokenStates:
@@ -46,7 +44,7 @@ class HashedTokenStates:
         if known is None:
             raw = hashlib.shake_128(self._key + word.encode()).digest(STATE_DIMENSIONS + 2)
             values = memoryview(raw[2:]).cast("b").tolist()
-            number = int.from_bytes(raw[:2], "little") % _NUMBERS if word else SPECIAL_PIECE
+            number = int.from_bytes(raw[:2], "little") if word else SPECIAL_PIECE
             known = self._known[word] = (
                 number.to_bytes(4, "little"),
                 float32_bytes([float(value) for value in values]),

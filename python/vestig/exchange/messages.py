@@ -81,7 +81,8 @@ class MessageReader:
         title = text_or_number("title", record.get("title"))
         role = _role(record.get("role"), author)
         time = first_present(record, TIME_KEYS)
-        if author is None and role is None and time is None and title is None:
+        named = title is not None and title.strip()
+        if author is None and role is None and time is None and not named:
             # Nobody says it at any moment: a passage, and the session names what it is of.
             title, session = session, None
         scope = text_or_number("scope", first_present(record, SCOPE_KEYS))

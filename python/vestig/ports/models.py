@@ -48,10 +48,6 @@ CODE_BYTES: Final = 34
 SPECIAL_PIECE: Final = 0xFFFFFFFF
 
 
-# Numbers of word pieces lie below this: the projection keeps 16 bits of them.
-_NUMBERS_END: Final = 0xFFFF
-
-
 # The upper byte of a binary16 number from which on it is infinite, no number or negative.
 _NO_SCALE: Final = 0x7C
 
@@ -70,9 +66,9 @@ class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 class Pieces(NamedTuple):
     """One-bit codes of n word pieces, n from 1 to `PIECES_MAX`: piece i has the number ids[i]
-    (u32 little-endian, below 65,535 or `SPECIAL_PIECE`) and the code codes[34·i : 34·i + 34]: 256
-    bits, the lowest of a byte first, of which a set one stands for +1 and another for −1, and what
-    they are multiplied by (binary16 little-endian)."""
+    (u32 little-endian) and the code codes[34·i : 34·i + 34]: 256 bits, the lowest of a byte first,
+    of which a set one stands for +1 and another for −1, and what they are multiplied by
+    (binary16 little-endian)."""
 
     ids: bytes
     codes: bytes
@@ -157,40 +153,33 @@ class PieceCounter(Protocol):
         ...
 
 
-def _are_numbers(ids: bytes) -> bool:
-    """Whether these are numbers of 1 to `PIECES_MAX` word pieces."""
-    count, rest = divmod(len(ids), 4)
-    if rest or not 1 <= count <= PIECES_MAX:
-        return False
-    numbers = set(array("I", ids)) - {SPECIAL_PIECE}
-    return max(numbers, default=0) < _NUMBERS_END
-
-
 def are_pieces(pieces: Pieces) -> bool:
-    """Whether both parts fit each other, every number is one, and every scale is finite and at
-    least 0.
+    """Whether both parts fit each other and every scale is finite and at least 0.
 
     Example:
         >>> are_pieces(Pieces(bytes(4), bytes(34))), are_pieces(Pieces(b"", b""))
         (True, False)
     """
+    count, rest = divmod(len(pieces.ids), 4)
     return (
-        _are_numbers(pieces.ids)
-        and len(pieces.codes) == len(pieces.ids) // 4 * CODE_BYTES
+        rest == 0
+        and 1 <= count <= PIECES_MAX
+        and len(pieces.codes) == count * CODE_BYTES
         and max(pieces.codes[CODE_BYTES - 1 :: CODE_BYTES]) < _NO_SCALE
     )
 
 
 def are_states(states: TokenStates) -> bool:
-    """Whether all parts fit each other, every number of a piece is one, and states are finite.
+    """Whether both parts fit each other and every number is finite.
 
     Example:
         >>> are_states(TokenStates(bytes(4), bytes(1536))), are_states(TokenStates(b"", b""))
         (True, False)
     """
-    count = len(states.ids) // 4
+    count, rest = divmod(len(states.ids), 4)
     return (
-        _are_numbers(states.ids)
+        rest == 0
+        and 1 <= count <= PIECES_MAX
         and len(states.states) == count * STATE_DIMENSIONS * 4
         and len(states.places) in (0, count * 8)
         and is_finite(states.states)

@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 import msgspec
 
 from vestig._core import mark, unit
-from vestig.ports import SPECIAL_PIECE
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
@@ -45,7 +44,6 @@ _NAME_BYTES_MIN: Final = 12
 # Fragments of a vector that are nearly all zeros stand in many places.
 _DISTINCT_BYTES_MIN: Final = 8
 _DISTINCT_PIECES_MIN: Final = 4
-_SPECIAL: Final = SPECIAL_PIECE.to_bytes(4, "little")
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[int, bool, bytes]]).decode
 
@@ -144,7 +142,7 @@ def _patterns(
         elif table == "token_codes":
             ids, codes = stored_pieces(row)
             # scales alone are too much alike to be told from others
-            _ids, signs, _scales = sections_of(ids, codes)
+            _numbers, signs, _scales = sections_of(ids, codes)
             yield from _token_patterns(ids, signs, codes)
         elif table == "token_vectors":
             yield from _token_patterns(*row[INDEX[table]["ids"] :])
@@ -229,20 +227,28 @@ def _fragmented(data: bytes) -> Iterator[_Pattern]:
 
 
 def _token_patterns(ids: bytes, *held: bytes) -> Iterator[_Pattern]:
-    """Of a memory's word pieces and what is held of them. Their numbers give the text away. Numbers
-    of special pieces, and fragments of few different numbers, stand in other columns by chance
-    and are left out. None is counted: the text is."""
-    numbers = ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
+    """Of a memory's word pieces, their numbers as the ledger and as segments hold them, and what is
+    held of them. None is counted: the text is."""
+    numbers, _signs, _scales = sections_of(ids, b"")
+    yield from _number_patterns(ids, "I")
+    yield from _number_patterns(numbers, "H")
+    for data in held:
+        yield from _distinctive_fragments(data)
+
+
+def _number_patterns(ids: bytes, width: Literal["H", "I"]) -> Iterator[_Pattern]:
+    """Of numbers of word pieces, which give the text away. Those of special pieces, and fragments
+    of few different numbers, stand in other columns by chance and are left out."""
+    special = b"\xff" * array(width).itemsize
+    numbers = ids.removeprefix(special).removesuffix(special)
     last = max(0, len(numbers) - FRAGMENT_BYTES)
     starts = (*range(0, last, _STRIDE_BYTES), last)
     fragments = (numbers[at : at + FRAGMENT_BYTES] for at in starts)
     distinctive = tuple(
-        part for part in fragments if len(set(array("I", part))) >= _DISTINCT_PIECES_MIN
+        part for part in fragments if len(set(array(width, part))) >= _DISTINCT_PIECES_MIN
     )
     if distinctive:
         yield _Pattern(len(distinctive[0]), False, distinctive)
-    for data in held:
-        yield from _distinctive_fragments(data)
 
 
 def _distinctive_fragments(data: bytes) -> Iterator[_Pattern]:

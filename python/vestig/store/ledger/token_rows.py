@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
 import apsw
 
 from vestig._core import PieceAxes
-from vestig.ports import CODE_BYTES, PIECES_MAX, Pieces
+from vestig.ports import CODE_BYTES, PIECES_MAX, SPECIAL_PIECE, Pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.schema import INDEX, INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
@@ -32,6 +33,8 @@ _SELECT: Final = f"SELECT {columns_sql('token_codes')} FROM token_codes WHERE me
 _AXES_AT: Final = INDEX["token_codes"]["axes"]
 _IDS_AT: Final = INDEX["token_codes"]["ids"]
 _NUMBER_BYTES: Final = 4
+# A segment holds the numbers of word pieces in 16 bits, modulo this; of special pieces this itself.
+_SPECIAL_IN_SEGMENT: Final = 0xFFFF
 # Condition of a row whose columns do not fit each other.
 WRONG_SHAPE: Final = (
     f"length(ids) NOT BETWEEN {_NUMBER_BYTES} AND {_NUMBER_BYTES * PIECES_MAX}"
@@ -54,11 +57,24 @@ def sections_of(ids: bytes, codes: bytes) -> tuple[bytes, bytes, bytes]:
     """Ids, signs and scales of word pieces as sections of a segment hold them.
 
     Example:
-        >>> sections_of(bytes(4), bytes(range(34)))[2]
-        b' !'
+        >>> sections_of(b"\\1\\0\\1\\0", bytes(range(34)))[::2]
+        (b'\\x02\\x00', b' !')
     """
     each = [codes[at : at + CODE_BYTES] for at in range(0, len(codes), CODE_BYTES)]
-    return ids, b"".join(code[:-2] for code in each), b"".join(code[-2:] for code in each)
+    signs, scales = [code[:-2] for code in each], [code[-2:] for code in each]
+    return _segment_numbers(ids), b"".join(signs), b"".join(scales)
+
+
+def _segment_numbers(ids: bytes) -> bytes:
+    wide = array("I", ids)
+    if max(set(wide) - {SPECIAL_PIECE}, default=0) < _SPECIAL_IN_SEGMENT:
+        # their lower halves
+        return array("H", ids)[::2].tobytes()
+    numbers = [
+        _SPECIAL_IN_SEGMENT if number == SPECIAL_PIECE else number % _SPECIAL_IN_SEGMENT
+        for number in wide
+    ]
+    return array("H", numbers).tobytes()
 
 
 def write_codes(

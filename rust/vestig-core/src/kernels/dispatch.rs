@@ -1,10 +1,11 @@
 //! Run-time choice of the instruction level: with `map` the only `unsafe` code of the crate.
 //!
-//! Two kinds of unsafe operations live here, each with one reason why it is sound:
+//! Three kinds of unsafe operations live here, each with one reason why it is sound:
 //! * calling a function compiled for an instruction set: a [`Level`] other than portable can only
 //!   be obtained after the processor was asked for every feature its functions name;
-//! * loads and stores of the integer kernels: they go through pointers of arrays taken from slices
-//!   by `as_chunks`, so each lies inside of its array; unaligned ones are used throughout.
+//! * loads and stores of vectors: they go through pointers of arrays whose length is that of the
+//!   vector, so each lies inside of its array; unaligned ones are used throughout;
+//! * one instruction as assembler: it reads and writes registers alone.
 //!
 //! The float lane loop is generic code compiled several times. Compilers never reorder or fuse
 //! float operations on their own, so each copy computes the same bits.

@@ -25,7 +25,7 @@ pub type QueryCode = [i8; CODE_BITS];
 /// The word pieces of a text, in its order; none when it has no codes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Pieces<'a> {
-    /// Of the vocabulary; [`SPECIAL`] for those that stand for no word.
+    /// As [`stored_id`] gives them.
     pub ids: &'a [u16],
     /// A set bit stands for +1, another for −1.
     pub signs: &'a [Signs],
@@ -41,21 +41,22 @@ pub struct OwnedPieces {
     scales: Vec<u16>,
 }
 
-/// The number under which a word piece is stored: special pieces, 2³² − 1, have [`SPECIAL`]; None =
-/// too large a number.
+/// The number under which a word piece is stored: special pieces, 2³² − 1, have [`SPECIAL`], others
+/// theirs modulo 65,535. Of a larger vocabulary, pieces with one number are counted together.
 #[must_use]
-pub fn stored_id(id: u32) -> Option<u16> {
+pub fn stored_id(id: u32) -> u16 {
     if id == u32::MAX {
-        return Some(SPECIAL);
+        SPECIAL
+    } else {
+        (id % u32::from(SPECIAL)) as u16
     }
-    u16::try_from(id).ok().filter(|id| *id != SPECIAL)
 }
 
 impl OwnedPieces {
     /// From ids of 32 bits, little-endian, and codes of 34 bytes.
     ///
-    /// `Invalid`: no piece, more than `PIECES_MAX`, lengths that do not fit, a number of a piece from
-    /// 65,535 on, or a scale that is no finite number of at least 0.
+    /// `Invalid`: no piece, more than `PIECES_MAX`, lengths that do not fit, or a scale that is no
+    /// finite number of at least 0.
     pub fn from_bytes(ids: &[u8], codes: &[u8]) -> Result<Self> {
         let count = ids.len() / 4;
         let fits = ids.len() == count * 4
@@ -68,14 +69,8 @@ impl OwnedPieces {
                  each, got {ids} and {codes} bytes"
             )));
         }
-        let stored: Option<Vec<u16>> = numbers(ids).into_iter().map(stored_id).collect();
-        let Some(ids) = stored else {
-            return Err(CoreError::Invalid(format!(
-                "expected numbers of word pieces below {SPECIAL}"
-            )));
-        };
         let mut pieces = Self {
-            ids,
+            ids: numbers(ids).into_iter().map(stored_id).collect(),
             ..Self::default()
         };
         for code in codes.as_chunks::<CODE_BYTES>().0 {
@@ -103,7 +98,7 @@ impl OwnedPieces {
 }
 
 impl Pieces<'_> {
-    /// The numbers as they were given, 32 bits each, little-endian.
+    /// The numbers in 32 bits each, little-endian; those of special pieces as they were given.
     #[must_use]
     pub fn id_bytes(&self) -> Vec<u8> {
         let given = |id: &u16| match *id {

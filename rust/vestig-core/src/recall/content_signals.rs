@@ -11,6 +11,7 @@ use super::turn_index::NONE;
 use super::turn_signals::TurnSignals;
 use crate::kernels::lexical::{frequency, rows_before, saturation};
 use crate::segment::format::Section;
+use crate::segment::packed_number;
 
 /// Whether any of them weighs something.
 pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
@@ -51,36 +52,27 @@ impl TurnSignals<'_> {
         }
     }
 
-    /// By turn, how many of these pairs of terms stand side by side in the text without function
-    /// words. Only texts that hold both terms of a pair are looked at.
+    /// By turn, how many of these distinct pairs of terms stand side by side in the text without
+    /// function words. Only texts that hold both terms of a pair are looked at.
     fn pair_counts(&self, pairs: &[(&str, &str)]) -> Vec<f64> {
         let mut counts = vec![0.0; self.index.len()];
         for (part, segment) in self.segments.iter().enumerate() {
             let turns = self.index.turns(part);
-            let mut wanted: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
-            let mut holders: Vec<u32> = Vec::new();
             for (first, second) in pairs {
                 let numbers = segment.term_number(first).zip(segment.term_number(second));
-                if let Some((first, second)) = numbers {
-                    wanted.push((first, second));
-                    let rows = |term: u32| segment.postings(term as usize).0;
-                    holders.extend(common(rows(first), rows(second)));
-                }
-            }
-            holders.sort_unstable();
-            holders.dedup();
-            let mut seen = vec![u32::MAX; wanted.len()];
-            for row in holders {
-                // Postings of entities lie behind the memories.
-                let Some(turn) = turns.get(row as usize).filter(|turn| **turn != NONE) else {
+                let Some((first, second)) = numbers else {
                     continue;
                 };
-                let mut before = None;
-                for number in segment.text_terms(row as usize) {
-                    let pair = before.replace(number).map(|before| (before, number));
-                    let found = pair.and_then(|pair| wanted.iter().position(|own| *own == pair));
-                    if let Some(at) = found.filter(|at| seen[*at] != row) {
-                        seen[at] = row;
+                let mut pair = Vec::new();
+                packed_number::push(&mut pair, first);
+                packed_number::push(&mut pair, second);
+                let rows = |term: u32| segment.postings(term as usize).0;
+                for row in common(rows(first), rows(second)) {
+                    // Postings of entities lie behind the memories.
+                    let turn = turns.get(row as usize).filter(|turn| **turn != NONE);
+                    if let Some(turn) = turn
+                        && segment.text_terms(row as usize).contain(&pair)
+                    {
                         counts[*turn as usize] += 1.0;
                     }
                 }

@@ -189,7 +189,8 @@ impl<'a> Late<'a> {
 
 /// idf of each word piece of the query over the eligible.
 fn weights_of(parts: &[SegmentColumns<'_>], ids: &[u32], eligible: usize) -> Vec<f64> {
-    let mut asked: Vec<u32> = ids.to_vec();
+    let words = ids.iter().filter(|id| **id != NO_WORD);
+    let mut asked: Vec<u16> = words.map(|id| stored_id(*id)).collect();
     asked.sort_unstable();
     asked.dedup();
     let mut holding = vec![0_u64; asked.len()];
@@ -200,15 +201,15 @@ fn weights_of(parts: &[SegmentColumns<'_>], ids: &[u32], eligible: usize) -> Vec
             .zip(counts)
             .for_each(|(sum, n)| *sum += n);
     }
-    let weight = |id: &u32| match asked.binary_search(id) {
+    let weight = |id: &u32| match asked.binary_search(&stored_id(*id)) {
         Ok(at) if *id != NO_WORD => lexical::idf(eligible as u64, holding[at]),
         _ => 0.0,
     };
     ids.iter().map(weight).collect()
 }
 
-/// How many eligible rows hold each of these pieces, which ascend.
-fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
+/// How many eligible rows hold each of these pieces, of which none is a special one and which ascend.
+fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u16]) -> Vec<u64> {
     let segment = columns.segment;
     let rows = segment.memory_rows();
     let eligible = count(&columns.eligible);
@@ -227,21 +228,20 @@ fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
     all.zip(left_out).map(|(all, out)| all - out).collect()
 }
 
-fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usize>) -> Vec<u64> {
+fn count_pieces(segment: &Segment, asked: &[u16], rows: impl Iterator<Item = usize>) -> Vec<u64> {
     let offsets = segment.column::<u32>(Section::PieceOffsets);
     let ids = segment.column::<u16>(Section::PieceIds);
     // Most pieces are not in the query: their last bits exclude them cheaply.
-    let mut bounded_rows = vec![false; 1 << 12];
+    let mut possible = vec![false; 1 << 12];
     let low = |id: u16| usize::from(id & 0xFFF);
-    let stored = asked.iter().filter_map(|id| stored_id(*id));
-    stored.for_each(|id| bounded_rows[low(id)] = true);
+    asked.iter().for_each(|id| possible[low(*id)] = true);
     let (mut counts, mut seen) = (vec![0; asked.len()], vec![usize::MAX; asked.len()]);
     for row in rows {
         for id in &ids[offsets[row] as usize..offsets[row + 1] as usize] {
-            if !bounded_rows[low(*id)] {
+            if !possible[low(*id)] {
                 continue;
             }
-            if let Ok(at) = asked.binary_search(&u32::from(*id))
+            if let Ok(at) = asked.binary_search(id)
                 && seen[at] != row
             {
                 seen[at] = row;

@@ -83,7 +83,7 @@ impl TurnIndex {
     /// As `spread`, of every turn where no text is split: `out` holds what lies in each window.
     pub(super) fn spread_all<N>(&self, own: &[N], shape: Shape, out: &mut [N])
     where
-        N: Copy + From<u8> + AddAssign + Mul<Output = N>,
+        N: Copy + From<u8> + AddAssign + Mul<Output = N> + PartialEq,
     {
         fn add<N: Copy + AddAssign + Mul<Output = N>>(out: &mut [N], values: &[N], weight: N) {
             let pairs = out.iter_mut().zip(values);
@@ -95,8 +95,10 @@ impl TurnIndex {
         }
         for session in self.sessions_in(0..self.len()) {
             let (own, out) = (&own[session.clone()], &mut out[session]);
-            let weights = beside.into_iter().zip(&shape[1..]);
-            for (distance, (weight, _)) in (1..).zip(weights).filter(|(_, (_, n))| **n > 0) {
+            for (distance, weight) in (1..)
+                .zip(beside)
+                .filter(|(_, weight)| *weight != N::from(0))
+            {
                 if distance < own.len() {
                     let inner = own.len() - distance;
                     add(&mut out[distance..], &own[..inner], weight);

@@ -30,6 +30,20 @@ impl Numbers<'_> {
         rest.by_ref().for_each(drop);
         !rest.bytes.is_empty()
     }
+
+    /// Whether the numbers of which `run` is made follow each other in these; it has at least one.
+    #[must_use]
+    pub fn contain(&self, run: &[u8]) -> bool {
+        let Some((first, rest)) = run.split_first() else {
+            return false;
+        };
+        // Bytes are equal where numbers are, and a number begins behind a last byte.
+        let mut begins = true;
+        self.bytes.iter().enumerate().any(|(at, byte)| {
+            let begun = std::mem::replace(&mut begins, byte & 0x80 == 0);
+            begun && byte == first && self.bytes[at + 1..].starts_with(rest)
+        })
+    }
 }
 
 impl Iterator for Numbers<'_> {
@@ -63,6 +77,31 @@ mod tests {
         let mut read = numbers(&bytes);
         assert_eq!(read.by_ref().collect::<Vec<_>>(), given);
         assert!(!read.is_cut());
+    }
+
+    #[test]
+    fn a_run_is_found_where_its_numbers_follow_each_other() {
+        let packed = |given: &[u32]| {
+            let mut bytes = Vec::new();
+            given.iter().for_each(|number| push(&mut bytes, *number));
+            bytes
+        };
+        let given = packed(&[129, 1, 7, 16_385, 7, 7]);
+        for run in [
+            &[129, 1][..],
+            &[1, 7],
+            &[7, 16_385],
+            &[7, 7],
+            &[16_385, 7, 7],
+            &[129],
+        ] {
+            assert!(numbers(&given).contain(&packed(run)), "{run:?}");
+        }
+        // The last bytes of 129 are those of 1, and 1, 1 stands in none.
+        for run in [&[1, 1][..], &[7, 129], &[7, 1], &[128, 1], &[7, 7, 7]] {
+            assert!(!numbers(&given).contain(&packed(run)), "{run:?}");
+        }
+        assert!(!numbers(&[]).contain(&packed(&[1])) && !numbers(&given).contain(&[]));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME
 
 /// Bit of a term's count: some occurrence was written in lower case.
 pub const LOWER_CASE: u8 = OCCURRENCES_MAX + 1;
-/// Words of a text that are counted.
+/// Words of a text that are counted, so that the length of a window fits 32 bits.
 pub const WORDS_MAX: u32 = 1 << 24;
 
 /// One memory or entity as of one transaction.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
-use crate::kernels::piece_codes::{Pieces, Signs, stored_id};
+use crate::kernels::piece_codes::{Pieces, SPECIAL, Signs};
 use crate::segment::format::Section;
 
 /// How many rows hold each word piece by its number, counted at first use; and whether it was looked
@@ -13,12 +13,12 @@ use crate::segment::format::Section;
 pub(super) struct PieceCounts(OnceLock<Vec<u32>>, AtomicBool);
 
 impl Segment {
-    /// How many rows hold a word piece, those that no longer count included.
+    /// How many rows hold a word piece of this stored number, which is no special one; rows that no
+    /// longer count included.
     #[must_use]
-    pub(crate) fn piece_row_count(&self, id: u32) -> u32 {
+    pub(crate) fn piece_row_count(&self, id: u16) -> u32 {
         let counts = self.piece_counts.0.get_or_init(|| self.count_pieces());
-        let stored = stored_id(id).and_then(|id| counts.get(usize::from(id)));
-        stored.copied().unwrap_or(0)
+        counts.get(usize::from(id)).copied().unwrap_or(0)
     }
 
     /// Whether counts are there or worth making, from the second call on: the rows of a small new
@@ -30,14 +30,16 @@ impl Segment {
     fn count_pieces(&self) -> Vec<u32> {
         let ids = self.column::<u16>(Section::PieceIds);
         let offsets = self.column::<u32>(Section::PieceOffsets);
-        let length = ids.iter().max().map_or(0, |most| usize::from(*most) + 1);
+        let plain = ids.iter().filter(|id| **id != SPECIAL);
+        let length = plain.max().map_or(0, |most| usize::from(*most) + 1);
         // Row that was seen last, from 1, and the count.
         let mut counts = vec![(0_u32, 0_u32); length];
         for (row, pair) in (1..).zip(offsets.windows(2)) {
             for id in &ids[pair[0] as usize..pair[1] as usize] {
-                let (last, count) = &mut counts[usize::from(*id)];
-                *count += u32::from(*last != row);
-                *last = row;
+                if let Some((last, count)) = counts.get_mut(usize::from(*id)) {
+                    *count += u32::from(*last != row);
+                    *last = row;
+                }
             }
         }
         counts.into_iter().map(|(_, count)| count).collect()
