@@ -70,8 +70,9 @@ impl OwnedPieces {
             )));
         }
         let mut pieces = Self {
-            ids: numbers(ids).into_iter().map(stored_id).collect(),
-            ..Self::default()
+            ids: numbers(ids).map(stored_id).collect(),
+            signs: Vec::with_capacity(count),
+            scales: Vec::with_capacity(count),
         };
         for code in codes.as_chunks::<CODE_BYTES>().0 {
             let (signs, [low, high]) = halves(code);
@@ -168,7 +169,7 @@ impl QueryPieces {
         }
         let codes = rows.iter().map(|row| row.map(u8::cast_signed)).collect();
         let steps = eights.iter().map(|eight| f64::from_le_bytes(*eight));
-        Self::new(numbers(ids), codes, steps.collect())
+        Self::new(numbers(ids).collect(), codes, steps.collect())
     }
 
     /// Of the vocabulary.
@@ -190,9 +191,9 @@ impl QueryPieces {
     }
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u32> {
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let fours = bytes.as_chunks::<4>().0.iter();
-    fours.map(|four| u32::from_le_bytes(*four)).collect()
+    fours.map(|four| u32::from_le_bytes(*four))
 }
 
 fn halves(code: &[u8; CODE_BYTES]) -> (Signs, [u8; 2]) {
