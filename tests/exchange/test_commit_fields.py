@@ -187,15 +187,17 @@ def test_role_given_wins_and_names_are_no_roles() -> None:
 
 
 def test_title_is_the_session_of_a_record_without_author() -> None:
-    one, two, three = items(
+    one, blank, two, three = items(
         lines(
             {"turn": None, "session": "Oslo", "text": "x"},
+            {"session": "Oslo", "text": "x", "title": " "},
             {"session": "Oslo", "text": "x", "title": "Own"},
             {"session": "Oslo", "text": "x", "author": "Ada"},
         )
     )
-    assert one.arguments["title"] == "Oslo"
-    assert "session_id" not in one.arguments
+    for untitled in (one, blank):
+        assert untitled.arguments["title"] == "Oslo"
+        assert "session_id" not in untitled.arguments
     assert (two.arguments["title"], two.arguments["session_id"]) == ("Own", "Oslo")
     assert "title" not in three.arguments
 

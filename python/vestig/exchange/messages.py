@@ -81,8 +81,8 @@ class MessageReader:
         title = text_or_number("title", record.get("title"))
         role = _role(record.get("role"), author)
         time = first_present(record, TIME_KEYS)
-        named = title is not None and title.strip()
-        if author is None and role is None and time is None and not named:
+        has_title = title is not None and bool(title.strip())
+        if author is None and role is None and time is None and not has_title:
             # Nobody says it at any moment: a passage, and the session names what it is of.
             title, session = session, None
         scope = text_or_number("scope", first_present(record, SCOPE_KEYS))

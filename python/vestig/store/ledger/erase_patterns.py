@@ -21,7 +21,7 @@ from vestig._core import mark, unit
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
-from vestig.store.ledger.token_rows import sections_of, stored_pieces
+from vestig.store.ledger.token_rows import sections_of, segment_numbers, stored_pieces
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = [
@@ -229,9 +229,8 @@ def _fragmented(data: bytes) -> Iterator[_Pattern]:
 def _token_patterns(ids: bytes, *held: bytes) -> Iterator[_Pattern]:
     """Of a memory's word pieces, their numbers as the ledger and as segments hold them, and what is
     held of them. None is counted: the text is."""
-    numbers, _signs, _scales = sections_of(ids, b"")
     yield from _number_patterns(ids, "I")
-    yield from _number_patterns(numbers, "H")
+    yield from _number_patterns(segment_numbers(ids), "H")
     for data in held:
         yield from _distinctive_fragments(data)
 

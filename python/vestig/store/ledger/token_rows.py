@@ -22,6 +22,7 @@ __all__ = [
     "drop_codes",
     "drop_old_vectors",
     "sections_of",
+    "segment_numbers",
     "stored_pieces",
     "write_codes",
 ]
@@ -57,15 +58,21 @@ def sections_of(ids: bytes, codes: bytes) -> tuple[bytes, bytes, bytes]:
     """Ids, signs and scales of word pieces as sections of a segment hold them.
 
     Example:
-        >>> sections_of(b"\\1\\0\\1\\0", bytes(range(34)))[::2]
-        (b'\\x02\\x00', b' !')
+        >>> sections_of(bytes(4), bytes(range(34)))[2]
+        b' !'
     """
     each = [codes[at : at + CODE_BYTES] for at in range(0, len(codes), CODE_BYTES)]
     signs, scales = [code[:-2] for code in each], [code[-2:] for code in each]
-    return _segment_numbers(ids), b"".join(signs), b"".join(scales)
+    return segment_numbers(ids), b"".join(signs), b"".join(scales)
 
 
-def _segment_numbers(ids: bytes) -> bytes:
+def segment_numbers(ids: bytes) -> bytes:
+    """Numbers of word pieces as a segment holds them.
+
+    Example:
+        >>> segment_numbers(b"\\1\\0\\1\\0")
+        b'\\x02\\x00'
+    """
     wide = array("I", ids)
     if max(set(wide) - {SPECIAL_PIECE}, default=0) < _SPECIAL_IN_SEGMENT:
         # their lower halves

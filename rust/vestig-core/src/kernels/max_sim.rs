@@ -6,6 +6,7 @@
 //! bits.
 
 use super::dispatch::{self, Level};
+use super::encoder::largest;
 use super::piece_codes::{CODE_BITS, Pieces, QUERY_MAX, QueryCode, QueryPieces, from_half};
 
 /// Bits of a code of a query, as a number from −8 to 7.
@@ -73,14 +74,15 @@ impl Tokens {
     /// Those whose places are kept, in their order.
     #[must_use]
     pub fn new(query: &QueryPieces, keep: impl Fn(usize) -> bool) -> Self {
-        let kept = |(place, _): &(usize, _)| keep(*place);
-        let codes = query.codes().iter().enumerate().filter(kept);
-        let tokens: Vec<Token> = codes.map(|(_, code)| Token::of(code)).collect();
-        let places = (0..query.steps().len()).filter(|place| keep(*place));
+        let pieces = query.codes().iter().zip(query.steps()).enumerate();
+        let kept = pieces.filter(|(place, _)| keep(*place));
+        let (tokens, steps): (Vec<Token>, Vec<f64>) = kept
+            .map(|(_, (code, step))| (Token::of(code), *step))
+            .unzip();
         Self {
-            steps: places.map(|place| query.steps()[place]).collect(),
             lanes: vec![[0.0; ROWS]; tokens.len()],
             tokens,
+            steps,
         }
     }
 
@@ -105,23 +107,10 @@ impl Tokens {
         dispatch::most(level, &self.tokens, pieces, &mut self.lanes);
         let most = self.lanes.iter().zip(&self.steps).map(|(lanes, step)| {
             // 0 of either sign becomes 0.
-            step * f64::from(largest(lanes)) + 0.0
+            step * f64::from(largest(*lanes)) + 0.0
         });
         out.extend(most);
     }
-}
-
-/// Half against half, so that each step is one instruction.
-fn largest(lanes: &Lanes) -> f32 {
-    let mut most = *lanes;
-    for half in [8, 4, 2, 1] {
-        for lane in 0..half {
-            if most[lane + half] > most[lane] {
-                most[lane] = most[lane + half];
-            }
-        }
-    }
-    most[0]
 }
 
 /// Raises the lanes of each token to scale · D of the codes of every block, in portable code.

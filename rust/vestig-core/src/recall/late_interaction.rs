@@ -201,9 +201,10 @@ fn weights_of(parts: &[SegmentColumns<'_>], ids: &[u32], eligible: usize) -> Vec
             .zip(counts)
             .for_each(|(sum, n)| *sum += n);
     }
+    // Pieces that stand for no word are not asked for.
     let weight = |id: &u32| match asked.binary_search(&stored_id(*id)) {
-        Ok(at) if *id != NO_WORD => lexical::idf(eligible as u64, holding[at]),
-        _ => 0.0,
+        Ok(at) => lexical::idf(eligible as u64, holding[at]),
+        Err(_) => 0.0,
     };
     ids.iter().map(weight).collect()
 }

@@ -75,11 +75,6 @@ impl<'a> ScoreBounds<'a> {
         }
     }
 
-    /// Whether a signal has values and changes anything.
-    pub(super) fn weighs(&self, signal: Signal) -> bool {
-        self.scorer.weighs(signal) && self.inverse(signal) > 0.0
-    }
-
     /// By origin: weight / maximum.
     fn factors(&self, signal: Signal) -> [f64; 4] {
         let inverse = self.inverse(signal);
@@ -120,7 +115,7 @@ impl<'a> ScoreBounds<'a> {
     /// Adds a signal: `unit` times the value is the raw one. Values are at most 1 / (unit · maximum)
     /// in size, but for those of cosines.
     pub(super) fn add(&mut self, signal: Signal, unit: f64, values: TurnValues<'a>) {
-        if !self.weighs(signal) {
+        if !self.scorer.counts(signal) {
             return;
         }
         let factors = self.factors(signal).map(|factor| factor * unit);
@@ -133,7 +128,7 @@ impl<'a> ScoreBounds<'a> {
     pub(super) fn into_bounds(mut self, signals: &[(Signal, Option<&Bounds>)]) -> Bounds {
         let mut known = Vec::new();
         for (signal, bounds) in signals {
-            if let Some(bounds) = bounds.filter(|_| self.weighs(*signal)) {
+            if let Some(bounds) = bounds.filter(|_| self.scorer.counts(*signal)) {
                 let factors = self.factors(*signal);
                 self.grow(factors, 1.0);
                 known.push((factors, bounds));

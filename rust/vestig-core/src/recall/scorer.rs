@@ -152,6 +152,11 @@ impl<'a> Scorer<'a> {
         ranking.base == Base::Linear && (any(&ranking.weights) || any(&ranking.candidate_weights))
     }
 
+    /// Whether a signal of L changes anything: it weighs something, and a row has it.
+    pub(super) fn counts(&self, signal: Signal) -> bool {
+        self.maxima[signal] > Some(0.0) && self.weighs(signal)
+    }
+
     pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {
         if self.vector.is_empty() {
             0.0

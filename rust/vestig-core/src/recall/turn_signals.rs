@@ -12,7 +12,7 @@ use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
 use super::question_words;
 use super::score_bounds::{SLACK, ScoreBounds, TurnValues};
 use super::scorer::Scorer;
-use super::segment_columns::{SegmentColumns, TermStatistics};
+use super::segment_columns::{SegmentColumns, SparseRow, TermStatistics};
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
 use super::text_signals::{TEXT_SIGNALS, length_value, length_values, text_value};
@@ -180,15 +180,24 @@ impl<'a> TurnSignals<'a> {
                 let turn = *turn as usize;
                 (low[turn], high[turn]) = columns.similarity.bounds(row);
             }
-            for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
-                let row = sparse.row as usize;
-                if has(&columns.eligible, row) {
-                    let turn = self.index.turn(part, row);
-                    (low[turn], high[turn]) = columns.content_bounds(row);
-                }
-            }
+        }
+        for (turn, sparse) in self.with_questions(parts) {
+            (low[turn], high[turn]) = (sparse.content, sparse.content);
         }
         Bounds { low, high }
+    }
+
+    /// Eligible memories with stored questions, by turn.
+    fn with_questions<'s>(
+        &'s self,
+        parts: &'s [SegmentColumns<'_>],
+    ) -> impl Iterator<Item = (usize, &'s SparseRow)> {
+        parts.iter().enumerate().flat_map(move |(part, columns)| {
+            let asked = columns.sparse.iter().filter(|sparse| {
+                sparse.question.is_some() && has(&columns.eligible, sparse.row as usize)
+            });
+            asked.map(move |sparse| (self.index.turn(part, sparse.row as usize), sparse))
+        })
     }
 
     /// What is made of cosines, then the bounds of L₁.
@@ -200,16 +209,10 @@ impl<'a> TurnSignals<'a> {
     ) {
         let embedded = !scorer.vector.is_empty();
         let mut semantic = Cow::Borrowed(cosines);
-        for (part, columns) in parts.iter().enumerate() {
-            for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
-                let row = sparse.row as usize;
-                if has(&columns.eligible, row) {
-                    let turn = self.index.turn(part, row);
-                    let value = scorer.semantic_of(sparse.content, sparse.question);
-                    let semantic = semantic.to_mut();
-                    (semantic.low[turn], semantic.high[turn]) = (value, value);
-                }
-            }
+        for (turn, sparse) in self.with_questions(parts) {
+            let value = scorer.semantic_of(sparse.content, sparse.question);
+            let semantic = semantic.to_mut();
+            (semantic.low[turn], semantic.high[turn]) = (value, value);
         }
         let mut near = None;
         if embedded && scorer.weighs(Signal::ContextVector) {
@@ -273,7 +276,7 @@ impl<'a> TurnSignals<'a> {
         let (text_flags, index) = (self.text_flags(), &*self.index);
         let dense = Signal::DENSE.into_iter().enumerate();
         let dense: Vec<(Signal, Vec<f64>)> = dense
-            .filter(|(_, signal)| scorer.weighs(*signal) && scorer.maxima[*signal] > Some(0.0))
+            .filter(|(_, signal)| scorer.counts(*signal))
             .map(|(at, signal)| (signal, by_turn(index, |part| &parts[part].dense[at])))
             .collect();
         let mut sums = ScoreBounds::new(scorer, index, text_flags);

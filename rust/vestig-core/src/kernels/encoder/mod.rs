@@ -22,6 +22,7 @@ use super::dispatch::{self, Level};
 use attention::{Heads, attend};
 use functions::gelu;
 use product::product;
+pub(crate) use rows::largest;
 use rows::{add_norm, norm_row, quantise};
 
 /// Length of a hidden state.

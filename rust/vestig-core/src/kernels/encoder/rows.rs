@@ -82,7 +82,7 @@ pub(super) fn larger<const N: usize>(a: &[f32; N], b: &[f32; N]) -> [f32; N] {
 
 /// The largest lane.
 #[inline(always)]
-pub(super) fn largest<const N: usize>(mut lanes: [f32; N]) -> f32 {
+pub(crate) fn largest<const N: usize>(mut lanes: [f32; N]) -> f32 {
     let mut half = N / 2;
     while half > 0 {
         for j in 0..half {
