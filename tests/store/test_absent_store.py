@@ -209,8 +209,14 @@ def as_nobody() -> Iterator[None]:
 
 @pytest.mark.parametrize("harm", ["ledger", "folder"])
 def test_a_store_that_may_not_be_read_is_no_damaged_disk(
-    filled: Path, harm: str, isolated: Path, request: pytest.FixtureRequest
+    filled: Path,
+    harm: str,
+    isolated: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # that user may not be allowed to read the folder that the tests run in
+    monkeypatch.chdir(isolated)
     for folder in (*filled.parents, isolated):
         if folder.stat().st_uid == os.geteuid() and str(folder).startswith("/tmp/"):
             folder.chmod(0o755)
