@@ -94,8 +94,8 @@ def examples(
             found = store.ranked(texts, limit=RESULTS, **some[0].fields)
             for one, (bound, ranked) in zip(some, found, strict=True):
                 scan = ranked.scan
-                what = scan.rows and features(scan, bound.content_of(scan), len(bound.entities))
-                if not what:
+                what = features(scan, bound.content_words, len(bound.entities))
+                if what is None:
                     continue
                 rows = ranked.rows[:RESULTS]
                 answers = [

@@ -108,7 +108,6 @@ PURE = frozenset(
         "graph/search_result.py",
         "graph/search_scores.py",
         "memories/decay.py",
-        "recall/confidence.py",
         "recall/context/block.py",
         "recall/context/dates.py",
         "recall/context/neighbours.py",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from vestig import _core
 from vestig.answers import ScoreFormula
 from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.recall.confidence import (
@@ -22,63 +23,79 @@ from vestig.recall.confidence import (
     Fit,
     Table,
     confidence,
-    features,
     fit,
-    level,
+    linear_score,
     probability,
     score_line,
     scored,
 )
 
-ADA, BOB = b"a" * 16, b"b" * 16
 LINE = ScoreFormula(a=0.0, b=1.0, c=1.0)
+
+# (cosine, base, code of the origin, whether direct, matched terms, entities of the query)
+Row = tuple[float | None, float, int, bool, list[int], int]
 
 
 def row(
-    similarity: float,
+    cosine: float | None,
     level: float,
     matched: list[int],
     *,
     origin: str = "chat_peer",
-    entities: tuple[bytes, ...] = (),
-) -> Any:
-    return SimpleNamespace(
-        similarity=similarity,
-        embedded=True,
-        direct=True,
-        base=1 / (1 + math.exp(-level)),
-        matched_terms=matched,
-        matched_entities=list(entities),
-        origin=ORIGINS.index(origin),
-    )
+    direct: bool = True,
+    names: int = 0,
+) -> Row:
+    base = 1 / (1 + math.exp(-level))
+    return cosine, base, ORIGINS.index(origin), direct, matched, names
 
 
-def scan(rows: list[Any], eligible: int = 100, **maxima: float) -> Any:
+def statistics(
+    idfs: tuple[float, ...] = (1.0, 3.0, 4.0), **maxima: float | None
+) -> tuple[list[float | None], tuple[float, ...]]:
     most = {"lexical": 3.0, **maxima}
-    scoring = SimpleNamespace(idfs=[1.0, 3.0, 4.0], maxima=[most.get(name) for name in SIGNALS])
-    return SimpleNamespace(
-        rows=rows, terms=["the", "red", "key"], scorings=[scoring] * 4, eligible=eligible
-    )
+    return [most.get(name) for name in SIGNALS], idfs
 
 
-def of(made: Any, content: tuple[str, ...] = ("red", "key"), names: int = 2) -> Features:
-    found = features(made, frozenset(content), names)
-    assert found is not None
-    return found
+def found(
+    rows: list[Row],
+    *,
+    eligible: int = 100,
+    content: tuple[str, ...] = ("red", "key"),
+    in_time: tuple[str, ...] = (),
+    names: int = 2,
+    notes: tuple[list[float | None], tuple[float, ...]] | None = None,
+    terms: tuple[str, ...] = ("the", "red", "key"),
+    idfs: tuple[float, ...] = (1.0, 3.0, 4.0),
+    **maxima: float | None,
+) -> Features | None:
+    """The features of rows; all origins have these idfs and largest values, notes may have their
+    own."""
+    of_origins = [statistics(idfs, **maxima)] * 4
+    if notes is not None:
+        of_origins[ORIGINS.index("note")] = notes
+    words = [*((word, False) for word in content), *((word, True) for word in in_time)]
+    made = _core.testing.features_by_hand(rows, of_origins, terms, words, names, eligible)
+    return made and Features(kind=KINDS[made[0]], values=dict(made[1]))
+
+
+def of(rows: list[Row], **given: Any) -> Features:
+    made = found(rows, **given)
+    assert made is not None
+    return made
 
 
 def test_features_of_the_best_rows() -> None:
     rows = [
-        row(0.2, -3.0, [0], entities=(ADA,)),
+        row(0.2, -3.0, [0], names=1),
         row(0.6, -4.0, [0, 2]),
         row(0.1, -4.5, [1]),
         row(0.0, -5.0, []),
         row(0.0, -7.5, []),
         row(0.0, -9.0, []),
     ]
-    found = of(scan(rows))
-    assert found.kind == "chat_peer"
-    assert found.values == pytest.approx(
+    made = of(rows)
+    assert made.kind == "chat_peer"
+    assert made.values == pytest.approx(
         {
             "cosine": 0.6,
             "cover": 4 / 7,
@@ -93,31 +110,41 @@ def test_features_of_the_best_rows() -> None:
 
 
 def test_function_words_cover_nothing() -> None:
-    assert of(scan([row(0.2, -3.0, [0])])).values["cover"] == 0.0
-    assert of(scan([row(0.2, -3.0, [0])]), content=()).values["cover"] == 0.0
-    assert of(scan([row(0.2, -3.0, [0, 1, 2])])).values["cover"] == 1.0
+    assert of([row(0.2, -3.0, [0])]).values["cover"] == 0.0
+    assert of([row(0.2, -3.0, [0])], content=()).values["cover"] == 0.0
+    assert of([row(0.2, -3.0, [0, 1, 2])]).values["cover"] == 1.0
+
+
+def test_words_of_a_date_cover_nothing_where_a_memory_meets_it() -> None:
+    rows = [row(0.2, -3.0, [1])]
+    given = {"content": ("red",), "in_time": ("key",)}
+    assert of(rows, **given).values["cover"] == pytest.approx(3 / 7)
+    assert of(rows, date=0.0, **given).values["cover"] == pytest.approx(3 / 7)
+    assert of(rows, date=0.5, **given).values["cover"] == 1.0
+    twice = {"content": ("red", "key"), "in_time": ("key",)}
+    assert of(rows, date=0.5, **twice).values["cover"] == pytest.approx(3 / 7)
 
 
 def test_a_query_without_names_covers_none() -> None:
-    assert of(scan([row(0.2, -3.0, [])]), names=0).values["names"] == 0.0
+    assert of([row(0.2, -3.0, [])], names=0).values["names"] == 0.0
 
 
 def test_rows_behind_the_best_change_nothing() -> None:
     best = [row(0.2, -3.0 - n, [0]) for n in range(ROWS_READ)]
-    assert of(scan(best)) == of(scan([*best, row(0.9, -20.0, [0, 1, 2], origin="note")]))
+    assert of(best) == of([*best, row(0.9, -20.0, [0, 1, 2], origin="note")])
 
 
 @pytest.mark.parametrize(("eligible", "size"), [(1, 20), (500, 500), (1_000_000, 10_000)])
 def test_sizes_beyond_those_of_the_fit_say_no_more(eligible: int, size: int) -> None:
-    found = of(scan([row(0.2, -3.0, [])], eligible=eligible))
-    assert found.values["size"] == pytest.approx(math.log(size))
+    made = of([row(0.2, -3.0, [])], eligible=eligible)
+    assert made.values["size"] == pytest.approx(math.log(size))
 
 
 def test_signals_count_where_they_are_computed() -> None:
-    found = of(scan([row(0.2, -3.0, [0])], topic_lexical=6.0, **{"late.w1_idf": 0.7}))
-    assert found.values["most.topic_lexical"] == 6 / 8, "a part of the query's idf"
-    assert found.values["most.late.w1_idf"] == 0.7
-    assert "most.context.vector" not in found.values
+    made = of([row(0.2, -3.0, [0])], topic_lexical=6.0, **{"late.w1_idf": 0.7})
+    assert made.values["most.topic_lexical"] == 6 / 8, "a part of the query's idf"
+    assert made.values["most.late.w1_idf"] == 0.7
+    assert "most.context.vector" not in made.values
 
 
 def test_of_several_origins_the_own_one_of_the_first_counts_too() -> None:
@@ -127,23 +154,19 @@ def test_of_several_origins_the_own_one_of_the_first_counts_too() -> None:
         row(0.1, -4.0, [], origin="note"),
         row(0.1, -6.0, [], origin="note"),
     ]
-    found = of(scan(rows))
-    assert found.kind == SEVERAL
-    own = {name: found.values[name] for name in OWN_FEATURES}
+    made = of(rows)
+    assert made.kind == SEVERAL
+    own = {name: made.values[name] for name in OWN_FEATURES}
     assert own == pytest.approx({"first.cosine": 0.2, "own.lead": 1.0, "own.margin": 3.0})
-    assert (found.values["lead"], found.values["margin"]) == pytest.approx((0.5, 3.0))
-    assert found.values["cosine"] == 0.9
-    assert not set(OWN_FEATURES) & set(of(scan([rows[0], rows[2]])).values)
+    assert (made.values["lead"], made.values["margin"]) == pytest.approx((0.5, 3.0))
+    assert made.values["cosine"] == 0.9
+    assert not set(OWN_FEATURES) & set(of([rows[0], rows[2]]).values)
 
 
 def test_each_origin_counts_by_what_it_is_scored_with() -> None:
     rows = [row(0.2, -3.0, [1], origin="note"), row(0.9, -3.5, [2], origin="document")]
-    made = scan(rows, topic=0.5)
-    notes = SimpleNamespace(idfs=[1.0, 6.0, 2.0], maxima=[None] * len(SIGNALS))
-    notes.maxima[SIGNALS.index("lexical")] = 4.5
-    notes.maxima[SIGNALS.index("topic")] = 0.7
-    made.scorings[ORIGINS.index("note")] = notes
-    values = of(made).values
+    notes = statistics((1.0, 6.0, 2.0), lexical=4.5, topic=0.7)
+    values = of(rows, topic=0.5, notes=notes).values
     # red is 6 of 8 among notes, key 4 of 7 among documents
     assert values["cover"] == pytest.approx(6 / 8)
     assert values["words"] == pytest.approx(max(4.5 / 9, 3 / 8))
@@ -151,35 +174,30 @@ def test_each_origin_counts_by_what_it_is_scored_with() -> None:
 
 
 def test_memories_that_the_walk_reached_do_not_count() -> None:
-    walked = row(0.9, -20.0, [1, 2])
-    walked.direct = False
+    walked = row(0.9, -20.0, [1, 2], direct=False)
     best = [row(0.2, -3.0, [0]), row(0.1, -4.0, [])]
-    assert of(scan([best[0], walked, best[1]])) == of(scan(best))
+    assert of([best[0], walked, best[1]]) == of(best)
 
 
 def test_one_row_has_no_lead() -> None:
-    found = of(scan([row(0.2, -3.0, [])]))
-    assert (found.values["lead"], found.values["margin"], found.values["cover"]) == (0, 0, 0)
+    values = of([row(0.2, -3.0, [])]).values
+    assert (values["lead"], values["margin"], values["cover"]) == (0, 0, 0)
 
 
 def test_a_query_without_words_has_no_cover() -> None:
-    made = scan([row(0.2, -3.0, [])])
-    made.scorings[0].idfs, made.terms = [], []
-    found = of(made, content=())
-    assert (found.values["words"], found.values["cover"]) == (0.0, 0.0)
+    values = of([row(0.2, -3.0, [])], terms=(), idfs=(), content=()).values
+    assert (values["words"], values["cover"]) == (0.0, 0.0)
 
 
 def test_nothing_eligible_answers_nothing() -> None:
-    assert confidence(scan([]), frozenset(), 0) == 0.0
+    empty: Any = SimpleNamespace(rows=())
+    assert confidence(empty, (), 0) == 0.0
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:
-    made = scan([row(0.2, -3.0, [0])])
-    made.scorings[0].maxima[SIGNALS.index("lexical")] = None
-    assert confidence(made, frozenset(), 0) is None
-    unembedded = row(0.0, -3.0, [0])
-    unembedded.embedded = False
-    assert confidence(scan([unembedded]), frozenset(), 0) is None
+    assert found([row(0.2, -3.0, [0])], lexical=None) is None
+    assert found([row(None, -3.0, [0])]) is None
+    assert found([]) is None
 
 
 def test_the_first_table_whose_features_are_there_counts() -> None:
@@ -200,7 +218,7 @@ def test_confidence_is_a_logistic_of_the_logit_of_both() -> None:
 
 @pytest.mark.parametrize("base", [0.0, 1.0, 5e-324, 1 - 2**-53])
 def test_levels_are_finite(base: float) -> None:
-    assert math.isfinite(level(base))
+    assert math.isfinite(linear_score(base))
 
 
 def test_confidence_stays_a_probability() -> None:

@@ -15,11 +15,16 @@ from vestig._core import testing as testing
 
 __all__ = [
     "ANALYSER_VERSION",
+    "BASIC_FEATURES",
     "FORMAT_VERSION",
+    "OWN_FEATURES",
+    "ROWS_READ",
     "ROW_FIELDS",
     "SIGNALS",
+    "SIGNAL_FEATURES",
     "VERSION",
     "AnalysedText",
+    "ConfidenceTables",
     "Filter",
     "NameRules",
     "NameTable",
@@ -38,16 +43,20 @@ __all__ = [
     "WeightsUnusable",
     "WordPieces",
     "cased_name",
+    "confidence_features",
     "entity_named",
     "find_marks",
     "first_mismatched_text",
     "is_specific",
+    "linear_score",
     "ln",
+    "logit",
     "mark",
     "normal_name",
     "placed_terms",
     "pow",
     "quotations",
+    "scores",
     "signal_table",
     "similar_within",
     "starts_sentence",
@@ -168,6 +177,78 @@ class PieceAxes:
 
 def unit(v: Buffer) -> bytes:
     """v / |v| as float32 bytes; a zero vector stays zero."""
+
+ROWS_READ: int
+"""So many of the best rows of a scan make its features."""
+BASIC_FEATURES: tuple[str, ...]
+"""Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
+query's content terms that one of them holds, `names` the largest part of the query's entities that
+one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the second and
+the fifth. `words` is the best lexical score of eligible memories as a part of the query's idf,
+`size` the logarithm of their number. Where the best rows are of several origins, the largest
+counts."""
+OWN_FEATURES: tuple[str, ...]
+"""Where the best rows are of several origins: of those of the first one's own."""
+SIGNAL_FEATURES: tuple[str, ...]
+"""Where these signals are weighed: the largest raw value over the eligible memories; a sum of idf
+as a part of all that the query has."""
+
+def confidence_features(
+    rows: Sequence[Row],
+    scorings: Sequence[Scoring],
+    terms: Sequence[str],
+    content: Sequence[tuple[str, bool]],
+    names: int,
+    eligible: int,
+) -> tuple[int, list[tuple[str, float]]] | None:
+    """The features of the best rows of a scan: code of their OriginType, or 4 for several, and the
+    values by name. None without rows, or where words or meaning were not compared.
+
+    `scorings`, `terms`, `eligible`: of the scan; `content`: content terms of the query, and whether
+    each lies in an expression of time; `names`: how many entities the query names."""
+
+@final
+class ConfidenceTables:
+    """Fitted logistics. By OriginType, then for several: tables of which the first counts whose
+    features are all there, each (belongs, answered, scale, constant), both with their weights by
+    feature and their bias. Confidence is the logistic of constant + scale · logit(belongs ·
+    answered). ValueError: an unknown feature."""
+
+    def __new__(
+        cls,
+        tables: Sequence[
+            Sequence[
+                tuple[
+                    tuple[Sequence[tuple[str, float]], float],
+                    tuple[Sequence[tuple[str, float]], float],
+                    float,
+                    float,
+                ]
+            ]
+        ],
+    ) -> Self: ...
+    def probability(self, kind: int, given: Sequence[tuple[str, float]]) -> float | None:
+        """The confidence of features by name; None where no table of the kind has its features."""
+
+    def of_scan(
+        self,
+        rows: Sequence[Row],
+        scorings: Sequence[Scoring],
+        terms: Sequence[str],
+        content: Sequence[tuple[str, bool]],
+        names: int,
+        eligible: int,
+    ) -> float | None:
+        """The confidence of `confidence_features`; None where there are none."""
+
+def scores(finals: Sequence[float], confidence: float, a: float, b: float, c: float) -> list[float]:
+    """1 / (1 + e^-(a + b · ln(final) + c · logit(confidence))) of each final score; 0 for 0."""
+
+def logit(probability: float) -> float:
+    """ln of the odds; the probability is taken as at least 1e-6 and at most 1 - 1e-6."""
+
+def linear_score(base: float) -> float:
+    """L from its logistic, finite also where that was rounded to 0 or 1."""
 
 def ln(x: float) -> float: ...
 def pow(x: float, y: float) -> float: ...

@@ -10,6 +10,7 @@ __all__ = [
     "dot",
     "dot_with",
     "exp",
+    "features_by_hand",
     "hidden_states",
     "levels",
     "logistic",
@@ -25,6 +26,18 @@ def dot(x: Buffer, y: Buffer) -> float:
 
 def dot_with(level: str, x: Buffer, y: Buffer) -> float:
     """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
+
+def features_by_hand(
+    rows: Sequence[tuple[float | None, float, int, bool, Sequence[int], int]],
+    statistics: Sequence[tuple[Sequence[float | None], Sequence[float]]],
+    terms: Sequence[str],
+    content: Sequence[tuple[str, bool]],
+    names: int,
+    eligible: int,
+) -> tuple[int, list[tuple[str, float]]] | None:
+    """`confidence_features` of rows (cosine, base, code of OriginType, whether direct, matched
+    terms, number of the query's entities) and of the statistics of each origin (largest raw values
+    in the order of `SIGNALS`, idfs)."""
 
 def hidden_states(
     level: str, weights: PackedWeights, texts: Sequence[Sequence[int]], threads: int

@@ -11,7 +11,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.newer_words import says_change, speaks_of_past, speaks_of_present
 from vestig.memories.equal_texts import recalled
 from vestig.ports import LedgerView
-from vestig.recall.confidence import level
+from vestig.recall.confidence import linear_score
 from vestig.recall.ranking import NEWER_ROWS, Ranking
 from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
@@ -88,7 +88,7 @@ def _close_pairs(
 
 def _level(row: ScanRow, ranking: Ranking) -> float:
     """L."""
-    return row.start_score if ranking.scores["start_enabled"] else level(row.base)
+    return row.start_score if ranking.scores["start_enabled"] else linear_score(row.base)
 
 
 def _changes(

@@ -23,7 +23,7 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
-from vestig.recall.confidence import confidence, fit, score_line, scored
+from vestig.recall.confidence import ContentWord, confidence, fit, score_line, scored
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
 from vestig.recall.question_words import QuestionPostings, question_words
@@ -31,7 +31,7 @@ from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
-from vestig.recall.scan import Scan, ScanFunction, ScanRow, Scoring, scoring_of_first
+from vestig.recall.scan import Scan, ScanFunction, ScanRow, Scoring
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
@@ -235,10 +235,10 @@ class BoundQuery:
         """Terms of the query that say what it is about."""
         return content_terms(self.request.query, self.query.times)
 
-    def content_of(self, scan: Scan) -> frozenset[str]:
-        """Those of `content` that count in a scan for memories of the first row's origin: where an
-        eligible one of them meets a date of the query, the words of the date do not."""
-        return _content(self.content, scoring_of_first(scan))
+    @cached_property
+    def content_words(self) -> list[ContentWord]:
+        """`content`, as the core takes it."""
+        return [(one.term, one.in_time) for one in self.content]
 
     def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
@@ -246,7 +246,7 @@ class BoundQuery:
         by = self.query.ranking if ranking is None else ranking
         if not by.has_confidence or self.query.vector is None:
             return None
-        return confidence(scan, self.content_of(scan), len(self.entities))
+        return confidence(scan, self.content_words, len(self.entities))
 
     @property
     def available(self) -> list[str]:
@@ -384,7 +384,7 @@ class BoundQuery:
         content = self.content if ranking.counts_content else ()
         return CoreQuery(
             text=text,
-            content=[(one.term, one.in_time) for one in content],
+            content=self.content_words if ranking.counts_content else (),
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),

@@ -19,7 +19,6 @@ __all__ = [
     "ScanRow",
     "Scoring",
     "is_approximate",
-    "scoring_of_first",
 ]
 
 
@@ -144,12 +143,6 @@ class Scan(Protocol):
     def idfs(self) -> Sequence[float]: ...
     @property
     def scorings(self) -> Sequence[Scoring]: ...
-
-
-def scoring_of_first(scan: Scan) -> Scoring:
-    """What the memories of the origin of the first row are scored with; without rows it means
-    nothing."""
-    return scan.scorings[scan.rows[0].origin if scan.rows else 0]
 
 
 class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 //! Python bindings of vestig-core: convert, release the interpreter, wrap.
 use pyo3::prelude::*;
 
+mod confidence;
 mod embedder;
 mod errors;
 mod filter;
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     names::register(module)?;
     marks::register(module)?;
     ranking::register(module)?;
+    confidence::register(module)?;
     projection::register(module)?;
     testing::register(module)
 }

@@ -81,7 +81,7 @@ pub(crate) struct Row {
     /// The memory before which it was put, whose final score it has.
     newer_than: Option<Id>,
     /// The rest of the numbers, not yet as Python objects.
-    hit: Hit,
+    pub(crate) hit: Hit,
     shared: Arc<Shared>,
     signals: PyOnceLock<Py<PyTuple>>,
     path: PyOnceLock<Py<PyTuple>>,
@@ -283,11 +283,29 @@ pub(crate) struct Scan {
 }
 
 /// What memories that are scored together have in common.
-#[pyclass(frozen, get_all, module = "vestig._core")]
+#[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Scoring {
-    maxima: Py<PyTuple>,
-    idfs: Py<PyTuple>,
-    topic_of_query: Option<bool>,
+    pub(crate) own: CoreScoring,
+    maxima: PyOnceLock<Py<PyTuple>>,
+    idfs: PyOnceLock<Py<PyTuple>>,
+}
+
+#[pymethods]
+impl Scoring {
+    #[getter]
+    fn maxima<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cached(py, &self.maxima, || self.own.maxima.values().to_vec())
+    }
+
+    #[getter]
+    fn idfs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cached(py, &self.idfs, || self.own.idfs.clone())
+    }
+
+    #[getter]
+    fn topic_of_query(&self) -> Option<bool> {
+        self.own.topic_of_query
+    }
 }
 
 pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyResult<Scan> {
@@ -301,13 +319,9 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         let rows: Vec<Py<Row>> = hits.into_iter().map(row).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, rows)?.unbind())
     };
-    let scoring = |of: CoreScoring| {
-        let scoring = Scoring {
-            maxima: PyTuple::new(py, of.maxima.values())?.unbind(),
-            idfs: PyTuple::new(py, of.idfs)?.unbind(),
-            topic_of_query: of.topic_of_query,
-        };
-        Py::new(py, scoring)
+    let scoring = |own: CoreScoring| {
+        let (maxima, idfs) = (PyOnceLock::new(), PyOnceLock::new());
+        Py::new(py, Scoring { own, maxima, idfs })
     };
     let scorings = scan.scorings.into_iter().map(scoring);
     let scorings: Vec<Py<Scoring>> = scorings.collect::<PyResult<_>>()?;

@@ -10,8 +10,11 @@ use vestig_core::kernels::piece_codes::{OwnedPieces, QueryPieces};
 use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
+use vestig_core::recall::BySignal;
+use vestig_core::recall::confidence::{Asked, BestRow, Statistics, features};
 use vestig_core::words::names::class_of;
 
+use crate::confidence::{Named, named};
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
 use crate::numbers::{TraceParams, floats, to_bytes};
@@ -157,6 +160,49 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
     rng::uniform(seed, start.as_bytes(), edge.as_bytes())
 }
 
+/// Cosine, base, origin, whether direct, matched terms, number of the query's entities.
+type RowByHand = (Option<f64>, f64, u8, bool, Vec<usize>, usize);
+/// Largest raw values in the order of `SIGNALS`, and idfs.
+type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>);
+
+/// Features of confidence, of rows and statistics by hand.
+#[pyfunction]
+fn features_by_hand(
+    rows: Vec<RowByHand>,
+    statistics: [StatisticsByHand; 4],
+    terms: Vec<String>,
+    content: Vec<(String, bool)>,
+    names: usize,
+    eligible: usize,
+) -> Option<Named> {
+    let best: Vec<BestRow<'_>> = rows
+        .iter()
+        .map(|row| BestRow {
+            cosine: row.0,
+            base: row.1,
+            origin: row.2,
+            direct: row.3,
+            matched_terms: &row.4,
+            named: row.5,
+        })
+        .collect();
+    let maxima = statistics.each_ref().map(|(maxima, _)| {
+        let value = |signal| maxima.get(signal as usize).copied().flatten();
+        BySignal::from_fn(value)
+    });
+    let statistics = std::array::from_fn(|origin| Statistics {
+        maxima: &maxima[origin],
+        idfs: &statistics[origin].1,
+    });
+    let asked = Asked {
+        terms: &terms,
+        content: &content,
+        names,
+        eligible,
+    };
+    features(&best, statistics, &asked).as_ref().map(named)
+}
+
 /// Adds the module `testing` with these functions.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let name = "vestig._core.testing";
@@ -172,6 +218,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tracerank, &module)?)?;
     module.add_function(wrap_pyfunction!(temporal_match, &module)?)?;
     module.add_function(wrap_pyfunction!(walk_uniform, &module)?)?;
+    module.add_function(wrap_pyfunction!(features_by_hand, &module)?)?;
     parent.add("testing", &module)?;
     // An extension is no package: its submodule is found only where imports look first.
     let modules = parent.py().import("sys")?.getattr("modules")?;

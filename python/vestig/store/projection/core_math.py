@@ -1,8 +1,8 @@
-"""Logarithm and power as the core computes them: scores made in Python have the same bits."""
+"""Functions of numbers as the core computes them: scores made in Python have the same bits."""
 
 from __future__ import annotations
 
-from vestig._core import ln
+from vestig._core import linear_score, ln, logit
 from vestig._core import pow as power
 
-__all__ = ["ln", "power"]
+__all__ = ["linear_score", "ln", "logit", "power"]

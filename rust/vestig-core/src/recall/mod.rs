@@ -41,6 +41,7 @@ mod allocator_hint;
 mod analysed_query;
 mod candidates;
 mod chosen_rows;
+pub mod confidence;
 mod content_signals;
 mod eligible_graph;
 mod evidence;

@@ -1,0 +1,343 @@
+//! Whether the eligible memories answer a query at all: features of one scan, and logistics of them
+//! that were fitted offline.
+//!
+//! One tells whether the question belongs to these memories, another whether what it asks for is
+//! among them: questions about other people look unlike all others, questions whose answer is
+//! missing look much like those that have one. Confidence is a logistic of the logit of their
+//! product.
+
+use super::result::{Hit, Scoring};
+use super::signal::{BySignal, Signal};
+use crate::kernels::math::{ln, logistic};
+
+/// So many of the best rows are read, whatever the limit of the call.
+pub const ROWS_READ: usize = 10;
+/// Origin types, then `SEVERAL`.
+pub const KINDS: usize = 5;
+/// The best rows are of several origins.
+const SEVERAL: usize = 4;
+
+/// Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
+/// query's content terms that one of them holds, `names` the largest part of the query's entities
+/// that one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the
+/// second and the fifth. `words` is the best lexical score of eligible memories as a part of the
+/// query's idf, `size` the logarithm of their number. idf and largest values of a memory are those
+/// that it is scored with; where the best rows are of several origins, the largest counts.
+pub const BASIC_FEATURES: [&str; 8] = [
+    "cosine", "cover", "names", "words", "level", "lead", "margin", "size",
+];
+/// Where the best rows are of several origins: of those of the first one's own.
+pub const OWN_FEATURES: [&str; 3] = ["first.cosine", "own.lead", "own.margin"];
+/// Signals whose largest raw value over the eligible memories is a feature where they are weighed.
+pub const SIGNAL_FEATURES: [Signal; 5] = [
+    Signal::ContextVector,
+    Signal::LateW1Idf,
+    Signal::Topic,
+    Signal::TopicLexical,
+    Signal::Bigram,
+];
+
+const OWN: usize = BASIC_FEATURES.len();
+const MOST: usize = OWN + OWN_FEATURES.len();
+/// Number of the features.
+pub const FEATURES: usize = MOST + SIGNAL_FEATURES.len();
+
+/// Sizes beyond these say no more than they: no larger store was part of the fit.
+const SIZES: (usize, usize) = (20, 10_000);
+/// How near a probability comes to 0 and 1 where its logit is taken.
+const NEAREST: f64 = 1e-6;
+
+/// The place of a feature by its name; a signal's is `most.` and its own.
+#[must_use]
+pub fn feature(name: &str) -> Option<usize> {
+    let plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
+    let signals = || {
+        let signal = name.strip_prefix("most.").and_then(Signal::named)?;
+        let at = SIGNAL_FEATURES.iter().position(|one| *one == signal)?;
+        Some(MOST + at)
+    };
+    plain
+        .into_iter()
+        .position(|one| *one == name)
+        .or_else(signals)
+}
+
+/// The name of the feature at a place below `FEATURES`.
+#[must_use]
+pub fn feature_name(place: usize) -> String {
+    let mut plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
+    match plain.nth(place) {
+        Some(name) => (*name).to_owned(),
+        None => format!("most.{}", SIGNAL_FEATURES[place - MOST].name()),
+    }
+}
+
+/// What counts of one of the best rows.
+#[derive(Debug, Clone, Copy)]
+pub struct BestRow<'a> {
+    /// None without a vector.
+    pub cosine: Option<f64>,
+    /// Logistic of L.
+    pub base: f64,
+    /// Code of OriginType.
+    pub origin: u8,
+    /// A direct candidate: one that the walk reached is ranked by its start, not by its own L.
+    pub direct: bool,
+    /// Places of terms of the scan.
+    pub matched_terms: &'a [usize],
+    /// Entities of the query that it mentions.
+    pub named: usize,
+}
+
+impl<'a> BestRow<'a> {
+    /// Of a row of a scan.
+    #[must_use]
+    pub fn of(hit: &'a Hit) -> Self {
+        Self {
+            cosine: hit.embedded.then_some(hit.cosine),
+            base: hit.base,
+            origin: hit.origin,
+            direct: hit.direct,
+            matched_terms: &hit.matched_terms,
+            named: hit.matched_entities.len(),
+        }
+    }
+}
+
+/// What memories of one origin are scored with.
+#[derive(Debug, Clone, Copy)]
+pub struct Statistics<'a> {
+    /// Largest raw values; None = unavailable or not computed.
+    pub maxima: &'a BySignal<Option<f64>>,
+    /// Of each term of the scan.
+    pub idfs: &'a [f64],
+}
+
+impl<'a> Statistics<'a> {
+    /// Those of a scan.
+    #[must_use]
+    pub fn of(scoring: &'a Scoring) -> Self {
+        Self {
+            maxima: &scoring.maxima,
+            idfs: &scoring.idfs,
+        }
+    }
+}
+
+/// What of the query and the scan counts beside rows and statistics.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Distinct terms of the query.
+    pub terms: &'a [String],
+    /// Content terms, and whether each lies in an expression of time: that is no content where a
+    /// memory of the first row's origin meets a date of the query.
+    pub content: &'a [(String, bool)],
+    /// Number of entities that the query names.
+    pub names: usize,
+    /// Number of eligible memories.
+    pub eligible: usize,
+}
+
+/// The features of a scan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Features {
+    /// Code of the OriginType of the best rows, or 4 for several.
+    pub kind: usize,
+    /// By place; None = not computed.
+    pub values: [Option<f64>; FEATURES],
+}
+
+/// The features of the best rows of a scan, best first; None where there are none, or words or
+/// meaning were not compared.
+///
+/// `statistics`: by code of OriginType.
+#[must_use]
+pub fn features(
+    rows: &[BestRow<'_>],
+    statistics: [Statistics<'_>; 4],
+    asked: &Asked<'_>,
+) -> Option<Features> {
+    let rows = &rows[..rows.len().min(ROWS_READ)];
+    let first = rows.first()?;
+    let statistics_of = |origin: u8| statistics[usize::from(origin & 3)];
+    let dated = statistics_of(first.origin).maxima[Signal::Date].unwrap_or(0.0) > 0.0;
+    let direct: Vec<BestRow<'_>> = rows.iter().copied().filter(|row| row.direct).collect();
+    let rows = if direct.is_empty() { rows } else { &direct };
+    let cosine = rows.iter().filter_map(|row| row.cosine).reduce(f64::max)?;
+    let mut origins: Vec<u8> = rows.iter().map(|row| row.origin).collect();
+    origins.sort_unstable();
+    origins.dedup();
+
+    let mut most = [None::<f64>; SIGNAL_FEATURES.len()];
+    let (mut words, mut cover) = (None::<f64>, 0.0_f64);
+    for origin in &origins {
+        let Statistics { maxima, idfs } = statistics_of(*origin);
+        let whole: f64 = idfs.iter().sum();
+        let share = if whole > 0.0 { 1.0 / whole } else { 0.0 };
+        let larger = |most: Option<f64>, value: Option<f64>| match (most, value) {
+            (Some(most), Some(value)) => Some(most.max(value)),
+            (most, value) => most.or(value),
+        };
+        words = larger(words, maxima[Signal::Lexical].map(|value| value * share));
+        for (most, signal) in most.iter_mut().zip(SIGNAL_FEATURES) {
+            // A sum of idf counts as a part of all that the query has.
+            let unit = if signal == Signal::TopicLexical {
+                share
+            } else {
+                1.0
+            };
+            *most = larger(*most, maxima[signal].map(|value| value * unit));
+        }
+        let own = rows.iter().filter(|row| row.origin == *origin);
+        cover = cover.max(covered(own, idfs, asked, dated));
+    }
+    let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
+    let names = if asked.names > 0 {
+        named as f64 / asked.names as f64
+    } else {
+        0.0
+    };
+    let (level, lead, margin) = leads(rows.iter());
+    let size = ln(asked.eligible.clamp(SIZES.0, SIZES.1) as f64);
+
+    let mut values = [None; FEATURES];
+    let basic = [cosine, cover, names, words?, level, lead, margin, size];
+    values[..OWN].copy_from_slice(&basic.map(Some));
+    values[MOST..].copy_from_slice(&most);
+    let best = rows[0];
+    if let [origin] = origins[..] {
+        return Some(Features {
+            kind: usize::from(origin),
+            values,
+        });
+    }
+    let (_, lead, margin) = leads(rows.iter().filter(|row| row.origin == best.origin));
+    let own = [best.cosine.unwrap_or(0.0), lead, margin];
+    values[OWN..MOST].copy_from_slice(&own.map(Some));
+    Some(Features {
+        kind: SEVERAL,
+        values,
+    })
+}
+
+/// The largest L of some rows, and how far it is above the second and the fifth, or the last of
+/// fewer.
+fn leads<'a>(rows: impl Iterator<Item = &'a BestRow<'a>>) -> (f64, f64, f64) {
+    let mut bases: Vec<f64> = rows.map(|row| row.base).collect();
+    bases.sort_unstable_by(|a, b| b.total_cmp(a));
+    let at = |place: usize| {
+        bases
+            .get(place)
+            .or(bases.last())
+            .map_or(0.0, |base| level(*base))
+    };
+    let first = at(0);
+    (first, first - at(1), first - at(4))
+}
+
+/// The largest part of the idf of the content terms that one row holds.
+fn covered<'a>(
+    rows: impl Iterator<Item = &'a BestRow<'a>>,
+    idfs: &[f64],
+    asked: &Asked<'_>,
+    dated: bool,
+) -> f64 {
+    let is_content = |term: &String| {
+        let own = asked.content.iter().filter(|(word, _)| word == term);
+        own.into_iter().any(|(_, in_time)| !(dated && *in_time))
+    };
+    let weight = |(term, idf): (&String, &f64)| if is_content(term) { *idf } else { 0.0 };
+    let weights: Vec<f64> = asked.terms.iter().zip(idfs).map(weight).collect();
+    let whole: f64 = weights.iter().sum();
+    if whole <= 0.0 {
+        return 0.0;
+    }
+    let held = |row: &BestRow<'_>| {
+        let own = row.matched_terms.iter();
+        own.filter_map(|at| weights.get(*at)).sum::<f64>()
+    };
+    rows.map(held).fold(0.0, f64::max) / whole
+}
+
+/// L from its logistic, finite also where that was rounded to 0 or 1.
+#[must_use]
+pub fn level(base: f64) -> f64 {
+    let inside = base.clamp(5e-324, 1.0 - f64::EPSILON / 2.0);
+    ln(inside) - libm::log1p(-inside)
+}
+
+/// ln of the odds of a probability, as near to 0 and 1 as 10⁻⁶ and no nearer.
+#[must_use]
+pub fn logit(probability: f64) -> f64 {
+    let inside = probability.clamp(NEAREST, 1.0 - NEAREST);
+    ln(inside / (1.0 - inside))
+}
+
+/// A logistic of features.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logistic {
+    /// What the sum ends with.
+    pub bias: f64,
+    /// Places of features, each with its weight, in the order of the sum.
+    pub weights: Vec<(usize, f64)>,
+}
+
+impl Logistic {
+    /// None where a feature was not computed.
+    fn of(&self, values: &[Option<f64>; FEATURES]) -> Option<f64> {
+        let mut sum = 0.0;
+        for (place, weight) in &self.weights {
+            sum += weight * values[*place]?;
+        }
+        Some(logistic(sum + self.bias))
+    }
+}
+
+/// Two logistics, and scale and constant of the logistic of the logit of their product.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Whether the question belongs to these memories.
+    pub belongs: Logistic,
+    /// Whether what it asks for is among them.
+    pub answered: Logistic,
+    /// Factor of the logit.
+    pub scale: f64,
+    /// Added to it.
+    pub constant: f64,
+}
+
+impl Table {
+    fn confidence(&self, values: &[Option<f64>; FEATURES]) -> Option<f64> {
+        let both = self.belongs.of(values)? * self.answered.of(values)?;
+        Some(logistic(self.constant + self.scale * logit(both)))
+    }
+}
+
+/// By kind, tables of which the first counts whose features are all there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tables(pub [Vec<Table>; KINDS]);
+
+impl Tables {
+    /// The probability that the memories answer the query; None where no table of the kind has its
+    /// features.
+    #[must_use]
+    pub fn confidence(&self, of: &Features) -> Option<f64> {
+        let tables = &self.0[of.kind];
+        tables.iter().find_map(|table| table.confidence(&of.values))
+    }
+}
+
+/// The probability that memories with these final scores are part of the answer:
+/// 1 / (1 + e^−(a + b · ln(final) + c · g)), g the logit of the confidence; 0 for a final score of 0.
+#[must_use]
+pub fn scores(finals: &[f64], confidence: f64, (a, b, c): (f64, f64, f64)) -> Vec<f64> {
+    let certain = c * logit(confidence);
+    let score = |last: &f64| {
+        if *last > 0.0 {
+            logistic(a + b * ln(*last) + certain)
+        } else {
+            0.0
+        }
+    };
+    finals.iter().map(score).collect()
+}
