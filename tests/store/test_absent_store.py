@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import vestig
+from isolation import as_nobody
 from scripted import Opener
 from vestig.errors import (
     ConflictError,
@@ -194,35 +194,21 @@ def test_the_folder_itself_may_be_a_link(filled: Path, opener: Opener, tmp_path:
 # --- permissions ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def as_nobody() -> Iterator[None]:
-    """The rights of a user who is not the superuser, for whom nothing is forbidden."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
 @pytest.mark.parametrize("harm", ["ledger", "folder"])
 def test_a_store_that_may_not_be_read_is_no_damaged_disk(
     filled: Path,
     harm: str,
     isolated: Path,
-    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # that user may not be allowed to read the folder that the tests run in
     monkeypatch.chdir(isolated)
-    for folder in (*filled.parents, isolated):
-        if folder.stat().st_uid == os.geteuid() and str(folder).startswith("/tmp/"):
-            folder.chmod(0o755)
+    isolated.chmod(0o755)
     filled.chmod(0o000 if harm == "folder" else 0o755)
     (filled / "ledger.sqlite").chmod(0o000)
-    request.getfixturevalue("as_nobody")
     for read_only in (False, True):
-        with pytest.raises(StoreLockedError, match="permission denied"):
+        with (
+            as_nobody(filled),
+            pytest.raises(StoreLockedError, match="permission denied"),
+        ):
             vestig.open(filled, embedder=HashingEmbedder(64), read_only=read_only)

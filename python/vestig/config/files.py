@@ -13,7 +13,7 @@ from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, names_variable, read_scalar
 from vestig.config.problems import Problems
 from vestig.config.schema import default_values, entry_sections, sections, takes_mapping
-from vestig.config.sources import Source, content_of, parse_file
+from vestig.config.sources import Source, content_of, is_file, parse_file
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 __all__ = [
@@ -72,11 +72,22 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_project_file(cwd: Path) -> Path | None:
-    """The nearest `vestig.yaml` from `cwd` upward."""
+    """The nearest `vestig.yaml` from `cwd` upward.
+
+    Raises:
+        ConfigError: whether there is one cannot be known. It may name the store, so that going on
+            without it could read and write another one.
+    """
     for folder in (cwd, *cwd.parents):
         candidate = folder / PROJECT_FILE
-        if candidate.is_file():
-            return candidate
+        try:
+            if is_file(candidate):
+                return candidate
+        except PermissionError as error:
+            raise ConfigError(
+                f"{candidate}: cannot be looked for: {error.strerror}; work in a folder that you"
+                " may read, or name a configuration file (`config=`, `--config` or VESTIG_CONFIG)"
+            ) from None
     return None
 
 

@@ -46,7 +46,7 @@ from vestig.config.schema import (
     settings_from,
     spec_of,
 )
-from vestig.config.sources import Source
+from vestig.config.sources import Source, working_folder
 from vestig.errors import ConfigError, ValidationError
 
 __all__ = ["Config", "built_in", "load"]
@@ -222,7 +222,7 @@ def load(
         'work'
     """
     variables = os.environ if environ is None else environ
-    folder = Path.cwd() if cwd is None else Path(cwd).absolute()
+    folder = working_folder() if cwd is None else Path(cwd).absolute()
     problems = Problems()
     named = variables.get("VESTIG_CONFIG") if path is None else os.fspath(path)
     if named is None:
@@ -267,10 +267,9 @@ def _file_layers(
 
             items = found_items(source, variables, problems)
         layers.append(Layer(name="project", items=tuple(items)))
-    user = user_folder("config", variables) / "config.yaml"
-    if user.is_file():
-        own = read_file(Source(user, variables, dotenv=False), problems)
-        layers.insert(0, Layer(name="user", items=tuple(own)))
+    user = Source(user_folder("config", variables) / "config.yaml", variables, dotenv=False)
+    if user.content(user.main) is not None:
+        layers.insert(0, Layer(name="user", items=tuple(read_file(user, problems))))
     return layers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -10,16 +11,37 @@ from vestig.config.documents import BYTES_MAX, parse
 from vestig.config.expand import read_dotenv
 from vestig.errors import ConfigError
 
-__all__ = ["Source", "content_of", "parse_file"]
+__all__ = ["Source", "content_of", "is_file", "parse_file", "working_folder"]
 
 _DOTENV: Final = ".env"
 
 
-def _is_file(path: Path) -> bool:
-    """Whether a file is there; a name that no file can have is none."""
+def working_folder() -> Path:
+    """The folder that relative paths count from.
+
+    Raises:
+        ConfigError: it is gone, or may not be looked at.
+    """
     try:
-        return path.is_file()
-    except OSError:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigError(
+            f"the working folder cannot be used: {error.strerror}; change to one that exists and"
+            " that you may read"
+        ) from None
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none.
+
+    Raises:
+        PermissionError: it may not be known, for a folder on the way may not be searched.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except PermissionError:
+        raise
+    except (OSError, ValueError):
         return False
 
 
@@ -79,9 +101,9 @@ def content_of(path: Path) -> bytes | None:
     Raises:
         ConfigError: unreadable, or too long.
     """
-    if not _is_file(path):
-        return None
     try:
+        if not is_file(path):
+            return None
         with path.open("rb") as file:
             raw = file.read(BYTES_MAX + 1)
     except OSError as error:

@@ -30,7 +30,7 @@ from vestig.config.folders import state_directory
 from vestig.config.problems import Problems
 from vestig.config.schema import mapping_of, sections, spec_of
 from vestig.config.secrets import without_credentials
-from vestig.config.sources import Source
+from vestig.config.sources import Source, content_of
 from vestig.errors import ConfigError, NotFoundError
 
 __all__ = ["TrustedFile", "found_file_may_set", "found_items", "trust", "trusted_files", "untrust"]
@@ -216,6 +216,8 @@ def trusted_files(environ: Mapping[str, str] | None = None) -> list[TrustedFile]
     found = []
     for place in (state_directory(environ) / _FOLDER).glob("*.json"):
         record = _read_record(place)
+        if record is None:  # taken back meanwhile
+            continue
         source = Source(Path(record.path), {})
         if source.content(source.main) is None:
             now: Literal["trusted", "changed", "gone"] = "gone"
@@ -253,14 +255,15 @@ def _digest(raw: bytes | None) -> str | None:
 
 def _record_of(main: Path, state: Path) -> _Record | None:
     place = _place(main, state)
-    record = _read_record(place) if place.is_file() else None
+    record = _read_record(place)
     return record if record is not None and record.path == str(main) else None
 
 
-def _read_record(place: Path) -> _Record:
+def _read_record(place: Path) -> _Record | None:
+    raw = content_of(place)
     try:
-        return msgspec.json.decode(place.read_bytes(), type=_Record)
-    except (OSError, msgspec.DecodeError) as error:
+        return None if raw is None else msgspec.json.decode(raw, type=_Record)
+    except msgspec.DecodeError as error:
         raise ConfigError(
             f"{place}: expected the record of a trusted file: {error}; delete it and trust the"
             " file again"

@@ -80,6 +80,10 @@ def store_directory(path: object, config: Config) -> Path | None:
         raise ValidationError(
             "path", chosen, "a directory's path, with ~ of a known user"
         ) from None
+    except OSError:
+        raise ValidationError(
+            "path", chosen, "an absolute path, for the working folder cannot be used"
+        ) from None
 
 
 def state_folder(directory: Path | None) -> Path | None:

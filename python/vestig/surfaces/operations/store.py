@@ -62,6 +62,7 @@ def _explain_config(call: Call) -> Any:
 
 def _trust(call: Call) -> Any:
     from vestig.config.files import without_tilde
+    from vestig.config.sources import working_folder
     from vestig.config.trust import trust, trusted_files, untrust
 
     named = [name for name in ("file", "list", "remove") if call.args.get(name)]
@@ -71,7 +72,7 @@ def _trust(call: Call) -> Any:
     if named == ["list"]:
         return trusted_files()
     act = trust if named == ["file"] else untrust
-    return [act(without_tilde(call.args[named[0]], named[0]))]
+    return [act(working_folder() / without_tilde(call.args[named[0]], named[0]))]
 
 
 def _demo(call: Call) -> Any:
