@@ -259,6 +259,15 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
             "ranking.weights.note.late.windo: 1\n",
             "unknown term 'late.windo'; the nearest is late.w",
         ),
+        (
+            "ranking.weights.note.candidate.late.own_idf: 1\n",
+            "late.own_idf has no weight among candidates; the terms that have one are bias, cosine",
+        ),
+        (
+            "ranking.weights.note.candidate.evidence.best: 1\n",
+            "unknown term 'candidate.evidence.best'; the nearest is candidate.",
+        ),
+        ("ranking.weights.note.late.y: 1\n", "unknown term 'late.y'; the nearest is late."),
         ("ranking.weights.note.cosin: null\n", "unknown term 'cosin'"),
         ("ranking.weights.note: 1\n", "expected a mapping of terms to numbers"),
         ("ranking.weights.note.late: 1\n", "its terms are own_idf, w1_idf, w2_idf, w2_cube"),

@@ -23,7 +23,7 @@ from vestig.config.schema import (
     spec_of,
 )
 from vestig.config.signals import ORIGINS
-from vestig.config.weights import NAMES
+from vestig.config.weights import unknown_term_text
 from vestig.hints import nearest
 from vestig.types import EventType
 
@@ -140,7 +140,7 @@ def _unknown_entry_text(mapping: str, key: str) -> str:
     if parts := _below(key, entry_specs()):
         names = ", ".join(part[len(key) + 1 :] for part in parts)
         return f"expected a mapping of terms to numbers; its terms are {names}"
-    return f"unknown term {term!r}; the nearest is {nearest(term, NAMES)}"
+    return unknown_term_text(term)
 
 
 def _check_spellings(layer: Layer, problems: Problems) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "evidence_of",
     "learned",
     "learned_value",
+    "unknown_term_text",
     "weighing",
     "weights_of",
 ]
@@ -83,10 +84,7 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         for origin, weights in msgspec.structs.asdict(found.origins).items():
             for term in weights:
                 if term not in NAMES:
-                    near = nearest(term, NAMES)
-                    raise ConfigError(
-                        f"{path}: {origin}: unknown term {term!r}; the nearest is {near}"
-                    )
+                    raise ConfigError(f"{path}: {origin}: {unknown_term_text(term)}")
             if weights.get(SCALE, 1.0) <= 0:
                 raise ConfigError(f"{path}: {origin}: expected {SCALE} > 0, got {weights[SCALE]}")
         return found
@@ -101,6 +99,28 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         named = {name: value for name, value in rest.items() if value}
         document = msgspec.json.encode({"version": self.version, "origins": origins, **named})
         return msgspec.json.format(document, indent=1).decode() + "\n"
+
+
+def unknown_term_text(name: str) -> str:
+    """What is said about a name that is none of `NAMES`: the nearest of those that are valid where
+    it stands, in the deepest group that has any.
+
+    Example:
+        >>> unknown_term_text("late.own")
+        "unknown term 'late.own'; the nearest is late.own_idf"
+    """
+    group, _, term = name.partition(".")
+    if group == "candidate" and term in TERMS:
+        known = ", ".join(CANDIDATE_TERMS.values())
+        return f"{term} has no weight among candidates; the terms that have one are {known}"
+    place = ""
+    for part in name.split(".")[:-1]:
+        if not any(one.startswith(f"{place}{part}.") for one in NAMES):
+            break
+        place += f"{part}."
+    valid = (one.removeprefix(place) for one in NAMES if one.startswith(place))
+    near = nearest(name.removeprefix(place), valid)
+    return f"unknown term {name!r}; the nearest is {place}{near}"
 
 
 @cache
