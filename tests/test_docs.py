@@ -16,6 +16,7 @@ import documents
 import house
 import vestig
 import vestig.errors
+from vestig.answers import ContextBlock
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.config import schema
@@ -211,6 +212,15 @@ def test_the_documented_degradations_are_those_that_the_code_can_report() -> Non
     reported = {code for code in DEGRADATIONS if f'"{code}"' in package}
     documented = {code for code in DEGRADATIONS if f"`{code}`" in read(ROOT / "docs" / "errors.md")}
     assert documented == reported
+
+
+def test_every_field_of_a_context_is_documented() -> None:
+    table = read(ROOT / "docs" / "context.md").partition("| Field of `context`")[2]
+    rows = [line for line in table.partition("\n\n")[0].split("\n") if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(ContextBlock.__struct_fields__)
+    (left_out,) = (row for row in rows if row.startswith("| `left_out`"))
+    assert all(f"`{name}`" in left_out for name in ("neighbour", "neighbours", "associated"))
 
 
 def test_make_docs_writes_what_examples_print(tmp_path: Path) -> None:

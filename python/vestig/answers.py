@@ -491,7 +491,7 @@ class ReplayReport(_Value, frozen=True, kw_only=True):
 
 class LeftOut(_Value, frozen=True, kw_only=True):
     """A memory for which the budget of a context had no room, and the tokens that its line has.
-    `neighbour`: it is no result."""
+    `neighbour`: it is no result, but a turn beside one, or what links lead to from one."""
 
     id: str
     neighbour: bool

@@ -343,6 +343,9 @@ def test_what_is_associated_stands_in_the_block(opener: Opener) -> None:
     assert (block.ids, block.neighbours, block.associated) == ((found,), (), (linked,))
     assert "~: linked with what was found." in block.text
     assert "The opera has a white roof" in block.text
+    # what is left out says whether a result is among it
+    left_out = context(store, limit=1, budget=1).left_out
+    assert [(one.id, one.neighbour) for one in left_out] == [(found, False), (linked, True)]
     none = context(store, limit=1, config={"walk.associated": 0})
     assert none.associated == ()
     assert "opera" not in none.text
