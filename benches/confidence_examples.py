@@ -78,6 +78,11 @@ def by_chance(*named: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
+def some_of(queries: Sequence[Query], count: int, *named: object) -> list[Query]:
+    """So many questions, by chance."""
+    return sorted(queries, key=lambda query: by_chance(*named, query.id))[:count]
+
+
 def examples(
     name: str, store: BenchmarkStore, held: StoredUnits, asked: Sequence[Asked]
 ) -> Iterator[Example]:
@@ -94,7 +99,7 @@ def examples(
             found = store.ranked(texts, limit=RESULTS, **some[0].fields)
             for one, (bound, ranked) in zip(some, found, strict=True):
                 scan = ranked.scan
-                what = features(scan, bound.content_words, len(bound.entities))
+                what = features(scan, bound.asked)
                 if what is None:
                     continue
                 rows = ranked.rows[:RESULTS]
@@ -147,8 +152,11 @@ def own_store(
         )
 
 
-def small_stores(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]:
-    """Blocks of the notes of a conversation, with the questions that each answers."""
+def small_stores(
+    benchmark: Benchmark, others: Sequence[Benchmark], store: BenchmarkStore
+) -> Iterator[Asked]:
+    """Blocks of the notes of a conversation, with the questions that each answers. Foreign are
+    those of the next conversation, and as many of another world: of other sets."""
     held = store.stored[benchmark.name]
     names = list(benchmark.units)
     for place, name in enumerate(names):
@@ -156,7 +164,8 @@ def small_stores(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]
         near = NearMemories(store.session, held, name)
         own = [query for query in benchmark.queries if query.conversation == name]
         following = names[(place + 1) % len(names)]
-        others = [query for query in benchmark.queries if query.conversation == following]
+        next_ones = [query for query in benchmark.queries if query.conversation == following]
+        elsewhere = [query for other in others for query in other.queries]
         for number in range(BLOCKS):
             least, most = BLOCK_SIZES
             size = least + by_chance("size", name, number) % (most - least + 1)
@@ -164,12 +173,15 @@ def small_stores(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]
             block = sorted(ids, key=drawn.__getitem__)[:size]
             units = {unit for id in block for unit in held.units_of[id]}
             answered = [query for query in own if query.relevant <= units]
-            drawn = {query.id: by_chance(name, number, query.id) for query in others}
-            foreign = sorted(others, key=lambda query, drawn=drawn: drawn[query.id])
+            foreign = [
+                query
+                for queries in (next_ones, elsewhere)
+                for query in some_of(queries, max(FOREIGN_MIN, len(answered)), name, number)
+            ]
             for population, queries in (
                 (ANSWERABLE, answered),
                 (REMOVED, answered),
-                (FOREIGN, foreign[: max(FOREIGN_MIN, len(answered))]),
+                (FOREIGN, foreign),
             ):
                 for query in queries:
                     left_out = near.evidence(query) if population == REMOVED else ()
@@ -235,7 +247,7 @@ def mixture(
             yield from found
             several = any(one.kind == SEVERAL for one in found)
             if several or held.origin == "note":
-                asked = list(small_stores(benchmark, store))
+                asked = list(small_stores(benchmark, others, store))
                 yield from examples(benchmark.name + SMALL, store, held, asked)
         kind = SEVERAL if several else held.origin
         if kind in TOGETHER:

@@ -19,6 +19,7 @@ from vestig.recall.confidence import (
     ROWS_READ,
     SEVERAL,
     SIGNAL_FEATURES,
+    Asked,
     Features,
     Fit,
     Table,
@@ -34,6 +35,8 @@ LINE = ScoreFormula(a=0.0, b=1.0, c=1.0)
 
 # (cosine, base, code of the origin, whether direct, matched terms, entities of the query)
 Row = tuple[float | None, float, int, bool, list[int], int]
+# (largest raw values, idf of each term, whether a memory holds it)
+Statistics = tuple[list[float | None], tuple[float, ...], tuple[bool, ...]]
 
 
 def row(
@@ -50,10 +53,13 @@ def row(
 
 
 def statistics(
-    idfs: tuple[float, ...] = (1.0, 3.0, 4.0), **maxima: float | None
-) -> tuple[list[float | None], tuple[float, ...]]:
+    idfs: tuple[float, ...] = (1.0, 3.0, 4.0),
+    held: tuple[bool, ...] | None = None,
+    **maxima: float | None,
+) -> Statistics:
     most = {"lexical": 3.0, **maxima}
-    return [most.get(name) for name in SIGNALS], idfs
+    held = (True,) * len(idfs) if held is None else held
+    return [most.get(name) for name in SIGNALS], idfs, held
 
 
 def found(
@@ -63,18 +69,22 @@ def found(
     content: tuple[str, ...] = ("red", "key"),
     in_time: tuple[str, ...] = (),
     names: int = 2,
-    notes: tuple[list[float | None], tuple[float, ...]] | None = None,
+    unknown_names: tuple[str, ...] = (),
+    notes: Statistics | None = None,
     terms: tuple[str, ...] = ("the", "red", "key"),
     idfs: tuple[float, ...] = (1.0, 3.0, 4.0),
+    held: tuple[bool, ...] | None = None,
     **maxima: float | None,
 ) -> Features | None:
     """The features of rows; all origins have these idfs and largest values, notes may have their
     own."""
-    of_origins = [statistics(idfs, **maxima)] * 4
+    of_origins = [statistics(idfs, held, **maxima)] * 4
     if notes is not None:
         of_origins[ORIGINS.index("note")] = notes
     words = [*((word, False) for word in content), *((word, True) for word in in_time)]
-    made = _core.testing.features_by_hand(rows, of_origins, terms, words, names, eligible)
+    made = _core.testing.features_by_hand(
+        rows, of_origins, terms, eligible, words, names, unknown_names
+    )
     return made and Features(kind=KINDS[made[0]], values=dict(made[1]))
 
 
@@ -99,7 +109,10 @@ def test_features_of_the_best_rows() -> None:
         {
             "cosine": 0.6,
             "cover": 4 / 7,
+            "together": 1.0,
+            "absent": 0.0,
             "names": 1 / 2,
+            "missing": 1 / 2,
             "words": 3 / 8,
             "level": -3.0,
             "lead": 1.0,
@@ -125,8 +138,39 @@ def test_words_of_a_date_cover_nothing_where_a_memory_meets_it() -> None:
     assert of(rows, date=0.5, **twice).values["cover"] == pytest.approx(3 / 7)
 
 
-def test_a_query_without_names_covers_none() -> None:
-    assert of([row(0.2, -3.0, [])], names=0).values["names"] == 0.0
+def test_words_that_no_memory_holds_are_absent() -> None:
+    rows = [row(0.2, -3.0, [1]), row(0.1, -4.0, [1])]
+    values = of(rows, held=(True, True, False)).values
+    assert values["absent"] == pytest.approx(4 / 7)
+    assert values["together"] == pytest.approx(3 / 7)
+    function_words = of(rows, held=(False, True, True)).values
+    assert function_words["absent"] == 0.0
+
+
+def test_of_several_origins_a_word_is_absent_where_none_holds_it() -> None:
+    rows = [row(0.2, -3.0, [], origin="note"), row(0.1, -4.0, [1])]
+    notes = statistics(held=(True, False, False))
+    assert of(rows, notes=notes).values["absent"] == 0.0
+    assert of(rows, notes=notes, held=(True, True, False)).values["absent"] == pytest.approx(4 / 7)
+
+
+def test_a_query_without_names_misses_its_absent_words() -> None:
+    values = of([row(0.2, -3.0, [])], names=0).values
+    assert (values["names"], values["missing"]) == (0.0, 0.0)
+    values = of([row(0.2, -3.0, [])], names=0, held=(True, True, False)).values
+    assert values["missing"] == values["absent"] == pytest.approx(4 / 7), "the words then"
+    values = of([row(0.2, -3.0, [])], names=2).values
+    assert (values["names"], values["missing"]) == (0.0, 1.0)
+
+
+def test_a_name_of_no_entity_is_missing_where_no_memory_holds_a_word_of_it() -> None:
+    rows = [row(0.2, -3.0, [1], names=1)]
+    given: dict[str, Any] = {"unknown_names": ("Red Key",), "names": 1}
+    assert of(rows, held=(True, True, False), **given).values["missing"] == 1 / 2
+    assert of(rows, held=(True, True, True), **given).values["missing"] == 0.0
+    alone = [row(0.2, -3.0, [1])]
+    values = of(alone, held=(True, True, False), unknown_names=("Red Key",), names=0).values
+    assert values["missing"] == 1.0
 
 
 def test_rows_behind_the_best_change_nothing() -> None:
@@ -191,7 +235,7 @@ def test_a_query_without_words_has_no_cover() -> None:
 
 def test_nothing_eligible_answers_nothing() -> None:
     empty: Any = SimpleNamespace(rows=())
-    assert confidence(empty, (), 0) == 0.0
+    assert confidence(empty, Asked((), 0, ())) == 0.0
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:

@@ -182,11 +182,14 @@ ROWS_READ: int
 """So many of the best rows of a scan make its features."""
 BASIC_FEATURES: tuple[str, ...]
 """Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
-query's content terms that one of them holds, `names` the largest part of the query's entities that
-one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the second and
-the fifth. `words` is the best lexical score of eligible memories as a part of the query's idf,
-`size` the logarithm of their number. Where the best rows are of several origins, the largest
-counts."""
+query's content terms that one of them holds, `together` that which they hold together, `names` the
+largest part of the query's entities that one of them mentions, `missing` the part of its names that
+are missing: entities beyond that part, and names of no entity with a word that no eligible memory
+holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how far it is above
+the second and the fifth. `words` is the best lexical score of eligible memories as a part of the
+query's idf, `absent` the part of the idf of the content terms that no eligible memory holds, `size`
+the logarithm of their number. Where the best rows are of several origins, the largest counts, and
+the least of `absent`."""
 OWN_FEATURES: tuple[str, ...]
 """Where the best rows are of several origins: of those of the first one's own."""
 SIGNAL_FEATURES: tuple[str, ...]
@@ -197,15 +200,17 @@ def confidence_features(
     rows: Sequence[Row],
     scorings: Sequence[Scoring],
     terms: Sequence[str],
-    content: Sequence[tuple[str, bool]],
-    names: int,
     eligible: int,
+    content: Sequence[tuple[str, bool]],
+    entities: int,
+    unknown_names: Sequence[str],
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """The features of the best rows of a scan: code of their OriginType, or 4 for several, and the
     values by name. None without rows, or where words or meaning were not compared.
 
     `scorings`, `terms`, `eligible`: of the scan; `content`: content terms of the query, and whether
-    each lies in an expression of time; `names`: how many entities the query names."""
+    each lies in an expression of time; `entities`: how many the query names; `unknown_names`: its
+    names that no entity has."""
 
 @final
 class ConfidenceTables:
@@ -235,9 +240,10 @@ class ConfidenceTables:
         rows: Sequence[Row],
         scorings: Sequence[Scoring],
         terms: Sequence[str],
-        content: Sequence[tuple[str, bool]],
-        names: int,
         eligible: int,
+        content: Sequence[tuple[str, bool]],
+        entities: int,
+        unknown_names: Sequence[str],
     ) -> float | None:
         """The confidence of `confidence_features`; None where there are none."""
 

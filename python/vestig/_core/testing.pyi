@@ -29,15 +29,16 @@ def dot_with(level: str, x: Buffer, y: Buffer) -> float:
 
 def features_by_hand(
     rows: Sequence[tuple[float | None, float, int, bool, Sequence[int], int]],
-    statistics: Sequence[tuple[Sequence[float | None], Sequence[float]]],
+    statistics: Sequence[tuple[Sequence[float | None], Sequence[float], Sequence[bool]]],
     terms: Sequence[str],
-    content: Sequence[tuple[str, bool]],
-    names: int,
     eligible: int,
+    content: Sequence[tuple[str, bool]],
+    entities: int,
+    unknown_names: Sequence[str],
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """`confidence_features` of rows (cosine, base, code of OriginType, whether direct, matched
     terms, number of the query's entities) and of the statistics of each origin (largest raw values
-    in the order of `SIGNALS`, idfs)."""
+    in the order of `SIGNALS`, idf of each term, and whether a memory holds it)."""
 
 def hidden_states(
     level: str, weights: PackedWeights, texts: Sequence[Sequence[int]], threads: int

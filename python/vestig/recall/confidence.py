@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -41,6 +41,7 @@ __all__ = [
     "ROWS_READ",
     "SEVERAL",
     "SIGNAL_FEATURES",
+    "Asked",
     "ContentWord",
     "Features",
     "Fit",
@@ -63,6 +64,20 @@ KINDS: Final = (*(origin.value for origin in OriginType), SEVERAL)
 
 # A content term of a query, and whether it lies in an expression of time.
 ContentWord = tuple[str, bool]
+
+
+class Asked(NamedTuple):
+    """What of a query counts.
+
+    Args:
+        content: what it is about.
+        entities: how many it names.
+        unknown_names: its names that no entity has.
+    """
+
+    content: Sequence[ContentWord]
+    entities: int
+    unknown_names: Sequence[str]
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,15 +136,10 @@ def _tables(fitted: Fit) -> ConfidenceTables:
     )
 
 
-def features(scan: Scan, content: Sequence[ContentWord], names: int) -> Features | None:
-    """The features of a scan; None without rows, or where words or meaning were not compared.
-
-    Args:
-        content: what the query is about.
-        names: how many entities the query names.
-    """
+def features(scan: Scan, asked: Asked) -> Features | None:
+    """The features of a scan; None without rows, or where words or meaning were not compared."""
     rows, scorings = _of_core(scan)
-    found = confidence_features(rows, scorings, scan.terms, content, names, scan.eligible)
+    found = confidence_features(rows, scorings, scan.terms, scan.eligible, *asked)
     return found and Features(kind=KINDS[found[0]], values=dict(found[1]))
 
 
@@ -154,13 +164,13 @@ def probability(found: Features, fitted: Fit) -> float:
     return value
 
 
-def confidence(scan: Scan, content: Sequence[ContentWord], names: int) -> float | None:
+def confidence(scan: Scan, asked: Asked) -> float | None:
     """The probability that the eligible memories answer the query: 0 where there are none,
-    None where words or meaning were not compared; `content` and `names` as of `features`."""
+    None where words or meaning were not compared."""
     if not scan.rows:
         return 0.0
     rows, scorings = _of_core(scan)
-    return _fitted().of_scan(rows, scorings, scan.terms, content, names, scan.eligible)
+    return _fitted().of_scan(rows, scorings, scan.terms, scan.eligible, *asked)
 
 
 def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:

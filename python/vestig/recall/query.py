@@ -23,9 +23,10 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
-from vestig.recall.confidence import ContentWord, confidence, fit, score_line, scored
+from vestig.recall.confidence import Asked, ContentWord, confidence, fit, score_line, scored
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
+from vestig.recall.query_entities import QueryNames
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
@@ -206,7 +207,10 @@ class BoundQuery:
         # made together with those of other queries: `scan_together`
         self.first_scan: tuple[ScanRequest, Scan] | None = None
         request = query.request
-        self.entities = _entities(session, view, query)
+        named = _names(session, view, query)
+        self.entities = named.entities
+        # names in the query that no entity has
+        self.unknown_names = named.unknown
         text = normalise(request.query, query.config.settings.hygiene)
         self.seed, self.seed_origin = chosen_seed(request.seed, query.ranking.seed, text, view.seq)
 
@@ -240,13 +244,18 @@ class BoundQuery:
         """`content`, as the core takes it."""
         return [(one.term, one.in_time) for one in self.content]
 
+    @property
+    def asked(self) -> Asked:
+        """What of the query counts for confidence."""
+        return Asked(self.content_words, len(self.entities), self.unknown_names)
+
     def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
         none, or words or meaning were not compared."""
         by = self.query.ranking if ranking is None else ranking
         if not by.has_confidence or self.query.vector is None:
             return None
-        return confidence(scan, self.content_words, len(self.entities))
+        return confidence(scan, self.asked)
 
     @property
     def available(self) -> list[str]:
@@ -526,8 +535,8 @@ def _us(moment: datetime | None) -> int | None:
     return None if moment is None else to_us(moment)
 
 
-def _entities(session: Session, view: LedgerView, query: Query) -> tuple[QueryEntity, ...]:
-    """The entities that the query names, best match first."""
+def _names(session: Session, view: LedgerView, query: Query) -> QueryNames:
+    """The entities that the query names, and its other names."""
     request = query.request
     return query_entities.named_entities(
         session,

@@ -29,6 +29,7 @@ from vestig.session.session import Session
 __all__ = [
     "MATCHES_MAX",
     "Matches",
+    "QueryNames",
     "best_matches",
     "matched",
     "name_vectors",
@@ -45,6 +46,13 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
 
     scores: dict[str, float]
     unknown: tuple[Mention, ...]
+
+
+class QueryNames(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The entities that a query names, best match first, and its names that no entity has."""
+
+    entities: tuple[QueryEntity, ...]
+    unknown: tuple[str, ...]
 
 
 def matched(
@@ -127,24 +135,30 @@ def named_entities(
     config: Config,
     vectors: dict[str, bytes],
     names: Sequence[QueryName] | None = None,
-) -> tuple[QueryEntity, ...]:
-    """As `query_entities`, with the type and the name of each.
+) -> QueryNames:
+    """As `query_entities`, with the type and the name of each, and the names that no entity has.
 
     Args:
         names: what a language model found in the query, in the place of what rules find.
     """
     at = (namespace, known_at_us)
     if names is None:
-        found, known = _matches(session, view, query, at, config, vectors)
+        found, known, unknown = _matches(session, view, query, at, config, vectors)
     else:
-        found, known = _matches_of_names(session, view, names, at, config, vectors)
+        found, known, unknown = _matches_of_names(session, view, names, at, config, vectors)
     named = {id: (one.type, one.name) for id, one in known.items()}
     others = [id for id, _ in found if id not in named]
     if others:
         rows = view.named_entities(namespace, others)
         named |= {id: (type, name) for id, type, name, *_ in rows}
-    return tuple(
-        QueryEntity(id=id, type=named[id][0], name=named[id][1], score=score) for id, score in found
+    return QueryNames(
+        entities=tuple(
+            [
+                QueryEntity(id=id, type=named[id][0], name=named[id][1], score=score)
+                for id, score in found
+            ]
+        ),
+        unknown=tuple([name.name for name in unknown]),
     )
 
 
@@ -155,16 +169,13 @@ def _matches(
     at: tuple[str, int],
     config: Config,
     vectors: dict[str, bytes] | None,
-) -> tuple[list[tuple[str, float]], dict[str, KnownEntity]]:
-    """The entities of a query in a namespace as names were known then, and every entity that one
-    of its names could mean."""
+) -> tuple[list[tuple[str, float]], dict[str, KnownEntity], Sequence[Mention]]:
+    """The entities of a query in a namespace as names were known then, every entity that one of
+    its names could mean, and its names that no entity has."""
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
     [hits], known = known_names(session, view, space, [analysed], known_at_us, kept=True)
     threshold = settings.recall.entity_similarity_threshold
-    if not hits and threshold is None:
-        # names that nothing has mean nothing
-        return [], known
     doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
     matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
     found = dict(matches.scores)
@@ -172,7 +183,7 @@ def _matches(
         near = [name for name in matches.unknown if embedded_name(name.name) in vectors]
         for id, cosine in _similar(session, view, space, near, vectors, threshold):
             found[id] = max(cosine, found.get(id, 0.0))
-    return best_matches(found), known
+    return best_matches(found), known, matches.unknown
 
 
 def _matches_of_names(
@@ -182,7 +193,7 @@ def _matches_of_names(
     at: tuple[str, int],
     config: Config,
     vectors: dict[str, bytes],
-) -> tuple[list[tuple[str, float]], dict[str, KnownEntity]]:
+) -> tuple[list[tuple[str, float]], dict[str, KnownEntity], Sequence[Mention]]:
     """As `_matches`, of names with types: an entity of that name or alias and of that type, where
     an unknown type equals every other; without one, every entity of the name."""
     space, known_at_us = at
@@ -203,7 +214,7 @@ def _matches_of_names(
         near = [name for name in unknown if embedded_name(name.name) in vectors]
         for id, cosine in _similar(session, view, space, near, vectors, threshold):
             found[id] = max(cosine, found.get(id, 0.0))
-    return best_matches(found), known
+    return best_matches(found), known, unknown
 
 
 def _mention(name: QueryName) -> Mention:

@@ -47,20 +47,11 @@ fn logistic((weights, bias): Weights) -> PyResult<Logistic> {
 fn features(
     rows: &[PyRef<'_, Row>],
     scorings: &[PyRef<'_, Scoring>; 4],
-    terms: &[String],
-    content: &[(String, bool)],
-    names: usize,
-    eligible: usize,
+    asked: &Asked<'_>,
 ) -> Option<Features> {
     let best: Vec<BestRow<'_>> = rows.iter().map(|row| BestRow::of(&row.hit)).collect();
     let statistics = scorings.each_ref().map(|one| Statistics::of(&one.own));
-    let asked = Asked {
-        terms,
-        content,
-        names,
-        eligible,
-    };
-    confidence::features(&best, statistics, &asked)
+    confidence::features(&best, statistics, asked)
 }
 
 /// Fitted logistics by kind of the best rows.
@@ -95,17 +86,26 @@ impl ConfidenceTables {
         Ok(self.0.confidence(&Features { kind, values }))
     }
 
+    // The scan's numbers, then the query's.
+    #[allow(clippy::too_many_arguments)]
     fn of_scan(
         &self,
         rows: Vec<PyRef<'_, Row>>,
         scorings: [PyRef<'_, Scoring>; 4],
         terms: Vec<String>,
-        content: Vec<(String, bool)>,
-        names: usize,
         eligible: usize,
+        content: Vec<(String, bool)>,
+        entities: usize,
+        unknown_names: Vec<String>,
     ) -> Option<f64> {
-        let found = features(&rows, &scorings, &terms, &content, names, eligible)?;
-        self.0.confidence(&found)
+        let asked = Asked {
+            terms: &terms,
+            content: &content,
+            entities,
+            unknown_names: &unknown_names,
+            eligible,
+        };
+        self.0.confidence(&features(&rows, &scorings, &asked)?)
     }
 }
 
@@ -114,12 +114,19 @@ fn confidence_features(
     rows: Vec<PyRef<'_, Row>>,
     scorings: [PyRef<'_, Scoring>; 4],
     terms: Vec<String>,
-    content: Vec<(String, bool)>,
-    names: usize,
     eligible: usize,
+    content: Vec<(String, bool)>,
+    entities: usize,
+    unknown_names: Vec<String>,
 ) -> Option<Named> {
-    let found = features(&rows, &scorings, &terms, &content, names, eligible)?;
-    Some(named(&found))
+    let asked = Asked {
+        terms: &terms,
+        content: &content,
+        entities,
+        unknown_names: &unknown_names,
+        eligible,
+    };
+    features(&rows, &scorings, &asked).as_ref().map(named)
 }
 
 #[pyfunction]

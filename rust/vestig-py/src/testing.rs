@@ -162,8 +162,8 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
 
 /// Cosine, base, origin, whether direct, matched terms, number of the query's entities.
 type RowByHand = (Option<f64>, f64, u8, bool, Vec<usize>, usize);
-/// Largest raw values in the order of `SIGNALS`, and idfs.
-type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>);
+/// Largest raw values in the order of `SIGNALS`, idf of each term, and whether a memory holds it.
+type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>, Vec<bool>);
 
 /// Features of confidence, of rows and statistics by hand.
 #[pyfunction]
@@ -171,9 +171,10 @@ fn features_by_hand(
     rows: Vec<RowByHand>,
     statistics: [StatisticsByHand; 4],
     terms: Vec<String>,
-    content: Vec<(String, bool)>,
-    names: usize,
     eligible: usize,
+    content: Vec<(String, bool)>,
+    entities: usize,
+    unknown_names: Vec<String>,
 ) -> Option<Named> {
     let best: Vec<BestRow<'_>> = rows
         .iter()
@@ -186,18 +187,20 @@ fn features_by_hand(
             named: row.5,
         })
         .collect();
-    let maxima = statistics.each_ref().map(|(maxima, _)| {
+    let maxima = statistics.each_ref().map(|(maxima, ..)| {
         let value = |signal| maxima.get(signal as usize).copied().flatten();
         BySignal::from_fn(value)
     });
     let statistics = std::array::from_fn(|origin| Statistics {
         maxima: &maxima[origin],
         idfs: &statistics[origin].1,
+        held: &statistics[origin].2,
     });
     let asked = Asked {
         terms: &terms,
         content: &content,
-        names,
+        entities,
+        unknown_names: &unknown_names,
         eligible,
     };
     features(&best, statistics, &asked).as_ref().map(named)

@@ -9,6 +9,7 @@
 use super::result::{Hit, Scoring};
 use super::signal::{BySignal, Signal};
 use crate::kernels::math::{ln, logistic};
+use crate::words::terms;
 
 /// So many of the best rows are read, whatever the limit of the call.
 pub const ROWS_READ: usize = 10;
@@ -18,13 +19,18 @@ pub const KINDS: usize = 5;
 const SEVERAL: usize = 4;
 
 /// Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
-/// query's content terms that one of them holds, `names` the largest part of the query's entities
-/// that one of them mentions, `level` the largest L, `lead` and `margin` how far it is above the
-/// second and the fifth. `words` is the best lexical score of eligible memories as a part of the
-/// query's idf, `size` the logarithm of their number. idf and largest values of a memory are those
-/// that it is scored with; where the best rows are of several origins, the largest counts.
-pub const BASIC_FEATURES: [&str; 8] = [
-    "cosine", "cover", "names", "words", "level", "lead", "margin", "size",
+/// query's content terms that one of them holds, `together` that which they hold together, `names`
+/// the largest part of the query's entities that one of them mentions, `missing` the part of its
+/// names that are missing: entities beyond that part, and names of no entity with a word that no
+/// eligible memory holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how far it
+/// is above the second and the fifth. `words` is the best lexical score of eligible memories as a
+/// part of the query's idf, `absent` the part of the idf of the content terms that no eligible
+/// memory holds, `size` the logarithm of their number. idf and largest values of a memory are those
+/// that it is scored with; where the best rows are of several origins, the largest counts, and the
+/// least of `absent`.
+pub const BASIC_FEATURES: [&str; 11] = [
+    "cosine", "cover", "together", "absent", "names", "missing", "words", "level", "lead",
+    "margin", "size",
 ];
 /// Where the best rows are of several origins: of those of the first one's own.
 pub const OWN_FEATURES: [&str; 3] = ["first.cosine", "own.lead", "own.margin"];
@@ -111,6 +117,8 @@ pub struct Statistics<'a> {
     pub maxima: &'a BySignal<Option<f64>>,
     /// Of each term of the scan.
     pub idfs: &'a [f64],
+    /// Whether an eligible memory of the origin holds each term of the scan.
+    pub held: &'a [bool],
 }
 
 impl<'a> Statistics<'a> {
@@ -120,6 +128,7 @@ impl<'a> Statistics<'a> {
         Self {
             maxima: &scoring.maxima,
             idfs: &scoring.idfs,
+            held: &scoring.held,
         }
     }
 }
@@ -133,7 +142,9 @@ pub struct Asked<'a> {
     /// memory of the first row's origin meets a date of the query.
     pub content: &'a [(String, bool)],
     /// Number of entities that the query names.
-    pub names: usize,
+    pub entities: usize,
+    /// Names in the query that no entity has.
+    pub unknown_names: &'a [String],
     /// Number of eligible memories.
     pub eligible: usize,
 }
@@ -169,10 +180,12 @@ pub fn features(
     origins.dedup();
 
     let mut most = [None::<f64>; SIGNAL_FEATURES.len()];
-    let (mut words, mut cover) = (None::<f64>, 0.0_f64);
+    let mut words = None::<f64>;
+    let (mut cover, mut together, mut absent) = (0.0_f64, 0.0_f64, 1.0_f64);
     for origin in &origins {
-        let Statistics { maxima, idfs } = statistics_of(*origin);
-        let whole: f64 = idfs.iter().sum();
+        let own = statistics_of(*origin);
+        let maxima = own.maxima;
+        let whole: f64 = own.idfs.iter().sum();
         let share = if whole > 0.0 { 1.0 / whole } else { 0.0 };
         let larger = |most: Option<f64>, value: Option<f64>| match (most, value) {
             (Some(most), Some(value)) => Some(most.max(value)),
@@ -188,20 +201,29 @@ pub fn features(
             };
             *most = larger(*most, maxima[signal].map(|value| value * unit));
         }
-        let own = rows.iter().filter(|row| row.origin == *origin);
-        cover = cover.max(covered(own, idfs, asked, dated));
+        let best = rows.iter().filter(|row| row.origin == *origin);
+        let covered = Covered::of(best, &own, asked, dated);
+        cover = cover.max(covered.by_one);
+        together = together.max(covered.by_all);
+        absent = absent.min(covered.absent);
     }
     let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
-    let names = if asked.names > 0 {
-        named as f64 / asked.names as f64
+    let (named, entities) = (named as f64, asked.entities as f64);
+    let strange = strange_names(&origins, statistics, asked) as f64;
+    let names = named / entities.max(1.0);
+    let missing = if entities + asked.unknown_names.len() as f64 > 0.0 {
+        (entities - named + strange) / (entities + strange).max(1.0)
     } else {
-        0.0
+        absent
     };
     let (level, lead, margin) = leads(rows.iter());
     let size = ln(asked.eligible.clamp(SIZES.0, SIZES.1) as f64);
 
     let mut values = [None; FEATURES];
-    let basic = [cosine, cover, names, words?, level, lead, margin, size];
+    let words = words?;
+    let basic = [
+        cosine, cover, together, absent, names, missing, words, level, lead, margin, size,
+    ];
     values[..OWN].copy_from_slice(&basic.map(Some));
     values[MOST..].copy_from_slice(&most);
     let best = rows[0];
@@ -235,28 +257,68 @@ fn leads<'a>(rows: impl Iterator<Item = &'a BestRow<'a>>) -> (f64, f64, f64) {
     (first, first - at(1), first - at(4))
 }
 
-/// The largest part of the idf of the content terms that one row holds.
-fn covered<'a>(
-    rows: impl Iterator<Item = &'a BestRow<'a>>,
-    idfs: &[f64],
-    asked: &Asked<'_>,
-    dated: bool,
-) -> f64 {
-    let is_content = |term: &String| {
-        let own = asked.content.iter().filter(|(word, _)| word == term);
-        own.into_iter().any(|(_, in_time)| !(dated && *in_time))
+/// How many of the names that no entity has hold a word that is in no memory of these origins.
+fn strange_names(origins: &[u8], statistics: [Statistics<'_>; 4], asked: &Asked<'_>) -> usize {
+    let absent = |word: &String| {
+        let place = asked.terms.iter().position(|term| term == word);
+        let held = |at: usize, origin: &u8| statistics[usize::from(origin & 3)].held.get(at);
+        place.is_some_and(|at| {
+            origins
+                .iter()
+                .all(|origin| held(at, origin) == Some(&false))
+        })
     };
-    let weight = |(term, idf): (&String, &f64)| if is_content(term) { *idf } else { 0.0 };
-    let weights: Vec<f64> = asked.terms.iter().zip(idfs).map(weight).collect();
-    let whole: f64 = weights.iter().sum();
-    if whole <= 0.0 {
-        return 0.0;
+    let strange = |name: &&String| terms(name, None).iter().any(absent);
+    asked.unknown_names.iter().filter(strange).count()
+}
+
+/// Parts of the idf of the content terms; 0 without any.
+#[derive(Default)]
+struct Covered {
+    /// The largest that one row holds.
+    by_one: f64,
+    /// What the rows hold together.
+    by_all: f64,
+    /// What no eligible memory holds.
+    absent: f64,
+}
+
+impl Covered {
+    fn of<'a>(
+        rows: impl Iterator<Item = &'a BestRow<'a>>,
+        statistics: &Statistics<'_>,
+        asked: &Asked<'_>,
+        dated: bool,
+    ) -> Self {
+        let is_content = |term: &String| {
+            let mut own = asked.content.iter().filter(|(word, _)| word == term);
+            own.any(|(_, in_time)| !(dated && *in_time))
+        };
+        let weight = |(term, idf): (&String, &f64)| if is_content(term) { *idf } else { 0.0 };
+        let terms = asked.terms.iter().zip(statistics.idfs);
+        let weights: Vec<f64> = terms.map(weight).collect();
+        let whole: f64 = weights.iter().sum();
+        if whole <= 0.0 {
+            return Self::default();
+        }
+        let mut found = Self::default();
+        let mut together = vec![false; weights.len()];
+        for row in rows {
+            let mut own = 0.0;
+            for at in row.matched_terms.iter().filter(|at| **at < weights.len()) {
+                own += weights[*at];
+                together[*at] = true;
+            }
+            found.by_one = found.by_one.max(own / whole);
+        }
+        let sum = |chosen: &mut dyn Iterator<Item = bool>| -> f64 {
+            let weights = weights.iter().zip(chosen).filter(|(_, chosen)| *chosen);
+            weights.map(|(weight, _)| weight).sum::<f64>() / whole
+        };
+        found.by_all = sum(&mut together.iter().copied());
+        found.absent = sum(&mut statistics.held.iter().map(|held| !held));
+        found
     }
-    let held = |row: &BestRow<'_>| {
-        let own = row.matched_terms.iter();
-        own.filter_map(|at| weights.get(*at)).sum::<f64>()
-    };
-    rows.map(held).fold(0.0, f64::max) / whole
 }
 
 /// L from its logistic, finite also where that was rounded to 0 or 1.

@@ -397,6 +397,7 @@ fn fill_group(
         chosen_rows::fill(group, query, eligible);
     }
     group.idfs = statistics.idfs;
+    group.held = statistics.held;
 }
 
 /// Origins of the eligible rows.

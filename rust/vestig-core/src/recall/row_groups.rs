@@ -19,6 +19,8 @@ pub(super) struct RowGroup<'a> {
     pub(super) scorer: Scorer<'a>,
     /// idf of each term of the query over the rows.
     pub(super) idfs: Vec<f64>,
+    /// Whether any of the rows holds each term.
+    pub(super) held: Vec<bool>,
 }
 
 impl<'a> RowGroup<'a> {
@@ -30,6 +32,7 @@ impl<'a> RowGroup<'a> {
             },
             scorer,
             idfs: Vec::new(),
+            held: Vec::new(),
         }
     }
 
@@ -53,6 +56,7 @@ impl<'a> RowGroup<'a> {
         Scoring {
             maxima: self.scorer.maxima,
             idfs: self.idfs.clone(),
+            held: self.held.clone(),
             evidence: self.scorer.evidence,
             topic_of_query: signals.and_then(TurnSignals::topic_of_query),
         }

@@ -438,6 +438,8 @@ pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64)
 pub(super) struct TermStatistics {
     /// Of each term.
     pub(super) idfs: Vec<f64>,
+    /// Whether any of the rows holds each term.
+    pub(super) held: Vec<bool>,
     /// By term and part, its number there.
     pub(super) numbers: Vec<Vec<Option<u32>>>,
     pub(super) norms: Norms,
@@ -465,6 +467,7 @@ pub(super) fn fill_lexical(
     };
     let numbers: Vec<Vec<Option<u32>>> = terms.iter().map(of_parts).collect();
     let mut idfs = Vec::with_capacity(terms.len());
+    let mut held = Vec::with_capacity(terms.len());
     for numbers in &numbers {
         let mut holding = 0;
         for ((columns, number), whole) in parts.iter().zip(numbers).zip(&whole) {
@@ -476,6 +479,7 @@ pub(super) fn fill_lexical(
         }
         let idf = lexical::idf(eligible as u64, holding);
         idfs.push(idf);
+        held.push(holding > 0);
         for ((columns, number), whole) in parts.iter_mut().zip(numbers).zip(&whole) {
             let Some(number) = number else { continue };
             if columns.lexical.is_empty() {
@@ -492,6 +496,7 @@ pub(super) fn fill_lexical(
     let scores = parts.iter().flat_map(|columns| &columns.lexical);
     TermStatistics {
         idfs,
+        held,
         numbers,
         norms,
         largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
