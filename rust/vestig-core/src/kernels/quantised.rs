@@ -30,6 +30,20 @@ pub const STAGED_ROWS: usize = 2048;
 /// Largest magnitude of a row's code.
 const CODE_MAX: f32 = 127.0;
 
+/// A float32 from which on neighbours differ by 1, with room for codes on both sides.
+const WHOLE: f32 = (3 << 22) as f32;
+
+/// The largest magnitude; values are finite.
+fn largest(row: &[f32]) -> f32 {
+    let mut most = [0.0f32; LANES];
+    for values in row.chunks(LANES) {
+        for (most, x) in most.iter_mut().zip(values) {
+            *most = if x.abs() > *most { x.abs() } else { *most };
+        }
+    }
+    most.into_iter().fold(0.0, f32::max)
+}
+
 /// Codes of one row.
 ///
 /// `codes.len()` ≥ `row.len()`; codes behind the row become 0. Returns (scale, error): the
@@ -38,18 +52,24 @@ const CODE_MAX: f32 = 127.0;
 pub fn quantise_row(row: &[f32], codes: &mut [i8]) -> (f32, f32) {
     debug_assert!(codes.len() >= row.len());
     codes.fill(0);
-    let largest = row.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-    let scale = largest / CODE_MAX;
+    let scale = largest(row) / CODE_MAX;
     let usable = scale.is_normal();
-    let mut squares = 0.0f64;
-    for (code, &x) in codes.iter_mut().zip(row) {
-        if usable {
-            let rounded = (x / scale).round_ties_even().clamp(-CODE_MAX, CODE_MAX);
-            *code = rounded as i8;
+    if usable {
+        for (code, &x) in codes.iter_mut().zip(row) {
+            // The sum has no bits behind the point: it is rounded half to even, as every sum is.
+            let rounded = (x / scale).clamp(-CODE_MAX, CODE_MAX) + WHOLE;
+            *code = rounded.to_bits().wrapping_sub(WHOLE.to_bits()) as i8;
         }
-        let kept = f64::from(scale) * f64::from(*code);
-        let error = f64::from(x) - kept;
-        squares += error * error;
+    }
+    let mut squares = 0.0f64;
+    for (row, codes) in row.chunks(LANES).zip(codes.chunks(LANES)) {
+        // In lanes up to the sum, which is taken in order.
+        let mut errors = [0.0f64; LANES];
+        for ((error, &x), &code) in errors.iter_mut().zip(row).zip(codes) {
+            let missed = f64::from(x) - f64::from(scale) * f64::from(code);
+            *error = missed * missed;
+        }
+        squares = errors[..row.len()].iter().fold(squares, |sum, x| sum + x);
     }
     (if usable { scale } else { 0.0 }, round_up(squares.sqrt()))
 }
