@@ -131,6 +131,12 @@ impl Forward {
         Self { starts, entries }
     }
 
+    /// Number of terms of all rows.
+    #[must_use]
+    pub fn postings(&self) -> usize {
+        self.entries.len()
+    }
+
     /// (term number, count) by term.
     #[must_use]
     pub fn terms(&self, row: usize) -> &[(u32, u8)] {

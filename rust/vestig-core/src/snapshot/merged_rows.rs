@@ -10,15 +10,21 @@ use crate::segment::columns::Rows;
 use crate::segment::format::Section;
 use crate::segment::row::{Forward, RowVersion, Vector, row_version, stored_vector};
 
+/// Rows and postings of rows that are all made at once: a few MiB.
+const ROWS_MAX: usize = 4096;
+const POSTINGS_MAX: usize = 1 << 18;
+
 /// Rows of several parts that count, made from them one after the other.
 pub struct MergedRows<'a> {
     parts: Vec<(&'a Segment, Forward)>,
     /// (part, row): memories, then entities, by (seq, id).
     order: Vec<(u32, u32)>,
+    /// All of few rows, in that order; every pass would make them again.
+    few: Vec<RowVersion<'a>>,
 }
 
 impl<'a> MergedRows<'a> {
-    /// Holds eight bytes a row and a posting; the rest stays where it is.
+    /// Holds eight bytes a row and a posting, and few rows; the rest stays where it is.
     #[must_use]
     pub fn of(parts: &'a [Part]) -> Self {
         let mut order = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
@@ -36,10 +42,22 @@ impl<'a> MergedRows<'a> {
             )
         });
         let parts = parts.iter().map(|part| part.segment.as_ref());
-        Self {
+        let mut merged = Self {
             parts: parts.map(|s| (s, Forward::of(s))).collect(),
             order,
+            few: Vec::new(),
+        };
+        let postings: usize = merged.parts.iter().map(|(_, f)| f.postings()).sum();
+        if merged.order.len() <= ROWS_MAX && postings <= POSTINGS_MAX {
+            merged.few = (0..merged.order.len()).map(|at| merged.row(at)).collect();
         }
+        merged
+    }
+
+    fn row(&self, at: usize) -> RowVersion<'a> {
+        let (part, row) = self.order[at];
+        let (segment, forward) = &self.parts[part as usize];
+        row_version(segment, forward, row as usize)
     }
 }
 
@@ -52,9 +70,9 @@ impl<'a> Rows<'a> for MergedRows<'a> {
     where
         'a: 's,
     {
-        self.order.iter().map(|(part, row)| {
-            let (segment, forward) = &self.parts[*part as usize];
-            Cow::Owned(row_version(segment, forward, *row as usize))
+        (0..self.order.len()).map(|at| match self.few.get(at) {
+            Some(row) => Cow::Borrowed(row),
+            None => Cow::Owned(self.row(at)),
         })
     }
 
