@@ -183,7 +183,11 @@ fn parts(c: char) -> bool {
 /// The forms of a word, and where the bare one begins and ends in the written one.
 fn forms(word: &[char]) -> (Word, usize, usize) {
     let lower = |start: usize, end: usize| -> Arc<str> {
-        let part: String = word.get(start..end).unwrap_or_default().iter().collect();
+        let mut part: String = word.get(start..end).unwrap_or_default().iter().collect();
+        if part.is_ascii() {
+            part.make_ascii_lowercase();
+            return Arc::from(part);
+        }
         Arc::from(part.to_lowercase())
     };
     let (start, mut end) = trimmed(word);
