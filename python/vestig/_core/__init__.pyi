@@ -48,9 +48,11 @@ __all__ = [
     "find_marks",
     "first_mismatched_text",
     "is_specific",
+    "keywords",
     "linear_score",
     "ln",
     "logit",
+    "lower_words",
     "mark",
     "normal_name",
     "placed_terms",
@@ -290,6 +292,14 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
     code points. Identifiers are whole; Han, Hiragana, Katakana and Thai runs give overlapping
     bigrams. Before stop words and caps."""
+
+def keywords(text: str, limit: int, left_out: Set[str]) -> list[str]:
+    """The tokens of a text without stop words, those of identifiers kept, and without `left_out`:
+    most frequent first, then by first position."""
+
+def lower_words(text: str) -> list[str]:
+    """Words in order that have a lower-case letter and no other case, repeats kept; a word is a run
+    of letters, numbers, `_`, hyphens and apostrophes."""
 
 def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`

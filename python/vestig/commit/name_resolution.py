@@ -29,8 +29,7 @@ from vestig.language.names.gazetteer import (
 )
 from vestig.language.names.name_table import NameTable
 from vestig.language.text_cache import TextCache
-from vestig.language.words import terms
-from vestig.lazy_pattern import lazy_pattern
+from vestig.language.words import lower_words, terms
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
@@ -38,13 +37,12 @@ from vestig.session.session import Session
 __all__ = ["NameResolution", "NameVectors"]
 
 _GIVEN_START: Final = -2
-_WORD: Final = lazy_pattern(r"[\w'’-]+")
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
 
 
-# word → its index terms where it is written in lower case
-_LOWER_TERMS: Final = TextCache(lambda word: tuple(terms(word)) if word.islower() else ())
+# word in lower case → its index terms
+_LOWER_TERMS: Final = TextCache(lambda word: tuple(terms(word)))
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
@@ -165,8 +163,8 @@ class NameResolution:
         for place in places:
             self._expected[place] = self._mentioned(place)
             for name in self._expected[place][0]:
-                key = norm_key(name.name, name.type)
-                if self._entity(name, key) is None:
+                if self._entity(name) is None:
+                    key = norm_key(name.name, name.type)
                     missing[key] = name.name
                     aliases = aliases_of(name.name, name.type)
                     self._know(place, f"new {key}", name.type, name.name, aliases)
@@ -201,13 +199,13 @@ class NameResolution:
         item = self._items[place]
         as_expected = place in self._expected and self._inserted == self._ranks[place]
         names, left_out = self._expected[place] if as_expected else self._mentioned(place)
-        keys = [norm_key(name.name, name.type) for name in names]
-        ids = [self._entity(name, key) for key, name in zip(keys, names, strict=True)]
+        ids = [self._entity(name) for name in names]
         if None in ids:
-            self._find_by_key(view, [key for key, id in zip(keys, ids, strict=True) if id is None])
+            unknown = [name for name, id in zip(names, ids, strict=True) if id is None]
+            self._find_by_key(view, [norm_key(name.name, name.type) for name in unknown])
         found: dict[str, EntityMention] = {}
-        for key, own, name in zip(keys, ids, names, strict=True):
-            id, new = own or self._keys.get(key), None
+        for own, name in zip(ids, names, strict=True):
+            id, new = own or self._keys.get(norm_key(name.name, name.type)), None
             if id is None:
                 new = self._new(item, name)
                 id = new.id
@@ -225,10 +223,10 @@ class NameResolution:
             if item.vector is not None or item.deferred is not None
         ]
 
-    def _entity(self, name: Mention, key: str) -> str | None:
+    def _entity(self, name: Mention) -> str | None:
         if name.entity in self._all_known:
             return name.entity
-        return self._own_keys.get(key)
+        return self._own_keys.get(norm_key(name.name, name.type))
 
     def _new(self, item: Item, name: Mention) -> NewEntity:
         text = embedded_name(name.name)
@@ -267,6 +265,8 @@ class NameResolution:
             found = names.alone
         gates = self._settings.entities
         passed = best_mentions(sure_enough([*given, *found], gates), gates.max_per_memory)
+        if not given:
+            return passed, 0
         chosen = {(name.entity, name.type, name.name) for name in passed}
         lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
         return passed, len(lost)
@@ -324,7 +324,7 @@ class NameResolution:
         common = self._common_by_place.get(place)
         if common is None:
             common = self._common_by_place[place] = set()
-            for word in set(_WORD.findall(self._items[place].text)) - self._other_words:
+            for word in set(lower_words(self._items[place].text)) - self._other_words:
                 meant = [term for term in _LOWER_TERMS[word] if term in self._openers_by_term]
                 for term in meant:
                     common |= self._openers_by_term[term]

@@ -1,5 +1,7 @@
 //! Words: tokens and index terms.
 
+use std::collections::HashSet;
+
 use pyo3::prelude::*;
 use vestig_core::words;
 
@@ -11,6 +13,16 @@ fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
             .map(|token| (token.text, token.start, token.end, token.identifier))
             .collect()
     })
+}
+
+#[pyfunction]
+fn keywords(text: &str, limit: usize, left_out: HashSet<String>) -> Vec<String> {
+    words::keywords(text, limit, &left_out)
+}
+
+#[pyfunction]
+fn lower_words(text: &str) -> Vec<&str> {
+    words::lower_words(text)
 }
 
 #[pyfunction]
@@ -38,6 +50,8 @@ fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ANALYSER_VERSION", words::analyser_version())?;
     module.add_function(wrap_pyfunction!(tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(keywords, module)?)?;
+    module.add_function(wrap_pyfunction!(lower_words, module)?)?;
     module.add_function(wrap_pyfunction!(placed_terms, module)?)?;
     module.add_function(wrap_pyfunction!(text_flags, module)?)?;
     module.add_function(wrap_pyfunction!(terms, module)?)

@@ -14,6 +14,7 @@
 mod flags;
 mod folded;
 mod function_words;
+mod keywords;
 pub mod names;
 mod stem;
 mod tokens;
@@ -23,6 +24,7 @@ use std::fmt::Write as _;
 pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
+pub use keywords::{keywords, lower_words};
 pub use stem::{PlacedTerm, Spelling, placed_terms, terms, visit_terms};
 pub use tokens::{Token, tokens};
 
