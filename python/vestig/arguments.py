@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any, Final, TypedDict, TypeVar
 
@@ -215,8 +214,10 @@ def choice(field: str, value: object, choices: type[_E]) -> _E | None:
     if value is None:
         return None
     if isinstance(value, str):
-        with suppress(ValueError):
+        try:
             return choices(value)
+        except ValueError:
+            pass
     words = [member.word for member in choices]
     hint = did_you_mean(value[:60], words) if isinstance(value, str) else ""
     raise ValidationError(field, value, f"one of {', '.join(words)}", hint)

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A temporal window as stored; None = open on that side, `either`: one of two that an
     expression may mean."""
 
@@ -46,7 +46,7 @@ class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     either: bool = False
 
 
-class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
+class NewMemory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A memory row to insert. `t_created` is the transaction's time unless restored."""
 
     id: str
@@ -79,7 +79,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
     pinned_reason: str | None = None
 
 
-class NewVector(msgspec.Struct, frozen=True, kw_only=True):
+class NewVector(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A memory's embedding: float32 little-endian bytes as the embedder gave them."""
 
     memory_id: str
@@ -87,7 +87,7 @@ class NewVector(msgspec.Struct, frozen=True, kw_only=True):
     embedding: bytes
 
 
-class NewTokenCodes(msgspec.Struct, frozen=True, kw_only=True):
+class NewTokenCodes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Codes of a memory's word pieces, as `ports.Pieces` describes them."""
 
     memory_id: str
@@ -96,7 +96,7 @@ class NewTokenCodes(msgspec.Struct, frozen=True, kw_only=True):
     codes: bytes
 
 
-class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True):
+class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A memory's text as it was given, where it differs from the normal form that the memory's row
     holds; None = it does not, and one that was stored is removed."""
 
@@ -104,7 +104,7 @@ class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True):
     content: str | None
 
 
-class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """New values of some columns of an existing memory; the rest stays.
 
     `columns` maps names of the `memories` table (times with suffix `_us`, lists and
@@ -121,7 +121,7 @@ class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
     bump_version: bool = False
 
 
-class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
+class NewEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event to append."""
 
     id: str
@@ -134,7 +134,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
     payload: dict[str, Any] = {}
 
 
-class NewSource(msgspec.Struct, frozen=True, kw_only=True):
+class NewSource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A source. Agentic sources with the same (namespace, agent, session_id) are one:
     the store keeps the first and maps later ids to it."""
 
@@ -149,7 +149,7 @@ class NewSource(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
-class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
+class NewQuestion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A hypothetical question of a memory with its vector, by position from 0."""
 
     memory_id: str
@@ -159,7 +159,7 @@ class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
     embedding: bytes
 
 
-class NewEvidence(msgspec.Struct, frozen=True, kw_only=True):
+class NewEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where a claim was stated. `source_id`: a source or a memory of the namespace; `snippet` in
     normal form."""
 
@@ -169,7 +169,7 @@ class NewEvidence(msgspec.Struct, frozen=True, kw_only=True):
     snippet: str = ""
 
 
-class NewClaim(msgspec.Struct, frozen=True, kw_only=True):
+class NewClaim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a memory states of a subject; a memory has one at most. `subject_id` and `object_id`:
     entities of the namespace, or of this change set."""
 
@@ -186,7 +186,7 @@ class NewClaim(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[NewEvidence, ...] = ()
 
 
-class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
+class NewEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entity row to insert. Where the namespace has an unexpired entity with this
     `norm_key`, that one is used: edges of the change set then end there."""
 
@@ -212,7 +212,7 @@ class EntityPatch(msgspec.Struct, frozen=True, kw_only=True):
     expired: bool = False
 
 
-class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
+class NewEdge(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An edge. Storing an unexpired (from, to, type, relation) again changes nothing.
     `t_created_us`: the transaction's time unless given (recomputed edges)."""
 
@@ -241,7 +241,7 @@ class EdgePatch(msgspec.Struct, frozen=True, kw_only=True):
     expired: bool = False
 
 
-class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
+class NewSupersession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A supersession record."""
 
     superseding_id: str
@@ -249,7 +249,7 @@ class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
     already. `kind`: `embed`, `entities`, `hypothetical` or `stability`."""
 

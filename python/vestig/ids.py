@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from binascii import unhexlify
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -129,7 +130,7 @@ def id_bytes(id: str) -> bytes:
         >>> id_bytes(id_text("mem", bytes(range(16)))) == bytes(range(16))
         True
     """
-    return bytes.fromhex(id[-_UUID_CHARS:].replace("-", ""))
+    return unhexlify(id[-_UUID_CHARS:].replace("-", ""))
 
 
 def split_ids(packed: bytes) -> list[bytes]:

@@ -102,6 +102,16 @@ def test_possessive_is_cut_and_stop_words_stay() -> None:
     assert _core.terms("the dog’s") == ["the", "dog"]
 
 
+@given(st.lists(PROSE, max_size=6))
+def test_no_term_reaches_across_a_space(parts: list[str]) -> None:
+    apart = [_core.terms(part) for part in parts]
+    together = _core.terms(" ".join(parts))
+    assert together == [term for terms in apart for term in terms]
+    wanted = set(together[::2])
+    placed = [(place, term) for place, terms in enumerate(apart) for term in terms]
+    assert _core.terms_among(wanted, parts) == [pair for pair in placed if pair[1] in wanted]
+
+
 def test_a_lone_surrogate_is_no_text() -> None:
     with pytest.raises(UnicodeEncodeError):
         _core.tokens("a\ud800b")

@@ -38,6 +38,7 @@ __all__ = [
     "Scan",
     "Scoring",
     "SnapshotMoved",
+    "Substrings",
     "TraceParams",
     "Walk",
     "WeightsUnusable",
@@ -63,6 +64,7 @@ __all__ = [
     "similar_within",
     "starts_sentence",
     "terms",
+    "terms_among",
     "testing",
     "text_flags",
     "title_name",
@@ -288,6 +290,14 @@ class TraceParams:
 
 # --- words ---
 
+@final
+class Substrings:
+    """Short texts that are looked for at once; empty ones are in no text."""
+
+    def __new__(cls, wanted: Sequence[str]) -> Self: ...
+    def any_in(self, text: str) -> bool:
+        """Whether one of them is in the text."""
+
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
     code points. Identifiers are whole; Han, Hiragana, Katakana and Thai runs give overlapping
@@ -304,6 +314,10 @@ def lower_words(text: str) -> list[str]:
 def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
     cut, Snowball English stems."""
+
+def terms_among(wanted: Set[str], texts: Sequence[str]) -> list[tuple[int, str]]:
+    """(place of a text, term) for every index term of these texts that is wanted, in order, repeats
+    kept."""
 
 def placed_terms(text: str) -> list[tuple[str, int, int]]:
     """(term, start, end) of every index term in order: the word that it is made of, in code points
@@ -967,6 +981,10 @@ class Projection:
         Raises:
             SnapshotMoved: applied_seq != seq.
         """
+
+    def idfs(self, seq: int, text: str, filter: Filter) -> dict[str, float]:
+        """Index term of a text → its idf over the memories that the filter lets through. Raises
+        SnapshotMoved unless applied_seq == seq."""
 
     def keyword_votes(
         self,

@@ -471,7 +471,7 @@ class Batch:
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
-        decision.entities = tuple(one.entity_id for one in stored)
+        decision.entities = tuple([one.entity_id for one in stored])
         self._supersede(decision, memory.id, memory.t_valid_us)
 
     def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:

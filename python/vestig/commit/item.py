@@ -24,7 +24,7 @@ __all__ = ["Decision", "Item", "TextKey", "extract"]
 TextKey = tuple[str, str | None, str | None, str]
 
 
-class Decision(msgspec.Struct, kw_only=True):
+class Decision(msgspec.Struct, kw_only=True, gc=False):
     """How an item enters one state of the store; every state that it is compared with gets a new
     one.
 
@@ -128,22 +128,23 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
     given = item.request
     found = expressions.find_windows(item.text, item.reference_us, zone=settings.time.zone)
     item.windows = tuple(
-        StoredWindow(
-            text=one.text,
-            start_us=one.window_start_us,
-            end_us=one.window_end_us,
-            grain=one.grain,
-            either=one.either,
-        )
-        for one in found
-        if one.resolved
+        [
+            StoredWindow(
+                text=one.text,
+                start_us=one.window_start_us,
+                end_us=one.window_end_us,
+                grain=one.grain,
+                either=one.either,
+            )
+            for one in found
+        ]
     )
     own = words.keywords(
         item.text,
         limit=settings.keywords.max_per_memory,
         extra_stopwords=settings.keywords.stopwords,
     )
-    item.keywords = tuple(dict.fromkeys([*own, *given.keywords]))
+    item.keywords = tuple(dict.fromkeys([*own, *given.keywords]) if given.keywords else own)
     item.stability = derive_stability(
         item.text, found, item.reference_us, given=given.temporal_stability
     )

@@ -53,7 +53,7 @@ class NameVectors(msgspec.Struct, kw_only=True):
     wanted: dict[str, None] = msgspec.field(default_factory=dict)
 
 
-class _ItemNames(msgspec.Struct, kw_only=True):
+class _ItemNames(msgspec.Struct, kw_only=True, gc=False):
     """What the store knows of one item's words. `given`: the caller's names with the entities
     that have them. `alone`: the names of the text while no item of the group counts."""
 

@@ -30,7 +30,7 @@ __all__ = [
 _FIELDS: Final = ("name", "type", "confidence", "evidence")
 
 
-class GivenEntity(msgspec.Struct, frozen=True, kw_only=True):
+class GivenEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entity that the caller named; `type` is as written until `with_known_types` checks it."""
 
     name: str
@@ -128,7 +128,7 @@ def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Ment
     return [name for name in names if name.confidence >= settings.min_confidence]
 
 
-class EntityMention(msgspec.Struct, frozen=True, kw_only=True):
+class EntityMention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A memory's mention of an entity; `new`: the entity's row, when it is stored with it."""
 
     entity_id: str

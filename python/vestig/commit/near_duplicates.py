@@ -25,7 +25,7 @@ __all__ = ["SimilarMemories", "item_guard", "similar_memories", "stored_guard"]
 _GUARDS_MAX: Final = 4_096
 
 
-class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True):
+class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is similar to one item. `candidates` (possible near-duplicates) and `related`: (id,
     cosine) in the store, best first. `in_group`: (place, cosine) of earlier items of the group
     above the lower of the two thresholds."""

@@ -399,7 +399,8 @@ def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
                 )
     vectors = iter(others)
     for item in new:
-        item.question_vectors = tuple(next(vectors) for _ in item.questions or ())
+        if item.questions:
+            item.question_vectors = tuple([next(vectors) for _ in item.questions])
     batch.names.known |= zip(names, vectors, strict=True)
 
 

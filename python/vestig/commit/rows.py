@@ -156,11 +156,6 @@ def _event(
     rows: Rows, item: Item, memory_id: str, kind: EventType, payload: Mapping[str, Any]
 ) -> NewEvent:
     request = item.request
-    base: dict[str, Any] = {
-        "content_hash": item.content_hash,
-        "tags": list(request.tags),
-        "artifact_ref": request.artifact_ref,
-    }
     return NewEvent(
         id=rows.ids.take("evt"),
         memory_id=memory_id,
@@ -169,7 +164,12 @@ def _event(
         source=request.source,
         actor=request.actor,
         artifact_ref=request.artifact_ref,
-        payload=base | dict(payload),
+        payload={
+            "content_hash": item.content_hash,
+            "tags": request.tags,
+            "artifact_ref": request.artifact_ref,
+            **payload,
+        },
     )
 
 
@@ -220,9 +220,9 @@ def add_memory(
     )
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
-    rows.jobs.extend(
+    rows.jobs += [
         NewJob(id=rows.ids.take("job"), memory_id=memory.id, kind=kind) for kind in item.job_kinds
-    )
+    ]
     payload: dict[str, Any] = {
         "revives": revives,
         "repeats": repeats,
@@ -289,7 +289,7 @@ def add_mentions(
     evidence_chars_max: int,
 ) -> None:
     """Entities that the memory names, new ones stored with it, and its MENTIONS edges."""
-    rows.entities.extend(mention.new for mention in mentions if mention.new is not None)
+    rows.entities += [mention.new for mention in mentions if mention.new is not None]
     if with_edges:
         rows.edges += [
             mention_edge(memory_id, one, evidence_chars_max, rows.ids.take("edge"))

@@ -49,6 +49,9 @@ def normal_form(text: str, *, single_spaces: bool = True) -> str:
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     if not single_spaces:
         return composed.strip(_WHITE)
+    # of printable characters only the space is white
+    if composed.isprintable() and "  " not in composed:
+        return composed.strip(" ")
     if _SEPARATORS.search(composed) is None:
         return " ".join(composed.split())
     return _RUN.sub(" ", composed).strip(" ")
@@ -73,6 +76,9 @@ def unusable_reason(text: str) -> str | None:
         >>> unusable_reason("\\x1b[2J")
         'Content contains the control character U+001B'
     """
+    # no printable character is a control character or without width
+    if text.isprintable() and text.strip(" "):
+        return None
     if all(unicodedata.category(char) == "Cf" or char == " " for char in text):
         return "Memory content cannot be empty"
     if "\0" in text:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vestig import _core
-from vestig._core import ANALYSER_VERSION, lower_words, placed_terms, terms, tokens
+from vestig._core import (
+    ANALYSER_VERSION,
+    Substrings,
+    lower_words,
+    placed_terms,
+    terms,
+    terms_among,
+    tokens,
+)
 
 __all__ = [
     "ANALYSER_VERSION",
+    "Substrings",
     "keywords",
     "lower_words",
     "placed_terms",
     "terms",
+    "terms_among",
     "tokens",
 ]
 

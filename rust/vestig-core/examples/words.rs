@@ -1,7 +1,7 @@
 //! Times the analyser: `cargo run --release --example words`.
 use std::time::Instant;
 
-use vestig_core::words::visit_terms;
+use vestig_core::words::{Stems, visit_terms};
 
 fn main() {
     let text = "Anna's caches were flushed after the deployment of v1.2 on Friday, and the \
@@ -13,7 +13,13 @@ fn main() {
     for _ in 0..20 {
         let start = Instant::now();
         for _ in 0..200 {
-            visit_terms(text, Some("Bob"), None, |term, _| count += term.len());
+            visit_terms(
+                text,
+                Some("Bob"),
+                None,
+                &mut Stems::of_one_text(),
+                |term, _| count += term.len(),
+            );
         }
         best = best.min(start.elapsed().as_secs_f64() / 200.0);
     }

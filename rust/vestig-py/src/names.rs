@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 use vestig_core::words::names::{
     self, AnalysedText as CoreText, Context, Entity, Known, Mention, NameRules as CoreRules, Text,
 };
@@ -15,6 +17,8 @@ type NameValue = (String, usize, usize, &'static str, f64, bool);
 type MentionValue = (String, String, f64, isize, isize, String, Option<String>);
 /// (first word, number of words, entity, stored name).
 type Hit = (usize, usize, String, String);
+/// The same from Python.
+type GivenHit<'py> = (usize, usize, Bound<'py, PyString>, String);
 /// (written, without punctuation in front, behind, on both sides), in lower case.
 type WordForms = (String, String, String, String);
 
@@ -97,7 +101,7 @@ impl AnalysedText {
     #[pyo3(signature = (hits, known, common, *, query = false, rules_only = false))]
     fn resolve(
         &self,
-        hits: Vec<Hit>,
+        hits: Vec<GivenHit<'_>>,
         known: &Bound<'_, PyAny>,
         common: &Bound<'_, PyAny>,
         query: bool,
@@ -124,11 +128,19 @@ impl AnalysedText {
         }
     }
 
-    fn single_words(&self, hits: Vec<Hit>, known: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    fn single_words(
+        &self,
+        hits: Vec<GivenHit<'_>>,
+        known: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<String>> {
         Ok(self.inner.single_words(&known_hits(hits, known)?))
     }
 
-    fn named_by_whole(&self, hits: Vec<Hit>, known: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    fn named_by_whole(
+        &self,
+        hits: Vec<GivenHit<'_>>,
+        known: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<String>> {
         let hits = known_hits(hits, known)?;
         let found = self.inner.named_by_whole(&hits).into_iter();
         Ok(found.map(|entity| entity.id.clone()).collect())
@@ -167,11 +179,15 @@ fn mention_value(one: Mention) -> MentionValue {
 }
 
 /// The hits whose entities are known.
-fn known_hits(hits: Vec<Hit>, known: &Bound<'_, PyAny>) -> PyResult<Vec<Known>> {
+fn known_hits(hits: Vec<GivenHit<'_>>, known: &Bound<'_, PyAny>) -> PyResult<Vec<Known>> {
     let mut found = Vec::with_capacity(hits.len());
+    let plain = known.cast::<PyDict>().ok();
     for (first, count, id, stored) in hits {
-        let entity = known.call_method1("get", (&id,))?;
-        if !entity.is_none() {
+        let entity = match plain {
+            Some(known) => known.get_item(id)?,
+            None => Some(known.call_method1("get", (id,))?).filter(|found| !found.is_none()),
+        };
+        if let Some(entity) = entity {
             found.push(Known {
                 first,
                 count,
@@ -184,11 +200,12 @@ fn known_hits(hits: Vec<Hit>, known: &Bound<'_, PyAny>) -> PyResult<Vec<Known>> 
 }
 
 fn entity_of(entity: &Bound<'_, PyAny>) -> PyResult<Entity> {
+    let py = entity.py();
     Ok(Entity {
-        id: entity.getattr("id")?.extract()?,
-        kind: entity.getattr("type")?.extract()?,
-        name: entity.getattr("name")?.extract()?,
-        order: entity.getattr("order")?.extract()?,
+        id: entity.getattr(intern!(py, "id"))?.extract()?,
+        kind: entity.getattr(intern!(py, "type"))?.extract()?,
+        name: entity.getattr(intern!(py, "name"))?.extract()?,
+        order: entity.getattr(intern!(py, "order"))?.extract()?,
     })
 }
 

@@ -5,6 +5,22 @@ use std::collections::HashSet;
 use pyo3::prelude::*;
 use vestig_core::words;
 
+/// Short texts that are looked for at once.
+#[pyclass(frozen, module = "vestig._core")]
+struct Substrings(words::Substrings);
+
+#[pymethods]
+impl Substrings {
+    #[new]
+    fn new(wanted: Vec<String>) -> Self {
+        Self(words::Substrings::new(wanted.iter().map(String::as_str)))
+    }
+
+    fn any_in(&self, text: &str) -> bool {
+        self.0.any_in(text)
+    }
+}
+
 #[pyfunction]
 fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
     py.detach(|| {
@@ -37,6 +53,26 @@ fn terms(py: Python<'_>, text: &str, author: Option<&str>) -> Vec<String> {
 }
 
 #[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+fn terms_among(
+    py: Python<'_>,
+    wanted: HashSet<String>,
+    texts: Vec<String>,
+) -> Vec<(usize, String)> {
+    py.detach(|| {
+        let (mut found, mut stems) = (Vec::new(), words::Stems::of_many_texts());
+        for (place, text) in texts.iter().enumerate() {
+            words::visit_terms(text, None, None, &mut stems, |term, _| {
+                if wanted.contains(term) {
+                    found.push((place, term.to_owned()));
+                }
+            });
+        }
+        found
+    })
+}
+
+#[pyfunction]
 fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
     py.detach(|| {
         let found = words::placed_terms(text).into_iter();
@@ -49,10 +85,12 @@ fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ANALYSER_VERSION", words::analyser_version())?;
+    module.add_class::<Substrings>()?;
     module.add_function(wrap_pyfunction!(tokens, module)?)?;
     module.add_function(wrap_pyfunction!(keywords, module)?)?;
     module.add_function(wrap_pyfunction!(lower_words, module)?)?;
     module.add_function(wrap_pyfunction!(placed_terms, module)?)?;
     module.add_function(wrap_pyfunction!(text_flags, module)?)?;
+    module.add_function(wrap_pyfunction!(terms_among, module)?)?;
     module.add_function(wrap_pyfunction!(terms, module)?)
 }

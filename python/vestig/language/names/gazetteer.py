@@ -152,5 +152,7 @@ def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:
         known = own.get(key)
         if known is None or name.confidence > known.confidence:
             own[key] = name
-    ranked = sorted(own.values(), key=lambda name: (-name.confidence, name.start))
-    return sorted(ranked[:most], key=lambda name: name.start)
+    kept = list(own.values())
+    if len(kept) > most:
+        kept = sorted(kept, key=lambda name: (-name.confidence, name.start))[:most]
+    return sorted(kept, key=lambda name: (name.start, -name.confidence))

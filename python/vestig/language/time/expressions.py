@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from string import digits
+from typing import Final
+
 import msgspec
 
-from vestig.language.time.patterns import DIGIT, DIGIT_TRIGGER, MONTH_TRIGGERS, WORD_TRIGGERS
+from vestig.language.time.patterns import (
+    DIGIT_TRIGGER,
+    MONTH,
+    MONTH_END,
+    MONTH_TRIGGERS,
+    WORD_TRIGGERS,
+)
+from vestig.language.words import Substrings
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 
+_WORDS: Final = Substrings(WORD_TRIGGERS)
+_DIGITS: Final = Substrings(tuple(digits))
+_MONTHS: Final = Substrings(MONTH_TRIGGERS)
 
-class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
+
+class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One temporal expression of a text.
 
     Attributes:
@@ -53,12 +67,13 @@ def lowered(text: str) -> str:
 
 def _may_hold(lower: str) -> bool:
     """A cheap test: False only for texts without any expression."""
-    for word in WORD_TRIGGERS:
-        if word in lower:
-            return True
-    if DIGIT.search(lower) is None:
-        return False
-    return DIGIT_TRIGGER.search(lower) is not None or any(word in lower for word in MONTH_TRIGGERS)
+    if _WORDS.any_in(lower):
+        return True
+    digit = _DIGITS.any_in(lower)
+    if digit and DIGIT_TRIGGER.search(lower) is not None:
+        return True
+    may_name_month = MONTH_END in lower or (digit and _MONTHS.any_in(lower))
+    return may_name_month and MONTH.search(lower) is not None
 
 
 def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:

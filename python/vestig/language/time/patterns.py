@@ -12,14 +12,15 @@ __all__ = [
     "CLOCK",
     "COUNTS",
     "CUE",
-    "DIGIT",
     "DIGIT_TRIGGER",
     "EXPRESSION",
     "FAMILIES",
     "GLUE",
     "ISO",
     "LIST_GAP",
+    "MONTH",
     "MONTHS",
+    "MONTH_END",
     "MONTH_TRIGGERS",
     "PARTS",
     "PRESENT_CUE",
@@ -136,14 +137,17 @@ FAMILIES: Final = {
 # A number glued to one of these on its left is no date ("$2000", "v.2020", "1/2020").
 GLUE: Final = frozenset("-$€£¥#@/.,:+")
 
-# One of these occurs in every text with an expression that has no digit …
+# One of these, or a month that ends in `MONTH_END`, occurs in every text with an expression that
+# has no digit …
 WORD_TRIGGERS: Final = (
     *("day", "night", "morning", "noon", "evening", "morrow", "minute", "hour", "week", "month"),
-    *("quarter", "year", "uary", "march", "april", "may", "june", "july", "august", "ber"),
+    *("quarter", "year", "uary", "march", "april", "may", "june", "july", "august"),
 )
-# … and one of these, or this pattern, in every other. Short months need a number beside them.
+# … and a month, or `DIGIT_TRIGGER`, in every other. Short months need a number beside them. A text
+# without one of these beginnings of months has none; many other words have them, and the end.
+MONTH_END: Final = "ber"
 MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
-DIGIT: Final = lazy_pattern("[0-9]")
+MONTH: Final = lazy_pattern(rf"\b{_MONTH}")
 # A year has four digits, and no more beside them.
 DIGIT_TRIGGER: Final = lazy_pattern(
     r"[0-9](?:(?<!\d\d)\d{3}(?!\d)|:[0-9]{2}|\s?[ap]\.?\s?m\b)|q[1-4]"

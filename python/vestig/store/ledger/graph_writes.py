@@ -320,8 +320,7 @@ class GraphWriter:
         fresh = self._nodes.new_memories
         for new in edges:
             values = self._edge(new)
-            key = values[2:6]
-            start, code, end = values[2:5]
+            start, code, end, _relation = key = values[2:6]
             from_memory, to_memory, same_kind = _ENDS_OF[code]
             # Two names may turn out to be one entity: then there is nothing to link.
             if key in unchecked or (same_kind and start == end):

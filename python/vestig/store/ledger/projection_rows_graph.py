@@ -54,6 +54,8 @@ _EDGE_WIDTH: Final = len(_X)
 # this version.
 _OTHER_END: Final = _EDGE_WIDTH
 _WRITING_SEQ: Final = _EDGE_WIDTH + 1
+_other_end: Final = itemgetter(_OTHER_END)
+_writing_seq: Final = itemgetter(_WRITING_SEQ)
 _CREATED: Final = _X["t_created_us"]
 _EXPIRED: Final = _X["t_expired_us"]
 _EDGE_COLUMNS: Final = itemgetter(
@@ -140,10 +142,10 @@ class NodeEdges(NamedTuple):
         if rows is None:
             return [], 0
         digests.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
-        newest = max(row[_WRITING_SEQ] for row in rows)
+        newest: int = max(map(_writing_seq, rows))
         counted = self._counted(rows) if self.times.epochs else rows
         found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, counted))
-        if any(row[_OTHER_END] is None for row in rows):
+        if None in map(_other_end, rows):
             raise digests.missing_end("edges", id, self.prefix)
         return found, newest
 

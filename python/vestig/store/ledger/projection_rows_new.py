@@ -78,21 +78,22 @@ def new_rows(
         node = -row if id.startswith("ent_") else row
         if node not in ends and not id.startswith("source_"):
             ends[node] = id_bytes(id)
+    edges = _by(_TYPE, written.get("edges", ()))
     parts = MemoryParts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
         codes={row[_NODE]: row for row in written.get("token_codes", ())},
         originals={row[_NODE]: row for row in written.get("original_texts", ())},
         events=_by(_EVENT_OF, written.get("events", ())),
         questions=_by(_QUESTION_OF, written.get("questions", ())),
-        edges=_edges("mem", written, ends, seq),
-        sources=_sources(written),
+        edges=_edges("mem", edges, ends, seq),
+        sources=NodeEdges("mem", _by(_TO, edges.get(_PRODUCED, ()))),
     )
     digests = _NoCheck()
     found = [memory_row(row, parts, digests) for row in memories]
     if entities:
         vectors = {row[_NODE]: row for row in written.get("entity_vectors", ())}
-        edges = _edges("ent", written, ends, seq)
-        found += [entity_row(row, vectors.get(row[_ROW]), edges, digests) for row in entities]
+        starting = _edges("ent", edges, ends, seq)
+        found += [entity_row(row, vectors.get(row[_ROW]), starting, digests) for row in entities]
     return found
 
 
@@ -103,21 +104,14 @@ def _by(at: int, rows: _Rows) -> dict[int, list[Sequence[Any]]]:
     return found
 
 
-def _sources(written: Mapping[str, _Rows]) -> NodeEdges:
-    produced = (edge for edge in written.get("edges", ()) if edge[_TYPE] == _PRODUCED)
-    return NodeEdges("mem", _by(_TO, list(produced)))
-
-
 def _edges(
-    prefix: str, written: Mapping[str, _Rows], ends: Mapping[int, bytes], seq: int
+    prefix: str, by_type: Mapping[int, _Rows], ends: Mapping[int, bytes], seq: int
 ) -> NodeEdges:
     """Edges with the two columns that `NodeEdges` has behind those of the table."""
-    wanted = WALKED_EDGES[prefix]
     found: dict[int, list[Sequence[Any]]] = {}
-    for edge in written.get("edges", ()):
-        code = edge[_TYPE]
-        if code in wanted:
-            to = edge[_TO]
-            end = ends.get(-to if EDGE_ENDS[code][1] == "ent" else to)
-            found.setdefault(edge[_FROM], []).append((*edge, end, seq))
+    for code in WALKED_EDGES[prefix]:
+        sign = -1 if EDGE_ENDS[code][1] == "ent" else 1
+        for edge in by_type.get(code, ()):
+            row = (*edge, ends.get(sign * edge[_TO]), seq)
+            found.setdefault(edge[_FROM], []).append(row)
     return NodeEdges(prefix, found)

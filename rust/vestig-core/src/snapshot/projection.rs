@@ -15,6 +15,7 @@ use crate::snapshot::load::{Prepared, Reusable};
 use crate::snapshot::merge_plan::{entries, first_written};
 use crate::snapshot::spill::HELD_BYTES_MAX;
 use crate::snapshot::tail::{Analysed, NewRow};
+use crate::words::Stems;
 
 /// Longest model name that a header holds.
 const MODEL_MAX: usize = 1024;
@@ -205,8 +206,12 @@ impl Projection {
             .iter()
             .enumerate()
             .filter(|(i, row)| last.get(&row.id) == Some(i));
+        let mut stems = match rows {
+            [] | [_] => Stems::of_one_text(),
+            _ => Stems::of_many_texts(),
+        };
         let analysed = newest
-            .map(|(_, row)| Analysed::new(row, &self.identity))
+            .map(|(_, row)| Analysed::new(row, &self.identity, &mut stems))
             .collect::<Result<Vec<Analysed<'_>>>>()?;
         let versions: Vec<_> = analysed.iter().map(Analysed::version).collect();
         snapshot.remove(removals);

@@ -96,7 +96,7 @@ pub struct Analysed<'a> {
 
 impl<'a> Analysed<'a> {
     /// Checks a row against the store and counts its words.
-    pub fn new(row: &'a NewRow, identity: &Identity) -> Result<Self> {
+    pub fn new(row: &'a NewRow, identity: &Identity, stems: &mut words::Stems) -> Result<Self> {
         check(row, identity)?;
         let in_lanes = |given: &Vec<f32>| {
             let mut out = vec![0.0; identity.lanes()];
@@ -107,7 +107,8 @@ impl<'a> Analysed<'a> {
         let mut terms: HashMap<String, u32> = HashMap::new();
         let (mut counts, mut text_terms, mut length) = (Vec::new(), Vec::new(), 0);
         let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
-        words::visit_terms(&row.content, row.author.as_deref(), until, |term, word| {
+        let author = row.author.as_deref();
+        words::visit_terms(&row.content, author, until, stems, |term, word| {
             if length == WORDS_MAX {
                 return;
             }

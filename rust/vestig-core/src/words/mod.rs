@@ -17,6 +17,7 @@ mod function_words;
 mod keywords;
 pub mod names;
 mod stem;
+mod substrings;
 mod tokens;
 
 use std::fmt::Write as _;
@@ -25,7 +26,8 @@ pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
 pub use keywords::{keywords, lower_words};
-pub use stem::{PlacedTerm, Spelling, placed_terms, terms, visit_terms};
+pub use stem::{PlacedTerm, Spelling, Stems, placed_terms, terms, visit_terms};
+pub use substrings::Substrings;
 pub use tokens::{Token, tokens};
 
 /// Version of these rules. Raise it with every change that alters a token or a term.

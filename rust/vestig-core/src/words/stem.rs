@@ -1,6 +1,7 @@
 //! Index terms: identifiers whole and in parts, Snowball English stems.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -19,6 +20,47 @@ pub struct PlacedTerm {
     pub end: usize,
 }
 
+/// Makes stems of lower-cased words.
+pub struct Stems {
+    stemmer: Stemmer,
+    /// Those made so far, at most `kept`.
+    known: HashMap<String, String>,
+    kept: usize,
+}
+
+/// Words of many texts whose stems are kept.
+const STEMS_MAX: usize = 16_384;
+
+impl Stems {
+    /// For one text, in which few words repeat.
+    pub fn of_one_text() -> Self {
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+            known: HashMap::new(),
+            kept: 0,
+        }
+    }
+
+    /// For many texts, which share words.
+    pub fn of_many_texts() -> Self {
+        Self {
+            kept: STEMS_MAX,
+            ..Self::of_one_text()
+        }
+    }
+
+    fn of<'a>(&'a mut self, word: &'a str) -> Cow<'a, str> {
+        if self.known.len() < self.kept && !self.known.contains_key(word) {
+            let stem = self.stemmer.stem(word).into_owned();
+            self.known.insert(word.to_owned(), stem);
+        }
+        match self.known.get(word) {
+            Some(stem) => Cow::Borrowed(stem),
+            None => self.stemmer.stem(word),
+        }
+    }
+}
+
 /// How the word of a term is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spelling {
@@ -31,11 +73,11 @@ pub struct Spelling {
 /// Index terms of a text in order, repeats kept, each with the place of its word.
 pub fn placed_terms(text: &str) -> Vec<PlacedTerm> {
     let mut found = Vec::new();
-    let (stemmer, mut lowered) = (Stemmer::create(Algorithm::English), String::new());
+    let (mut stems, mut lowered) = (Stems::of_one_text(), String::new());
     visit(
         text,
         usize::MAX,
-        &stemmer,
+        &mut stems,
         &mut lowered,
         &mut |term, span, _| {
             found.push(PlacedTerm {
@@ -51,7 +93,10 @@ pub fn placed_terms(text: &str) -> Vec<PlacedTerm> {
 /// Index terms in order, repeats kept, the author's first (see [`visit_terms`]).
 pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
     let mut found = Vec::with_capacity(text.len() / 6);
-    visit_terms(text, author, None, |term, _| found.push(term.to_owned()));
+    let mut stems = Stems::of_one_text();
+    visit_terms(text, author, None, &mut stems, |term, _| {
+        found.push(term.to_owned())
+    });
     found
 }
 
@@ -66,15 +111,22 @@ pub fn visit_terms(
     text: &str,
     author: Option<&str>,
     until: Option<usize>,
+    stems: &mut Stems,
     mut sink: impl FnMut(&str, Spelling),
 ) {
-    visit_words(text, author, until, |term, word, lowered, of_text| {
-        let spelling = Spelling {
-            lower_case: of_text && lowered == Some(word),
-            function_word: lowered.is_some_and(is_function_word),
-        };
-        sink(term, spelling);
-    });
+    visit_words(
+        text,
+        author,
+        until,
+        stems,
+        |term, word, lowered, of_text| {
+            let spelling = Spelling {
+                lower_case: of_text && lowered == Some(word),
+                function_word: lowered.is_some_and(is_function_word),
+            };
+            sink(term, spelling);
+        },
+    );
 }
 
 /// As [`visit_terms`]: a term, its word as it is written and in lower case (None: a bigram), and
@@ -83,15 +135,15 @@ pub(super) fn visit_words(
     text: &str,
     author: Option<&str>,
     until: Option<usize>,
+    stems: &mut Stems,
     mut sink: impl FnMut(&str, &str, Option<&str>, bool),
 ) {
-    let stemmer = Stemmer::create(Algorithm::English);
     let mut lowered = String::new();
     if let Some(author) = author {
         visit(
             author,
             usize::MAX,
-            &stemmer,
+            stems,
             &mut lowered,
             &mut |term, span, word| sink(term, span.text(author), word, false),
         );
@@ -99,7 +151,7 @@ pub(super) fn visit_words(
     visit(
         text,
         until.unwrap_or(usize::MAX),
-        &stemmer,
+        stems,
         &mut lowered,
         &mut |term, span, word| sink(term, span.text(text), word, true),
     );
@@ -108,7 +160,7 @@ pub(super) fn visit_words(
 fn visit(
     text: &str,
     until: usize,
-    stemmer: &Stemmer,
+    stems: &mut Stems,
     lowered: &mut String,
     sink: &mut impl FnMut(&str, Span, Option<&str>),
 ) {
@@ -127,18 +179,13 @@ fn visit(
                 match script {
                     Script::Word => {
                         lower(span.text(text), lowered);
-                        sink(&stem(stemmer, lowered), span, Some(lowered));
+                        sink(&stems.of(lowered), span, Some(lowered));
                     }
                     Script::Cjk | Script::Thai => sink(span.text(text), span, None),
                 }
             });
         }
     });
-}
-
-/// The stem of a lower-cased word.
-fn stem<'a>(stemmer: &Stemmer, word: &'a str) -> Cow<'a, str> {
-    stemmer.stem(word)
 }
 
 /// `text` lower-cased into `out`.
@@ -183,14 +230,22 @@ mod tests {
     #[test]
     fn a_limit_leaves_later_words_out() {
         let mut found = Vec::new();
-        visit_terms("one two a.b three", Some("zed"), Some(8), |t, _| {
-            found.push(t.to_owned())
-        });
+        visit_terms(
+            "one two a.b three",
+            Some("zed"),
+            Some(8),
+            &mut Stems::of_one_text(),
+            |t, _| found.push(t.to_owned()),
+        );
         assert_eq!(found, ["zed", "one", "two"]);
         found.clear();
-        visit_terms("one two ab.cd x", None, Some(9), |t, _| {
-            found.push(t.to_owned())
-        });
+        visit_terms(
+            "one two ab.cd x",
+            None,
+            Some(9),
+            &mut Stems::of_one_text(),
+            |t, _| found.push(t.to_owned()),
+        );
         assert_eq!(found, ["one", "two", "ab.cd", "ab", "cd"]);
     }
 
@@ -201,6 +256,7 @@ mod tests {
             "The doing of this_the Tom 东京",
             Some("May of"),
             None,
+            &mut Stems::of_one_text(),
             |t, s| {
                 found.push((t.to_owned(), s.lower_case, s.function_word));
             },
@@ -257,8 +313,10 @@ mod tests {
 
         #[test]
         fn any_word_has_a_stem(word in "[a-zé'ßıσςγ\u{300}\u{e000}äÿ]{0,4}[a-zéü]{0,6}(ing|ed|eedly|ies|ational|é|ement|s|us|ly|l|li|logi|fulness|ÿl)?") {
-            let stemmer = Stemmer::create(Algorithm::English);
-            stem(&stemmer, &word);
+            let (mut one, mut many) = (Stems::of_one_text(), Stems::of_many_texts());
+            let stem = one.of(&word).into_owned();
+            prop_assert_eq!(&stem, &many.of(&word));
+            prop_assert_eq!(&stem, &many.of(&word));
         }
     }
 }
