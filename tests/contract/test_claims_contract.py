@@ -8,12 +8,16 @@ from ledger_adapters import add, write
 import ledger_rows as made
 from vestig.changes import ChangeSet, NewClaim, NewEvidence
 from vestig.errors import NotFoundError
-from vestig.ids import new_id
+from vestig.ids import id_bytes, new_id
 from vestig.ports import Ledger
 from vestig.times import from_us
 from vestig.types import Claim, EdgeType, EventType, Evidence
 
 NOW = made.NOW
+
+
+def _bytes(*ids: str) -> list[bytes]:
+    return [id_bytes(id) for id in ids]
 
 
 def test_a_claim_is_kept_with_its_evidence(ledger: Ledger) -> None:
@@ -59,6 +63,10 @@ def test_a_claim_is_kept_with_its_evidence(ledger: Ledger) -> None:
     with ledger.read() as view:
         assert view.claims("default", [said, new.id, new_id("mem")]) == {new.id: wanted}
         assert view.claims("other", [new.id]) == {}
+        rows = {one.row: id for id, one in view.recalled("default", _bytes(said, new.id)).items()}
+        assert {rows[row]: claim for row, claim in view.claims_at(list(rows)).items()} == {
+            id_bytes(new.id): wanted
+        }
 
 
 @pytest.mark.parametrize("field", ["subject_id", "object_id", "evidence"])
@@ -108,13 +116,15 @@ def test_every_statement_of_a_text_is_evidence_of_it(ledger: Ledger) -> None:
         )
 
     with ledger.read() as view:
-        found = view.evidence_of("default", [new.id, other, new_id("mem")])
-        assert view.evidence_of("other", [new.id]) == {}
+        known = view.recalled("default", _bytes(new.id, other))
+        first, second = known[id_bytes(new.id)].row, known[id_bytes(other)].row
+        found = view.evidence_at([first, second, max(first, second) + 1])
+        assert view.evidence_at([]) == {}
     assert found == {
-        new.id: [
+        first: [
             one(file.id, 1, "Acme moved to Oslo"),
             one(None, 2, "Acme moved to Oslo"),
             one("chat-17", 3, "Acme has moved to Oslo"),
         ],
-        other: [one(None, 0, "x" * 500, None)],
+        second: [one(None, 0, "x" * 500, None)],
     }

@@ -201,6 +201,13 @@ def test_mentions_come_by_memory_and_confidence(ledger: Ledger) -> None:
             *(Mentioned(memory_id=a, entity_id=id, confidence=0.5) for id in rest),
         ]
         assert view.mentions("default", []) == []
+        stored = view.recalled("default", [id_bytes(a), id_bytes(b)])
+        row_a, row_b = stored[id_bytes(a)].row, stored[id_bytes(b)].row
+        found = view.mentioned_names([row_b, row_a, max(row_a, row_b) + 1])
+        assert {row: sorted(own) for row, own in found.items()} == {
+            row_a: ["Four", "One", "Two"],
+            row_b: ["One"],
+        }
 
 
 def test_memories_that_mention_an_entity_come_newest_first(ledger: Ledger) -> None:

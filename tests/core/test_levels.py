@@ -111,3 +111,20 @@ def test_words_vote_and_words_that_nobody_has_stand_for_others(tmp_path: Path) -
     assert votes() == []
     expired = [row.id for row in given if row.status]
     assert not {id for id, _ in votes(("river", 0))} & set(expired)
+
+
+@pytest.mark.parametrize("least", [None, 0.2])
+def test_idfs_are_those_of_a_query_without_a_vector(least: float | None, tmp_path: Path) -> None:
+    dice = random.Random(8)
+    given = drawn_rows(dice, 200, lambda: " ".join(dice.choices(WORDS, k=6)))
+    projection = in_several_segments(dice, given, tmp_path)
+    seq, text = projection.applied_seq, "River lamps by the river, nowhere"
+    chosen = everything(min_similarity=least)
+    query = _core.Query(query_time_us=NOW, vector=None, text=text)
+    made = ranking(weights=WEIGHTS, tracerank_power=0.0, limit=1)
+    scan = recall(projection, seq, query, chosen, made)
+    found = projection.idfs(seq, text, chosen)
+    assert found == dict(zip(scan.terms, scan.idfs, strict=True))
+    assert len(found) == 5
+    with pytest.raises(_core.SnapshotMoved):
+        projection.idfs(seq + 1, text, chosen)

@@ -33,7 +33,10 @@ def test_known_names_are_one_facet() -> None:
 def test_a_memory_hits_what_its_words_names_or_their_synonyms_contain() -> None:
     wanted = ["grace hopper", "engineer", "machine learning", "lantern"]
     forms = facet_forms(wanted, synonyms({}))
-    assert facets_hit(forms, ["programmer", "ml"], ["Grace Hopper"]) == set(wanted[:3])
+    assert facets_hit(forms, [["programmer", "ml", "Grace Hopper"]]) == [set(wanted[:3])]
     # endings do not matter, parts of a name are not enough
-    assert facets_hit(forms, ["lanterns", "grace"], []) == {"lantern"}
-    assert facets_hit(forms, [], []) == set()
+    assert facets_hit(forms, [["lanterns", "grace"], ["grace", "hopper"]]) == [
+        {"lantern"},
+        {"grace hopper"},
+    ]
+    assert facets_hit(forms, [[]]) == [set()]

@@ -69,11 +69,13 @@ class EqualText(NamedTuple):
 class RecalledMemory(msgspec.Struct, frozen=True):
     """A stored memory as one read saw it, its text checked against its hash.
 
-    `replaces`: it directly replaced another one. `repeated`: other memories, of any scope and
-    author, have its hash. `plain_since_us`: since when it holds, where it is active and not pinned,
-    and nothing ends it; None for others. `make` gives the value, and needs no store.
+    `row`: its number, which no other memory ever gets. `replaces`: it directly replaced another
+    one. `repeated`: other memories, of any scope and author, have its hash. `plain_since_us`: since
+    when it holds, where it is active and not pinned, and nothing ends it; None for others. `make`
+    gives the value, and needs no store.
     """
 
+    row: int
     id: bytes
     content: str
     processing: str
@@ -422,6 +424,11 @@ class LedgerView(Protocol):
         given, then by confidence descending (null first), then entity id."""
         ...
 
+    def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
+        """Row number of a memory → canonical names of what `mentions` gives of it, in no order;
+        only those of these that mention something."""
+        ...
+
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
         first (seq, then id descending); one batched read."""
@@ -469,11 +476,15 @@ class LedgerView(Protocol):
         that carry one."""
         ...
 
-    def evidence_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[Evidence]]:
-        """memory id → where its text was stated, oldest first: one item for each event that added,
-        imported or reinforced it. `source_id` is the artifact that the event names, else the file
-        that it came from, else None; `snippet` the text, or the variant of it that was given then.
-        """
+    def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
+        """As `claims`, by the row numbers of memories."""
+        ...
+
+    def evidence_at(self, rows: Sequence[int]) -> dict[int, list[Evidence]]:
+        """Row number of a memory → where its text was stated, oldest first: one item for each event
+        that added, imported or reinforced it. `source_id` is the artifact that the event names,
+        else the file that it came from, else None; `snippet` the text, or the variant of it that
+        was given then."""
         ...
 
     # --- the whole store ---------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Final
 
-from vestig.language.words import terms
+from vestig.language.words import terms, terms_among
 from vestig.retrieve.query_words import names_in, rarity, words_of
 from vestig.retrieve.synonyms import Synonyms
 
@@ -70,23 +70,31 @@ def facet_forms(wanted: Iterable[str], synonyms: Synonyms) -> FacetForms:
     }
 
 
-def facets_hit(
-    forms: FacetForms, keywords: Iterable[str], entities: Iterable[str]
-) -> frozenset[str]:
-    """The facets that a memory contains: all words of the facet, or of one of its synonyms, are
-    among its keywords or in the name of one of its entities, whatever their endings.
+def facets_hit(forms: FacetForms, memories: Iterable[Iterable[str]]) -> list[frozenset[str]]:
+    """The facets that each memory contains: all words of the facet, or of one of its synonyms, are
+    among its words, whatever their endings.
 
     Args:
         forms: of the facets.
-        keywords: of the memory.
-        entities: names of the entities that it mentions.
+        memories: of each its keywords and the names of the entities that it mentions.
 
     Example:
         >>> from vestig.retrieve.synonyms import synonyms
         >>> forms = facet_forms(["ada lovelace", "engineers", "lantern"], synonyms({}))
-        >>> sorted(facets_hit(forms, ["developer", "hired"], ["Ada Lovelace"]))
+        >>> (found,) = facets_hit(forms, [["developer", "hired", "Ada Lovelace"]])
+        >>> sorted(found)
         ['ada lovelace', 'engineers']
     """
-    held = frozenset(terms(" ".join((*keywords, *entities))))
-    hit = (facet for facet, own in forms.items() if any(needed <= held for needed in own))
-    return frozenset(hit)
+    needed = frozenset(term for own in forms.values() for form in own for term in form)
+    given = [list(texts) for texts in memories]
+    every = list(dict.fromkeys(text for texts in given for text in texts))
+    held_by: dict[str, set[str]] = {}
+    for place, term in terms_among(needed, every):
+        held_by.setdefault(every[place], set()).add(term)
+    found = []
+    for texts in given:
+        # no index term reaches across a space: those of the texts are those of the memory
+        held = set[str]().union(*[held_by[text] for text in texts if text in held_by])
+        hit = (facet for facet, own in forms.items() if any(form <= held for form in own))
+        found.append(frozenset(hit) if held else frozenset())
+    return found

@@ -169,6 +169,10 @@ class FactSearch:
         """The same with the level of every memory under every query."""
         return self.run(found, ())
 
+    def cut(self, text: str) -> str:
+        """As much of a text as recall reads of a query."""
+        return query_argument(text, self.config.settings.recall.max_query_chars)[0]
+
     def analysed(
         self,
         text: str,
@@ -181,7 +185,7 @@ class FactSearch:
         Args:
             names: vectors of the names in it; None = no name is compared by its vector.
         """
-        text, _ = query_argument(text, self.config.settings.recall.max_query_chars)
+        text = self.cut(text)
         call = msgspec.structs.replace(self.call, query=text, query_vector=vector)
         return analyse(self.session, self.config, call, vector, pieces, name_vectors=names or {})
 
@@ -234,7 +238,7 @@ class _State:
         more = [self.core_query(self.bound(one)) for one in self.queries[done:]]
         bound = (*start.bound, *more)
         pool, best = set(start.facts), list(start.best)
-        levels = {number: dict(own) for number, own in start.levels.items()}
+        levels = dict(start.levels)
         similarities = dict(start.similarities)
         fresh = range(len(best), len(bound))
         if fresh:
@@ -245,12 +249,13 @@ class _State:
             best += [tuple(found.ids[place] for place in places) for places in own]
             pool |= {id for own in best for id in own}
         else:
-            asked = [n for n in range(len(bound)) if not pool <= levels[n].keys()]
-            found = self.crossing(bound, asked, {}, pool)
+            without = {n: pool - levels[n].keys() for n in range(len(bound))}
+            asked = [n for n, ids in without.items() if ids]
+            found = self.crossing(bound, asked, {}, set().union(*without.values()))
         for number, row in zip(asked, found.scores, strict=True):
-            known = levels.setdefault(number, {})
             pairs = zip(found.ids, row, strict=True)
-            known.update({id: level for id, level in pairs if level is not None})
+            own_levels = {id: level for id, level in pairs if level is not None}
+            levels[number] = {**levels.get(number, {}), **own_levels}
         for id, cosine in zip(found.ids, found.cosines, strict=True):
             if cosine is not None and cosine > similarities.get(id, -2.0):
                 similarities[id] = cosine
@@ -314,7 +319,8 @@ class _State:
         ranking = self.search.ranking
         chosen = CoreFilter(**self.filter)
         queries = [bound[number] for number in asked]
-        packed = b"".join(sorted(id_bytes(id) for id in watch))
+        watched = {id_bytes(id): id for id in watch}
+        packed = b"".join(sorted(watched))
         wanted = [limits.get(number, 0) for number in asked]
         raised = list(wanted)
         while True:
@@ -336,7 +342,7 @@ class _State:
             ]
             if not short:
                 return _Crossing(
-                    ids=[id_text("mem", id) for id in ids],
+                    ids=[watched.get(id) or id_text("mem", id) for id in ids],
                     best=[own[:most] for own, most in zip(kept, wanted, strict=True)],
                     scores=scores,
                     cosines=cosines,

@@ -30,19 +30,17 @@ def facts_of(
     """
     if not ids:
         return {}
-    stored = view.recalled(namespace, ids)
-    memories = as_known(view, namespace, [one.make() for one in stored.values()], at)
-    texts = [memory.id for memory in memories]
-    names, claims = _names(view, namespace, texts), view.claims(namespace, texts)
-    evidence = _evidence(view, namespace, memories, claims, at)
+    stored = list(view.recalled(namespace, ids).values())
+    memories = as_known(view, namespace, [one.make() for one in stored], at)
+    by_row = {one.row: memory for one, memory in zip(stored, memories, strict=True)}
+    rows = tuple(by_row)
+    names, claims = view.mentioned_names(rows), view.claims_at(rows)
+    evidence = _evidence(view, namespace, by_row, claims, at)
     return {
         memory.id: _fact(
-            memory,
-            claims.get(memory.id),
-            tuple(evidence.get(memory.id, ())),
-            names.get(memory.id, ()),
+            memory, claims.get(row), tuple(evidence.get(row, ())), tuple(names.get(row, ()))
         )
-        for memory in memories
+        for row, memory in by_row.items()
     }
 
 
@@ -61,40 +59,27 @@ def _fact(
     )
 
 
-def _names(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Memory id → names of the entities that it mentions."""
-    mentions = view.mentions(namespace, ids)
-    wanted = list(dict.fromkeys(one.entity_id for one in mentions))
-    rows = view.named_entities(namespace, wanted) if wanted else []
-    known = {id: name for id, _, name, *_ in rows}
-    found: dict[str, tuple[str, ...]] = {}
-    for one in mentions:
-        if one.entity_id in known:
-            found[one.memory_id] = (*found.get(one.memory_id, ()), known[one.entity_id])
-    return found
-
-
 def _evidence(
     view: LedgerView,
     namespace: str,
-    memories: Sequence[Memory],
-    claims: Mapping[str, Claim],
+    memories: Mapping[int, Memory],
+    claims: Mapping[int, Claim],
     at: Moments,
-) -> dict[str, Sequence[Evidence]]:
-    """Memory id → where it was stated: what its claim names, else one piece for each event that
-    stated its text."""
-    plain = [one for one in memories if not (one.id in claims and claims[one.id].evidence)]
-    found: dict[str, Sequence[Evidence]] = {
-        id: claim.evidence for id, claim in claims.items() if claim.evidence
+) -> dict[int, Sequence[Evidence]]:
+    """Row of a memory → where it was stated: what its claim names, else one piece for each event
+    that stated its text."""
+    found: dict[int, Sequence[Evidence]] = {
+        row: claim.evidence for row, claim in claims.items() if claim.evidence
     }
+    plain = [row for row in memories if row not in found]
     if not at.past:
-        return found | view.evidence_of(namespace, [one.id for one in plain])
+        return found | view.evidence_at(plain)
     below = view.recorded_below(at.known_at_us)
-    for memory in plain:
-        events = view.events(namespace, memory.id)
-        found[memory.id] = [
+    for row in plain:
+        memory = memories[row]
+        found[row] = [
             _piece(event, memory)
-            for event in events
+            for event in view.events(namespace, memory.id)
             if event.event_type in _STATING
             and (to_us(event.recorded_at) <= at.known_at_us or event.seq < below)
         ]

@@ -35,15 +35,15 @@ class MergedFact(msgspec.Struct, kw_only=True):
     """All that was seen of one fact.
 
     `facts`: by memory id, the memories that state it. `iteration`: the first that found it.
-    `queries`: numbers of those that it is among the best of. `evidence`: by key. `similarity`: the
-    largest cosine of its memories to a query; None = none was compared.
+    `queries`: numbers of those that it is among the best of. `evidence`: distinct pieces.
+    `similarity`: the largest cosine of its memories to a query; None = none was compared.
     """
 
     key: FactKey
     iteration: int
     facts: dict[str, Fact]
     queries: set[int]
-    evidence: dict[str, Evidence]
+    evidence: tuple[Evidence, ...]
     similarity: float | None = None
     # the key in a form that sorts
     place: tuple[str, ...] = ()
@@ -54,9 +54,10 @@ class MergedFact(msgspec.Struct, kw_only=True):
         return frozenset(word for one in self.facts.values() for word in one.keywords)
 
     @property
-    def entities(self) -> frozenset[str]:
-        """Names that its memories mention."""
-        return frozenset(name for one in self.facts.values() for name in one.entities)
+    def words(self) -> list[str]:
+        """Keywords of its memories and names that they mention, repeats kept."""
+        facts = self.facts.values()
+        return [word for one in facts for own in (one.keywords, one.entities) for word in own]
 
     def speaker(self, levels: Mapping[str, float]) -> Fact:
         """The memory that speaks for it: the one with the largest level."""
@@ -68,7 +69,7 @@ class MergedFact(msgspec.Struct, kw_only=True):
         """The memory that speaks for it, with the best evidence of all of them."""
         return msgspec.structs.replace(
             self.speaker(levels),
-            evidence=tuple(best_evidence(self.evidence.values())),
+            evidence=tuple(best_evidence(self.evidence)),
             evidence_count=len(self.evidence),
             similarity=self.similarity,
         )
@@ -103,36 +104,42 @@ class FactPool:
 
     def add(self, iteration: int, sightings: Iterable[Sighting]) -> Gain:
         """Takes what an iteration found: a memory once, whatever number of its queries found it."""
-        seen = frozenset(self.merged)
+        new_keys = set[FactKey]()
         new_evidence = duplicates = 0
         for fact, queries in sightings:
             known = self.merged.get(fact.key)
             if known is None:
+                new_keys.add(fact.key)
                 known = self.merged[fact.key] = MergedFact(
                     key=fact.key,
                     iteration=iteration,
                     facts={},
                     queries=set(),
-                    evidence={},
-                    place=tuple("" if part is None else part for part in fact.key),
+                    evidence=(),
+                    place=tuple([part or "" for part in fact.key]),
                 )
             else:
                 duplicates += 1
             if fact.memory.id not in known.facts:
-                fresh = {evidence_key(one): one for one in fact.evidence}
-                new_evidence += len(fresh.keys() - known.evidence.keys())
-                known.evidence = fresh | known.evidence
+                before = len(known.evidence)
+                known.evidence = _distinct(fact.evidence, known.evidence)
+                new_evidence += len(known.evidence) - before
                 known.facts[fact.memory.id] = fact
             known.queries |= queries
         self.duplicates += duplicates
-        return Gain(
-            new_keys=frozenset(self.merged) - seen,
-            new_evidence=new_evidence,
-            duplicates=duplicates,
-        )
+        return Gain(new_keys=frozenset(new_keys), new_evidence=new_evidence, duplicates=duplicates)
 
     def compare(self, similarities: Mapping[str, float]) -> None:
         """Takes the largest cosine of each memory."""
         for one in self.merged.values():
             known = [similarities[id] for id in one.facts if id in similarities]
             one.similarity = max(known, default=None)
+
+
+def _distinct(fresh: tuple[Evidence, ...], known: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """The fresh pieces, each once, before the known ones; a known piece stays as it is."""
+    if len(fresh) + len(known) < 2:
+        # keys are dear, and there is nothing to tell apart
+        return fresh or known
+    by_key = {evidence_key(one): one for one in fresh} | {evidence_key(one): one for one in known}
+    return tuple(by_key.values())

@@ -42,12 +42,10 @@ def coverage_of(
         least: similarity from which a fact counts.
         known: facets of facts that were looked at before.
     """
-    found: dict[FactKey, frozenset[str]] = {}
-    for key, one in merged.items():
-        own = known.get(key)
-        if own is None:
-            own = facets_hit(facets, one.keywords, one.entities)
-        found[key] = own
+    fresh = [key for key in merged if key not in known]
+    hits = facets_hit(facets, [merged[key].words for key in fresh])
+    own = {**known, **dict(zip(fresh, hits, strict=True))}
+    found = {key: own[key] for key in merged}
     if not merged:
         return Coverage(facets=found, score=0.0)
     if not facets:
@@ -70,7 +68,7 @@ def news_of(
     only relevant ones are news.
 
     Args:
-        order: all facts after the iteration, best first.
+        order: the facts after the iteration, best first, `max_facts` or more of them.
         hit_before: facets that facts of earlier iterations contain.
     """
     keys = frozenset(

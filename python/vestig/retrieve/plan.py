@@ -16,6 +16,9 @@ from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms, synonyms
 from vestig.retrieve.types import PlannedQuery
+from vestig.session.filter_ids import resolved
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Projection
 
 __all__ = ["FACTS_READ", "Analysis", "Planner", "goal_of"]
 
@@ -88,8 +91,9 @@ class Planner:
         texts = facts[:FACTS_READ] if iteration >= _FACTS_FROM else ()
         idf = analysis.idf
         if texts and idf is not None:
-            more = self._known_words("\n".join(texts))[1] or {}
-            idf = {**more, **idf}
+            said = "\n".join(texts)
+            more = self.search.session.keeper.run(lambda view, core: self._idf(view, core, said))
+            idf = {**(more or {}), **idf}
         return fallback_queries(
             analysis.focus,
             analysis.recent,
@@ -110,10 +114,17 @@ class Planner:
             return (), None
         query = self.search.analysed(text)
 
-        def read(view: LedgerView, _: object) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
+        def read(
+            view: LedgerView, core: Projection
+        ) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
             bound = BoundQuery(self.search.session, view, query)
-            scan = bound.scan(ranking=self.search.ranking, limit=1)
-            idf = dict(zip(scan.terms, scan.idfs, strict=True)) if scan.terms else None
-            return tuple(one.name for one in bound.entities), idf
+            return tuple(one.name for one in bound.entities), self._idf(view, core, text)
 
         return self.search.session.keeper.run(read)
+
+    def _idf(self, view: LedgerView, core: Projection, text: str) -> Mapping[str, float] | None:
+        """Index term of a text → its idf over the eligible memories."""
+        if self.search.ranking.base != "linear":
+            return None
+        chosen = CoreFilter(**resolved(view, core, self.request.filter))
+        return core.idfs(view.seq, self.search.cut(text), chosen) or None

@@ -68,9 +68,11 @@ def words_of(text: str) -> list[Word]:
 
 
 def _carries_topic(word: str, length: int, identifier: bool) -> bool:
-    # "and/or" has the form of an identifier and is none
-    parts = _PART.findall(word) if identifier else (word,)
-    if all(part in STOPWORDS or part in _CONVERSATION for part in parts):
+    if identifier:
+        # "and/or" has the form of an identifier and is none
+        if all(part in STOPWORDS or part in _CONVERSATION for part in _PART.findall(word)):
+            return False
+    elif word in STOPWORDS or word in _CONVERSATION:
         return False
     # a run of one Han, Hiragana, Katakana or Thai character is a word of its own
     return length >= _CHARS_MIN or not word.isascii()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,6 +18,9 @@ __all__ = ["Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"
 
 # Query number → memory id → level; a memory that a query cannot be compared with is missing.
 Levels = Mapping[int, Mapping[str, float]]
+
+# Relevance, novelty, recency and diversity.
+Parts = tuple[float, float, float, float]
 
 FOCUS: Final = 0
 # More evidence than this, and more queries, add nothing.
@@ -49,12 +52,12 @@ def relevances(ids: Sequence[str], levels: Levels, others: float) -> dict[str, f
     count = max(1, len(levels) - (FOCUS in levels))
     for query, found in levels.items():
         weight = 1.0 if query == FOCUS else others / count
-        values = [found.get(id) for id in ids]
-        known = [value for value in values if value is not None]
-        least = min(known, default=0.0)
-        if len(known) < len(values):
-            known = [least if value is None else value for value in values]
-        sums = [total + weight * value for total, value in zip(sums, known, strict=True)]
+        try:
+            values = list(map(found.__getitem__, ids))
+        except KeyError:
+            least = min((found[id] for id in ids if id in found), default=0.0)
+            values = [found.get(id, least) for id in ids]
+        sums = [total + weight * value for total, value in zip(sums, values, strict=True)]
     return dict(zip(ids, sums, strict=True))
 
 
@@ -81,16 +84,25 @@ def composite(
         >>> round(composite(0.9, 1.0, math.exp(-1), 1.0, weights).composite, 6)
         0.876788
     """
-    weights = (settings.relevance, settings.novelty, settings.recency, settings.diversity)
     values = (relevance, novelty, recency, diversity)
-    total = sum(weight * value for weight, value in zip(weights, values, strict=True))
     return CompositeParts(
         relevance=relevance,
         novelty=novelty,
         recency=recency,
         diversity=diversity,
-        composite=total / sum(weights),
+        composite=_weighted_mean([values], settings)[0],
     )
+
+
+def _weighted_mean(rows: Iterable[Parts], settings: RankSettings) -> list[float]:
+    """Of the parts of each row."""
+    weights = (settings.relevance, settings.novelty, settings.recency, settings.diversity)
+    of_relevance, of_novelty, of_recency, of_diversity = weights
+    whole = sum(weights)
+    return [
+        sum((of_relevance * a, of_novelty * b, of_recency * c, of_diversity * d)) / whole
+        for a, b, c, d in rows
+    ]
 
 
 def ranked(
@@ -101,33 +113,41 @@ def ranked(
     others: float,
     now_us: int,
     every_part: bool = False,
+    most: int | None = None,
 ) -> list[RankedFact]:
-    """All facts of a request, best first, ties by key.
+    """The facts of a request, best first, ties by key.
 
     Args:
         others: weight of the other queries beside the focus.
         now_us: to which ages count.
         every_part: also parts that weigh nothing; else they are 0 then.
+        most: how many are wanted; None = all.
     """
     pool = list(facts.values())
-    novelties = _novelties(pool) if every_part or settings.novelty else [0.0 for _ in pool]
     by_memory = relevances([id for one in pool for id in one.facts], levels, others)
-    of_facts = [max(by_memory[id] for id in one.facts) for one in pool]
-    found = []
-    rows = zip(pool, of_facts, scaled(of_facts), novelties, strict=True)
-    for one, level, relevance, novelty in rows:
-        parts = composite(
-            relevance,
-            novelty,
-            _recency(one, now_us, settings.recency_tau_days)
-            if every_part or settings.recency
-            else 0.0,
-            min(1.0, (len(one.queries) - 1) / _QUERY_STEPS) if one.queries else 0.0,
-            settings,
+    of_facts = [max(map(by_memory.__getitem__, one.facts)) for one in pool]
+    none = [0.0] * len(pool)
+    novelties = _novelties(pool) if every_part or settings.novelty else none
+    ages = (
+        [_recency(one, now_us, settings.recency_tau_days) for one in pool]
+        if every_part or settings.recency
+        else none
+    )
+    breadths = [
+        min(1.0, (len(one.queries) - 1) / _QUERY_STEPS) if one.queries else 0.0 for one in pool
+    ]
+    rows = list(zip(scaled(of_facts), novelties, ages, breadths, strict=True))
+    values = _weighted_mean(rows, settings)
+    order = sorted([(-value, pool[at].place, at) for at, value in enumerate(values)])
+    return [
+        RankedFact(
+            merged=pool[at],
+            level=of_facts[at],
+            levels={id: by_memory[id] for id in pool[at].facts},
+            parts=composite(*rows[at], settings),
         )
-        own = {id: by_memory[id] for id in one.facts}
-        found.append(RankedFact(merged=one, level=level, levels=own, parts=parts))
-    return sorted(found, key=lambda one: (-one.parts.composite, one.merged.place))
+        for _, _, at in order[:most]
+    ]
 
 
 def _novelties(pool: Sequence[MergedFact]) -> list[float]:
@@ -152,6 +172,6 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 def _recency(one: MergedFact, now_us: int, tau_days: float) -> float:
     """Of the newest evidence, else of the beginning of what a memory says."""
-    stated = [to_us(seen.timestamp) for seen in one.evidence.values() if seen.timestamp is not None]
+    stated = [to_us(seen.timestamp) for seen in one.evidence if seen.timestamp is not None]
     newest = max(stated or [to_us(fact.memory.t_valid) for fact in one.facts.values()])
     return math.exp(-max(0, now_us - newest) / (tau_days * DAY_US))

@@ -18,7 +18,7 @@ from vestig.retrieve.facets import facet_forms
 from vestig.retrieve.fact_search import Found
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.plan import Analysis
+from vestig.retrieve.plan import FACTS_READ, Analysis
 from vestig.retrieve.rank import FOCUS, RankedFact, ranked
 from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms
@@ -33,7 +33,7 @@ RELEVANCE_FLOOR = 0.35
 class Rounds:
     """The rounds of one request.
 
-    `order`: all facts, best first. `new_facts`, `new_evidence`: of each round.
+    `order`: the best facts, as many as are read. `new_facts`, `new_evidence`: of each round.
     """
 
     def __init__(
@@ -140,6 +140,7 @@ class Rounds:
             others=self.settings.others,
             now_us=self.request.moments.query_time_us,
             every_part=every_part,
+            most=max(self.request.max_facts, FACTS_READ),
         )
 
     def facts(self) -> list[Fact]:

@@ -1,5 +1,6 @@
 //! Binding of the projection: convert, release the interpreter, wrap.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use vestig_core::query::{
     search,
 };
 use vestig_core::recall::{
-    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, keyword_votes, levels,
-    recall, recall_many,
+    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs, keyword_votes,
+    levels, recall, recall_many,
 };
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -399,6 +400,20 @@ impl Projection {
         })?;
         let ids = PyBytes::new(py, found.ids.as_flattened());
         Ok((ids, found.best, found.scores, found.cosines))
+    }
+
+    fn idfs(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        text: &str,
+        filter: &Filter,
+    ) -> PyResult<BTreeMap<String, f64>> {
+        let mut terms = words::terms(text, None);
+        terms.sort_unstable();
+        terms.dedup();
+        let found = self.on_snapshot(py, seq, |snapshot| idfs(snapshot, &terms, &filter.0))?;
+        Ok(terms.into_iter().zip(found).collect())
     }
 
     fn keyword_votes<'py>(

@@ -22,7 +22,7 @@ __all__ = [
     "claims_at",
     "claims_of",
     "named_nodes",
-    "statements_of",
+    "statements_at",
     "write_claims",
 ]
 
@@ -41,12 +41,12 @@ _EVIDENCE: Final = (
 # The source of an event is that whose edge to the memory the same transaction wrote. One that an
 # agent shares with its other commits tells nothing of this statement.
 _STATEMENTS: Final = (
-    "SELECT m.id, e.artifact_ref, s.id, e.occurred_us, m.author, m.content, e.payload"
-    ' FROM memories m JOIN events e ON e.memory = m."row"'
-    f' LEFT JOIN edges p ON p.to_row = m."row" AND p.edge_type = {EDGE_CODES["PRODUCED"]}'
+    "SELECT e.memory, e.artifact_ref, s.id, e.occurred_us, m.author, m.content, e.payload"
+    ' FROM events e JOIN memories m ON m."row" = e.memory'
+    f" LEFT JOIN edges p ON p.to_row = e.memory AND p.edge_type = {EDGE_CODES['PRODUCED']}"
     ' AND p.seq = e.seq LEFT JOIN sources s ON s."row" = p.from_row'
     " AND s.source_type <> 'agentic'"
-    " WHERE +m.namespace = ? AND m.id IN (?*) AND e.event_type IN"
+    " WHERE e.memory IN (?*) AND e.event_type IN"
     " ('ADD', 'IMPORT', 'REINFORCE_EXACT', 'REINFORCE_NEAR')"
     ' ORDER BY e.memory, e.seq, e."row"'
 )
@@ -148,19 +148,17 @@ def _claim(row: Sequence[Any], evidence: tuple[Evidence, ...]) -> Claim:
     )
 
 
-def statements_of(
-    conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
-) -> dict[str, list[Evidence]]:
-    """As `LedgerView.evidence_of`."""
-    keys = known_ids(memory_ids, "mem")
-    found: dict[str, list[Evidence]] = {}
-    for id, artifact_ref, source, occurred, author, content, payload in select_in(
-        conn, _STATEMENTS, tuple(keys), (namespace,)
+def statements_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[Evidence]]:
+    """As `LedgerView.evidence_at`."""
+    found: dict[int, list[Evidence]] = {}
+    for row, artifact_ref, source, occurred, author, content, payload in select_in(
+        conn, _STATEMENTS, rows
     ):
-        variant = from_json(payload).get("variant")
+        # few payloads have one, and all are dear to read
+        variant = from_json(payload).get("variant") if '"variant"' in payload else None
         text = variant if isinstance(variant, str) else content
         of = None if source is None else id_text("source", source)
-        found.setdefault(keys[id], []).append(
+        found.setdefault(row, []).append(
             Evidence(
                 source_id=of if artifact_ref is None else artifact_ref,
                 timestamp=from_us(occurred),

@@ -12,7 +12,15 @@ from vestig.ports import Mentioned
 from vestig.store.ledger.schema import EDGE_CODES, NO_QUESTION
 from vestig.store.sqlite.lookups import known_ids, select_in
 
-__all__ = ["LIVE", "MENTIONS", "mentioning", "mentions", "questions", "summaries_of"]
+__all__ = [
+    "LIVE",
+    "MENTIONS",
+    "mentioned_names",
+    "mentioning",
+    "mentions",
+    "questions",
+    "summaries_of",
+]
 
 MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
@@ -37,6 +45,19 @@ def mentions(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -
             Mentioned(memory_id=memory, entity_id=id_text("ent", entity), confidence=confidence)
         )
     return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
+
+
+def mentioned_names(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[str]]:
+    """As `LedgerView.mentioned_names`."""
+    sql = (
+        'SELECT e.from_row, n.canonical_name FROM edges e JOIN entities n ON n."row" = e.to_row'
+        f" WHERE e.edge_type = {MENTIONS} AND e.expired_seq = 0 AND n.expired_us IS NULL"
+        " AND e.from_row IN (?*)"
+    )
+    found: dict[int, list[str]] = {}
+    for row, name in select_in(conn, sql, rows):
+        found.setdefault(row, []).append(name)
+    return found
 
 
 def mentioning(

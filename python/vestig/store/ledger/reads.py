@@ -119,16 +119,10 @@ class SqliteView:
     def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
         """The known ones of these full ids, in the order given."""
         keys = known_ids(ids, "mem")
+        sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
         with store_faults(self._where):
-            found = {
-                row[1]: row
-                for row in select_in(
-                    self._conn,
-                    f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)",
-                    tuple(keys),
-                    (namespace,),
-                )
-            }
+            rows = select_in(self._conn, sql, tuple(keys), (namespace,))
+            found = {row[1]: row for row in rows}
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
@@ -195,13 +189,10 @@ class SqliteView:
 
     def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
         """Ids (16 bytes) of the memories with one of these content hashes, expired or not."""
+        sql = "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)"
+        wanted = tuple({bytes.fromhex(one) for one in hashes})
         with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)",
-                tuple({bytes.fromhex(one) for one in hashes}),
-                (namespace,),
-            )
+            rows = select_in(self._conn, sql, wanted, (namespace,))
             return sorted(row[0] for row in rows)
 
     def same_text(
@@ -617,6 +608,11 @@ class SqliteView:
         with store_faults(self._where):
             return memory_parts.mentions(self._conn, namespace, memory_ids)
 
+    def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
+        """Row number of a memory → names of what it mentions; see the port."""
+        with store_faults(self._where):
+            return memory_parts.mentioned_names(self._conn, rows)
+
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired memories that mention it, newest first."""
         with store_faults(self._where):
@@ -641,10 +637,15 @@ class SqliteView:
         with store_faults(self._where):
             return claim_rows.claims_of(self._conn, namespace, memory_ids)
 
-    def evidence_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[Evidence]]:
-        """memory id → where its text was stated, oldest first; see the port."""
+    def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
+        """As `claims`, by row numbers."""
         with store_faults(self._where):
-            return claim_rows.statements_of(self._conn, namespace, memory_ids)
+            return claim_rows.claims_at(self._conn, rows)
+
+    def evidence_at(self, rows: Sequence[int]) -> dict[int, list[Evidence]]:
+        """Row number of a memory → where its text was stated, oldest first; see the port."""
+        with store_faults(self._where):
+            return claim_rows.statements_at(self._conn, rows)
 
     # --- edges -------------------------------------------------------------------------------
 

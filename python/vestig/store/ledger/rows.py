@@ -183,6 +183,7 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
             memory_of(row, where)
     return [
         RecalledMemory(
+            row[0],
             row[1],
             row[7] if row[34] is None else row[34],
             row[39],

@@ -176,8 +176,13 @@ pub fn lengths<const N: usize>(vectors: [&[f32]; N]) -> [f64; N] {
 ///
 /// A zero vector stays zero. `out` may be longer than `v` (padding): the rest becomes 0.
 pub fn unit(v: &[f32], out: &mut [f32]) {
-    debug_assert!(out.len() >= v.len());
     let [norm] = lengths([v]);
+    unit_by(v, norm, out);
+}
+
+/// [`unit`] of a vector whose length [`lengths`] gave.
+pub fn unit_by(v: &[f32], norm: f64, out: &mut [f32]) {
+    debug_assert!(out.len() >= v.len());
     out.fill(0.0);
     if norm > 0.0 {
         for (o, &x) in out.iter_mut().zip(v) {

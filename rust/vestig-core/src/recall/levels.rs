@@ -1,14 +1,18 @@
 //! Several queries over one snapshot: the best memories of each, and S of all of them under every
 //! query.
 
+use std::sync::Arc;
+
 use super::analysed_query::Query;
 use super::candidates::Candidate;
+use super::neighbour_vectors::{NeighbourUnit, TOGETHER};
 use super::ranking::{Effort, Pool, Ranking, Selection};
 use super::row_groups::RowGroups;
+use super::turn_index::TurnIndex;
 use super::{QueryVector, Request, ScoredQuery};
 use crate::kernels::bits::has;
 use crate::query::filter::Filter;
-use crate::segment::Id;
+use crate::segment::{Id, Segment};
 use crate::snapshot::Snapshot;
 
 /// Rows times queries up to which the numbers of all rows are kept until the memories are known;
@@ -93,10 +97,14 @@ pub fn levels(
     ids.extend(found.iter().flatten());
     ids.sort_unstable();
     ids.dedup();
-    ids.retain(|id| snapshot.find(id).is_some());
+    let placed = ids
+        .into_iter()
+        .filter_map(|id| Some((id, place_of(snapshot, &id)?)));
+    let (ids, places): (Vec<Id>, Vec<Place>) = placed.unzip();
+    let units = neighbour_units(numbers.iter().flatten(), &places, effort.threads);
     let scores = in_threads(numbers, effort.threads, |at, kept| {
         let groups = kept.unwrap_or_else(|| score(at, &single).groups);
-        scores_of(&groups, &ids)
+        scores_of(&groups, &places, &units)
     });
     let place = |id: &Id| ids.binary_search(id).ok();
     let best = found
@@ -118,24 +126,76 @@ pub fn levels(
     }
 }
 
-/// S and cosine of each of these memories, which are distinct; None = not eligible.
-fn scores_of(groups: &RowGroups<'_>, ids: &[Id]) -> Vec<Option<(f64, f64)>> {
-    let place = |id: &Id| {
-        (0..groups.parts()).find_map(|part| {
-            let row = groups.segment(part).find(id)?;
-            has(&groups.columns(part, row).eligible, row).then_some((part, row))
-        })
+/// A part and a row of it.
+type Place = (usize, usize);
+
+/// Where the newest version of a memory is.
+fn place_of(snapshot: &Snapshot, id: &Id) -> Option<Place> {
+    let mut parts = snapshot.parts.iter().enumerate();
+    parts.find_map(|(part, own)| {
+        let row = own.segment.find(id)?;
+        has(&own.live, row).then_some((part, row))
+    })
+}
+
+/// What is the same under every query that finds the same rows eligible: made once, by the numbers
+/// of the first query that compares it.
+fn neighbour_units<'a, 'n: 'a>(
+    mut numbers: impl Iterator<Item = &'a RowGroups<'n>>,
+    places: &[Place],
+    threads: usize,
+) -> Vec<NeighbourUnit> {
+    let of = |groups: &RowGroups<'_>| -> Vec<(Arc<TurnIndex>, usize)> {
+        let eligible = places
+            .iter()
+            .filter(|(part, row)| is_eligible(groups, *part, *row));
+        let compared = eligible.filter_map(|(part, row)| {
+            let signals = groups.of(*part, *row).table.signals.as_ref()?;
+            signals.compared_with_neighbours(*part, *row)
+        });
+        compared.collect()
     };
-    let places: Vec<Option<(usize, usize)>> = ids.iter().map(place).collect();
+    let found = numbers.find_map(|groups| {
+        let turns = of(groups);
+        (!turns.is_empty()).then_some((groups, turns))
+    });
+    let Some((groups, turns)) = found else {
+        return Vec::new();
+    };
+    let segments: Vec<&Segment> = (0..groups.parts())
+        .map(|part| groups.segment(part))
+        .collect();
+    let chunks = turns.chunks(TOGETHER).map(<[_]>::to_vec).collect();
+    let made = in_threads(chunks, threads, |_, turns| {
+        NeighbourUnit::of(&segments, turns)
+    });
+    made.into_iter().flatten().collect()
+}
+
+fn is_eligible(groups: &RowGroups<'_>, part: usize, row: usize) -> bool {
+    has(&groups.columns(part, row).eligible, row)
+}
+
+/// S and cosine of each of these memories, which are distinct; None = not eligible.
+fn scores_of(
+    groups: &RowGroups<'_>,
+    places: &[Place],
+    units: &[NeighbourUnit],
+) -> Vec<Option<(f64, f64)>> {
     for group in groups.all() {
-        let own = places.iter().copied().flatten();
+        let own = places.iter().copied();
         let own = own.filter(|(part, row)| has(&group.table.parts[*part].eligible, *row));
+        if let Some(signals) = &group.table.signals {
+            signals.take(units);
+        }
         group.table.prepare(own);
     }
-    let scored = places.into_iter().map(|place| {
-        let (part, row) = place?;
-        let candidate = Candidate::of(groups.of(part, row), part, row);
-        Some((candidate.start, candidate.cosine))
+    let scored = places.iter().map(|(part, row)| {
+        let (part, row) = (*part, *row);
+        is_eligible(groups, part, row).then(|| {
+            let candidate = Candidate::of(groups.of(part, row), part, row);
+            (candidate.start, candidate.cosine)
+        })
     });
     scored.collect()
 }

@@ -164,6 +164,19 @@ pub fn recall_many(
     scans
 }
 
+/// idf of each of these terms over the memories that a filter lets through, as a query without a
+/// vector has them.
+#[must_use]
+pub fn idfs(snapshot: &Snapshot, terms: &[String], filter: &Filter) -> Vec<f64> {
+    let mut parts = eligible_parts(snapshot, filter, &mut Scan::default());
+    if let Some(least) = filter.min_similarity {
+        for columns in &mut parts {
+            apply_min_similarity(columns, least);
+        }
+    }
+    segment_columns::idfs(&parts, terms, eligible_rows(&parts))
+}
+
 /// What the queries of one call have in common.
 #[derive(Clone, Copy)]
 struct Request<'a> {

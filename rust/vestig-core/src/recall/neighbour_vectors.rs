@@ -7,10 +7,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::turn_index::TurnIndex;
 use crate::kernels::bits::has;
-use crate::kernels::dot::{cosine, dot, dot_unit, lengths};
+use crate::kernels::dot::{cosine, dot, dot_unit, lengths, unit_by};
 use crate::segment::Segment;
 
 /// Above the errors of a length made of float32 dot products, from `SHORT` on.
@@ -167,7 +168,50 @@ fn over(sum: f64, norm: f64) -> f64 {
 }
 
 /// Turns whose values are made together.
-const TOGETHER: usize = 4;
+pub(super) const TOGETHER: usize = 4;
+
+/// The unit vector of a turn with its neighbours, for several queries.
+pub(super) struct NeighbourUnit {
+    index: Arc<TurnIndex>,
+    turn: usize,
+    unit: Vec<f32>,
+}
+
+impl NeighbourUnit {
+    /// Of at most `TOGETHER` turns, each of an index.
+    pub(super) fn of(segments: &[&Segment], turns: Vec<(Arc<TurnIndex>, usize)>) -> Vec<Self> {
+        let sums: Vec<Vec<f32>> = turns
+            .iter()
+            .map(|(index, turn)| {
+                let mut sum = vec![0.0; vector(index, segments, *turn).len()];
+                add_around(index, segments, *turn, &mut sum);
+                sum
+            })
+            .collect();
+        let of: [&[f32]; TOGETHER] =
+            std::array::from_fn(|at| sums[at.min(sums.len() - 1)].as_slice());
+        let made = turns.into_iter().zip(&sums).zip(lengths(of));
+        let made = made.map(|(((index, turn), sum), length)| {
+            let mut unit = vec![0.0; sum.len()];
+            unit_by(sum, length, &mut unit);
+            Self { index, turn, unit }
+        });
+        made.collect()
+    }
+
+    /// Whether it is one of the turns of this index.
+    pub(super) fn is_of(&self, index: &Arc<TurnIndex>) -> bool {
+        Arc::ptr_eq(&self.index, index)
+    }
+}
+
+/// Adds the vectors of a turn and its neighbours to zeros.
+fn add_around(index: &TurnIndex, segments: &[&Segment], turn: usize, sum: &mut [f32]) {
+    for at in around(index, turn) {
+        let own = vector(index, segments, at);
+        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    }
+}
 
 /// Exact values, each made once.
 pub(super) struct NeighbourVectors<'a> {
@@ -207,14 +251,21 @@ impl<'a> NeighbourVectors<'a> {
         }
     }
 
+    /// Takes the values of distinct turns from their unit vectors.
+    pub(super) fn take<'u>(&self, units: impl Iterator<Item = &'u NeighbourUnit>) {
+        let mut known = self.known.borrow_mut();
+        known.reserve(units.size_hint().1.unwrap_or_default());
+        for near in units {
+            let value = || cosine(dot(&self.vector, &near.unit));
+            known.entry(near.turn).or_insert_with(value);
+        }
+    }
+
     fn find<const N: usize>(&self, index: &TurnIndex, turns: [usize; N]) -> [f64; N] {
         let sums = &mut *self.sums.borrow_mut();
         for (sum, turn) in sums.iter_mut().zip(turns) {
             sum.fill(0.0);
-            for at in around(index, turn) {
-                let own = vector(index, &self.segments, at);
-                sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-            }
+            add_around(index, &self.segments, turn, sum);
         }
         let sums: [&[f32]; N] = std::array::from_fn(|at| sums[at].as_slice());
         let lengths = lengths(sums);

@@ -453,33 +453,15 @@ pub(super) fn fill_lexical(
     terms: &[String],
     eligible: usize,
 ) -> TermStatistics {
-    let whole: Vec<bool> = parts
-        .iter()
-        .map(|columns| count(&columns.eligible) == columns.segment.memory_rows())
-        .collect();
     let total: u64 = parts.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
-    let of_parts = |term: &String| {
-        let parts = parts.iter();
-        parts
-            .map(|columns| columns.segment.term_number(term))
-            .collect()
-    };
-    let numbers: Vec<Vec<Option<u32>>> = terms.iter().map(of_parts).collect();
-    let mut idfs = Vec::with_capacity(terms.len());
-    let mut held = Vec::with_capacity(terms.len());
-    for numbers in &numbers {
-        let mut holding = 0;
-        for ((columns, number), whole) in parts.iter().zip(numbers).zip(&whole) {
-            if let Some(number) = number {
-                let bits = (!whole).then_some(columns.eligible.as_slice());
-                let rows = columns.segment.postings(*number as usize).0;
-                holding += lexical::document_frequency(rows, bits);
-            }
-        }
-        let idf = lexical::idf(eligible as u64, holding);
-        idfs.push(idf);
-        held.push(holding > 0);
+    let TermCounts {
+        whole,
+        numbers,
+        idfs,
+        held,
+    } = TermCounts::of(parts, terms, eligible);
+    for (numbers, idf) in numbers.iter().zip(&idfs) {
         for ((columns, number), whole) in parts.iter_mut().zip(numbers).zip(&whole) {
             let Some(number) = number else { continue };
             if columns.lexical.is_empty() {
@@ -490,7 +472,7 @@ pub(super) fn fill_lexical(
             let postings = columns.segment.postings(*number as usize);
             let frequency = lexical::frequency;
             let scores = &mut columns.lexical;
-            lexical::accumulate(scores, idf, postings, frequency, lengths, bits, &norms);
+            lexical::accumulate(scores, *idf, postings, frequency, lengths, bits, &norms);
         }
     }
     let scores = parts.iter().flat_map(|columns| &columns.lexical);
@@ -501,6 +483,55 @@ pub(super) fn fill_lexical(
         norms,
         largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
     }
+}
+
+/// Of each term its number in every part, its idf, and whether an eligible row holds it; of each part
+/// whether all rows are eligible.
+struct TermCounts {
+    whole: Vec<bool>,
+    numbers: Vec<Vec<Option<u32>>>,
+    idfs: Vec<f64>,
+    held: Vec<bool>,
+}
+
+impl TermCounts {
+    fn of(parts: &[SegmentColumns<'_>], terms: &[String], eligible: usize) -> Self {
+        let whole: Vec<bool> = parts
+            .iter()
+            .map(|columns| count(&columns.eligible) == columns.segment.memory_rows())
+            .collect();
+        let of_parts = |term: &String| {
+            let parts = parts.iter();
+            parts
+                .map(|columns| columns.segment.term_number(term))
+                .collect()
+        };
+        let numbers: Vec<Vec<Option<u32>>> = terms.iter().map(of_parts).collect();
+        let holding = |numbers: &Vec<Option<u32>>| {
+            let mut holding = 0;
+            for ((columns, number), whole) in parts.iter().zip(numbers).zip(&whole) {
+                if let Some(number) = number {
+                    let bits = (!whole).then_some(columns.eligible.as_slice());
+                    let rows = columns.segment.postings(*number as usize).0;
+                    holding += lexical::document_frequency(rows, bits);
+                }
+            }
+            holding
+        };
+        let holding: Vec<u64> = numbers.iter().map(holding).collect();
+        let idf = |holding: &u64| lexical::idf(eligible as u64, *holding);
+        Self {
+            whole,
+            idfs: holding.iter().map(idf).collect(),
+            held: holding.iter().map(|holding| *holding > 0).collect(),
+            numbers,
+        }
+    }
+}
+
+/// idf of each of these terms over the eligible rows.
+pub(super) fn idfs(parts: &[SegmentColumns<'_>], terms: &[String], eligible: usize) -> Vec<f64> {
+    TermCounts::of(parts, terms, eligible).idfs
 }
 
 fn total_length(columns: &SegmentColumns<'_>) -> u64 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::analysed_query::Query;
 use super::evidence::Evidence;
-use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
+use super::neighbour_vectors::{self, Bounds, NeighbourUnit, NeighbourVectors};
 use super::question_words;
 use super::score_bounds::{SLACK, ScoreBounds, TurnValues};
 use super::scorer::Scorer;
@@ -327,6 +327,23 @@ impl<'a> TurnSignals<'a> {
                 self.topic.as_ref().map(|topic| &topic.bounds),
             ),
         ])
+    }
+
+    /// The turn of a row, where its vector with its neighbours is compared.
+    pub(super) fn compared_with_neighbours(
+        &self,
+        part: usize,
+        row: usize,
+    ) -> Option<(Arc<TurnIndex>, usize)> {
+        self.context.as_ref()?;
+        Some((Arc::clone(&self.index), self.index.turn(part, row)))
+    }
+
+    /// Takes what was made of turns for several queries.
+    pub(super) fn take(&self, units: &[NeighbourUnit]) {
+        if let Some(context) = &self.context {
+            context.take(units.iter().filter(|near| near.is_of(&self.index)));
+        }
     }
 
     /// Makes what of distinct turns takes less time together than one by one.
