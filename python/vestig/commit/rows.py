@@ -166,7 +166,7 @@ def _event(
         artifact_ref=request.artifact_ref,
         payload={
             "content_hash": item.content_hash,
-            "tags": request.tags,
+            "tags": list(request.tags),
             "artifact_ref": request.artifact_ref,
             **payload,
         },
