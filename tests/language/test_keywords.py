@@ -40,3 +40,10 @@ def test_keywords_of_any_text_are_distinct_and_limited(text: str, limit: int) ->
     found = keywords(text, limit=limit)
     assert len(found) <= limit
     assert len(set(found)) == len(found)
+
+
+def test_a_stop_word_that_no_text_can_hold_leaves_nothing_out() -> None:
+    assert keywords("Ada bought a lantern", extra_stopwords=["\ud800", "LANTERN"]) == [
+        "ada",
+        "bought",
+    ]

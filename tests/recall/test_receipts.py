@@ -15,6 +15,7 @@ from fixed_graph import fixed_graph, text
 from scripted import Opener
 from vestig.answers import Receipt
 from vestig.config.weights import learned
+from vestig.recall.confidence import fit_version
 from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERY = "what did Ada Lovelace say about the deploy last week?"
@@ -171,6 +172,12 @@ def test_other_stores_versions_and_states(opener: Opener) -> None:
 
     refused("of the store", store_uuid="00" * 16)
     refused("analysed by", analyser="en-0")
+    older_fit = receipt.analyser.replace(fit_version(), "confidence-00000000")
+    assert older_fit != receipt.analyser, "scores depend on it"
+    refused("analysed by", analyser=older_fit)
+    plain = store.recall(QUERY, profile="baseline", receipt=True).receipt
+    assert isinstance(plain, Receipt)
+    assert "confidence-" not in plain.analyser, "it has no score of it"
     refused("version 1", version=1)
     refused("ends at", seq=receipt.seq + 1)
     refused("vector_hash", vector_hash="00" * 32)

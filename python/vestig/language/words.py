@@ -42,5 +42,10 @@ def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ())
         >>> keywords("The deploy of jira-9988: deploy on Fridays")
         ['deploy', 'jira-9988', 'fridays']
     """
-    extra = frozenset([word.lower() for word in extra_stopwords])
+    extra = frozenset([word.lower() for word in extra_stopwords if _is_text(word)])
     return _core.keywords(text, limit, extra)
+
+
+def _is_text(word: str) -> bool:
+    """Whether it has no surrogate: no token has one."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)

@@ -7,6 +7,7 @@ package's other data, with the digests of the labelled folders they were learned
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -49,6 +50,7 @@ __all__ = [
     "confidence",
     "features",
     "fit",
+    "fit_version",
     "linear_score",
     "logit",
     "probability",
@@ -114,6 +116,12 @@ class Features(msgspec.Struct, frozen=True, kw_only=True):
 def fit() -> Fit:
     """The fit that comes with the package."""
     return msgspec.json.decode(FIT.read_bytes(), type=Fit)
+
+
+@cache
+def fit_version() -> str:
+    """Names the fit that comes with the package: scores and confidence depend on it."""
+    return f"confidence-{hashlib.sha256(FIT.read_bytes()).hexdigest()[:8]}"
 
 
 @cache

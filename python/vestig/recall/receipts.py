@@ -23,6 +23,7 @@ from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
 from vestig.language.newer_words import newer_words_version
 from vestig.ports import LedgerView, TokenStates, are_states
+from vestig.recall.confidence import fit_version
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.request import RecallRequest
@@ -86,8 +87,8 @@ def _reranked(session: Session, query: Query) -> RerankedScores | None:
 
 
 def _analyser(config: Config) -> str:
-    """Versions of the rules that make words of texts, and of those that a term adds where it
-    counts."""
+    """Versions of the rules that make words of texts, of those that a term adds where it counts,
+    and of the fit that makes scores."""
     ranking = ranking_of_settings(config.settings)
     versions = [words.ANALYSER_VERSION]
     if ranking.counts_questions:
@@ -96,6 +97,8 @@ def _analyser(config: Config) -> str:
         versions.append(frame_words_version())
     if ranking.newer_first:
         versions.append(newer_words_version())
+    if ranking.has_confidence:
+        versions.append(fit_version())
     return " ".join(versions)
 
 
