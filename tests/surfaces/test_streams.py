@@ -23,6 +23,21 @@ BEFORE_MAIN = (
     b"Traceback (most recent call last):\n"
     b'  File "<string>", line 1, in <module>\nKeyboardInterrupt\n'
 )
+# Runs a command that is interrupted where Python ignores what is raised.
+INTERRUPTED_IN_A_CALLBACK = """
+import signal, time, weakref
+from vestig.surfaces.cli import commands, main
+
+def run(args):
+    seen = set(args)
+    watched = weakref.ref(seen, lambda _: signal.raise_signal(signal.SIGINT))
+    del seen
+    time.sleep(60)
+    return 0
+
+commands.run = run
+main()
+"""
 STEERING = "\x9b31m red \x85 and \x7f gone"
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -129,3 +144,15 @@ def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
     # an extension module may lose an interrupt while it is loaded
     assert set(codes) <= {130, 0}
     assert codes.count(130) >= 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_that_python_drops_is_not_lost() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IN_A_CALLBACK],
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=50,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr) == (130, b"")

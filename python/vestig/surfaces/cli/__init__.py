@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ INTERRUPTED: Final = 130
 # What is loaded lives to the end of the command: to look through it for cycles after every 700
 # objects, and once more at the end, takes a fifth of the time of a short one.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
+_SECONDS_TO_THE_NEXT_TRY: Final = 0.01
 
 
 def __getattr__(name: str) -> Any:
@@ -41,9 +43,26 @@ def _fill_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
+def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
+    """Interrupts once more if an interrupt was dropped: Python ignores what is raised in a
+    finaliser or a callback of a weak reference, and loading a module calls such callbacks."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    # after this function has returned, as what is raised in here is ignored too
+    again = threading.Timer(
+        _SECONDS_TO_THE_NEXT_TRY,
+        signal.pthread_kill,
+        (threading.main_thread().ident, signal.SIGINT),
+    )
+    again.daemon = True
+    again.start()
+
+
 def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    sys.unraisablehook = _keep_interrupt
     try:
         _fill_closed_streams()
         from vestig.surfaces.cli.commands import run
