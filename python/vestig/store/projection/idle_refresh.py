@@ -90,7 +90,8 @@ class _IdleRefresh:
         with self._changing:
             self._ends.set()
             thread = self._thread
-        if thread is not None:
+        # an interrupt may have come before it was started
+        if thread is not None and thread.is_alive():
             thread.join()
 
     def before_fork(self) -> None:

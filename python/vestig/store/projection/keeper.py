@@ -66,12 +66,13 @@ class ProjectionKeeper:
         self._wrote = False
         self._publications = 0
         self._last_read_s = time.monotonic()
+        self.core = self._open_core(directory, read_only=read_only)
+        # the end of the process stops what a merger finds, also after an interrupt of this call
         self.merger = Merger(lambda: self.core, lambda what: self.report("projection_stale", what))
-        self._open(directory)
+        self._begin(directory)
 
-    def _open(self, directory: Path | None) -> None:
+    def _begin(self, directory: Path | None) -> None:
         self._directory = directory
-        self.core = self._open_core(directory, read_only=self._read_only)
         if self.core.discarded is not None:
             self.report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
@@ -100,7 +101,8 @@ class ProjectionKeeper:
         in its place."""
         with self._lock:
             self.core.close()
-            self._open(directory)
+            self.core = self._open_core(directory, read_only=self._read_only)
+            self._begin(directory)
 
     def _first_manifest(self) -> None:
         """A store has a manifest from its creation on, so a missing one was deleted."""

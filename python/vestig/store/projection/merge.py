@@ -71,7 +71,8 @@ class Merger:
         """Waits until the thread has ended."""
         with self._lock:
             thread = self._thread
-        if thread is not None:
+        # an interrupt may have come before it was started
+        if thread is not None and thread.is_alive():
             thread.join()
 
 

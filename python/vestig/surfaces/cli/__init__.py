@@ -59,18 +59,30 @@ def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
+def comes_of_interrupt(error: BaseException) -> bool:
+    """Whether an error was raised from an interrupt: Python makes a RuntimeError of one that comes
+    while the body of a class gives names to its members."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
+
+
 def main() -> NoReturn:
     """Entry point of the `vestig` command."""
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    sys.unraisablehook = _keep_interrupt
     try:
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        sys.unraisablehook = _keep_interrupt
         _fill_closed_streams()
         from vestig.surfaces.cli.commands import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:
+        # what remains is the end of the process, which has nothing to interrupt
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except BaseException as error:
+        if not comes_of_interrupt(error):
+            raise
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         code = INTERRUPTED
-    # what remains is the end of the process, which has nothing to interrupt
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     sys.exit(code)
