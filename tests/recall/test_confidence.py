@@ -83,7 +83,7 @@ def found(
         of_origins[ORIGINS.index("note")] = notes
     words = [*((word, False) for word in content), *((word, True) for word in in_time)]
     made = _core.testing.features_by_hand(
-        rows, of_origins, terms, eligible, words, names, unknown_names
+        rows, of_origins, (terms, eligible, words, names, unknown_names)
     )
     return made and Features(kind=KINDS[made[0]], values=dict(made[1]))
 

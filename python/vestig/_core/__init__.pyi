@@ -200,21 +200,19 @@ SIGNAL_FEATURES: tuple[str, ...]
 """Where these signals are weighed: the largest raw value over the eligible memories; a sum of idf
 as a part of all that the query has."""
 
+# Terms of the scan and number of eligible memories; content terms of the query, and whether each
+# lies in an expression of time; how many entities the query names; its names that no entity has.
+_Question = tuple[Sequence[str], int, Sequence[tuple[str, bool]], int, Sequence[str]]
+
 def confidence_features(
     rows: Sequence[Row],
     scorings: Sequence[Scoring],
-    terms: Sequence[str],
-    eligible: int,
-    content: Sequence[tuple[str, bool]],
-    entities: int,
-    unknown_names: Sequence[str],
+    question: _Question,
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """The features of the best rows of a scan: code of their OriginType, or 4 for several, and the
     values by name. None without rows, or where words or meaning were not compared.
 
-    `scorings`, `terms`, `eligible`: of the scan; `content`: content terms of the query, and whether
-    each lies in an expression of time; `entities`: how many the query names; `unknown_names`: its
-    names that no entity has."""
+    `rows`, `scorings`: of the scan."""
 
 @final
 class ConfidenceTables:
@@ -243,11 +241,7 @@ class ConfidenceTables:
         self,
         rows: Sequence[Row],
         scorings: Sequence[Scoring],
-        terms: Sequence[str],
-        eligible: int,
-        content: Sequence[tuple[str, bool]],
-        entities: int,
-        unknown_names: Sequence[str],
+        question: _Question,
     ) -> float | None:
         """The confidence of `confidence_features`; None where there are none."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import PackedWeights, TraceParams
+from vestig._core import PackedWeights, TraceParams, _Question
 
 __all__ = [
     "dot",
@@ -30,11 +30,7 @@ def dot_with(level: str, x: Buffer, y: Buffer) -> float:
 def features_by_hand(
     rows: Sequence[tuple[float | None, float, int, bool, Sequence[int], int]],
     statistics: Sequence[tuple[Sequence[float | None], Sequence[float], Sequence[bool]]],
-    terms: Sequence[str],
-    eligible: int,
-    content: Sequence[tuple[str, bool]],
-    entities: int,
-    unknown_names: Sequence[str],
+    question: _Question,
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """`confidence_features` of rows (cosine, base, code of OriginType, whether direct, matched
     terms, number of the query's entities) and of the statistics of each origin (largest raw values

@@ -147,7 +147,7 @@ def _tables(fitted: Fit) -> ConfidenceTables:
 def features(scan: Scan, asked: Asked) -> Features | None:
     """The features of a scan; None without rows, or where words or meaning were not compared."""
     rows, scorings = _of_core(scan)
-    found = confidence_features(rows, scorings, scan.terms, scan.eligible, *asked)
+    found = confidence_features(rows, scorings, (scan.terms, scan.eligible, *asked))
     return found and Features(kind=KINDS[found[0]], values=dict(found[1]))
 
 
@@ -178,7 +178,7 @@ def confidence(scan: Scan, asked: Asked) -> float | None:
     if not scan.rows:
         return 0.0
     rows, scorings = _of_core(scan)
-    return _fitted().of_scan(rows, scorings, scan.terms, scan.eligible, *asked)
+    return _fitted().of_scan(rows, scorings, (scan.terms, scan.eligible, *asked))
 
 
 def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:

@@ -3,10 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use vestig_core::recall::Signal;
 use vestig_core::recall::confidence::{
-    self, Asked, BASIC_FEATURES, BestRow, FEATURES, Features, KINDS, Logistic, OWN_FEATURES,
-    ROWS_READ, SIGNAL_FEATURES, Statistics, Table, Tables,
+    self, Asked, BASIC_FEATURES, BestRow, FEATURES, Features, KINDS, Logistic, MOST, OWN_FEATURES,
+    ROWS_READ, Statistics, Table, Tables,
 };
 
 use crate::scan::{Row, Scoring};
@@ -15,6 +14,24 @@ use crate::scan::{Row, Scoring};
 type Weights = (Vec<(String, f64)>, f64);
 /// Code of an OriginType, or 4 for several; the values by name.
 pub(crate) type Named = (usize, Vec<(String, f64)>);
+
+/// What of the query and the scan counts: (terms, number of eligible memories, content terms,
+/// number of entities, unknown names).
+#[derive(FromPyObject)]
+pub(crate) struct Question(Vec<String>, usize, Vec<(String, bool)>, usize, Vec<String>);
+
+impl Question {
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        let Self(terms, eligible, content, entities, unknown_names) = self;
+        Asked {
+            terms,
+            content,
+            entities: *entities,
+            unknown_names,
+            eligible: *eligible,
+        }
+    }
+}
 
 pub(crate) fn named(found: &Features) -> Named {
     let value = |(place, value): (usize, &Option<f64>)| {
@@ -86,26 +103,14 @@ impl ConfidenceTables {
         Ok(self.0.confidence(&Features { kind, values }))
     }
 
-    // The scan's numbers, then the query's.
-    #[allow(clippy::too_many_arguments)]
     fn of_scan(
         &self,
         rows: Vec<PyRef<'_, Row>>,
         scorings: [PyRef<'_, Scoring>; 4],
-        terms: Vec<String>,
-        eligible: usize,
-        content: Vec<(String, bool)>,
-        entities: usize,
-        unknown_names: Vec<String>,
+        question: Question,
     ) -> Option<f64> {
-        let asked = Asked {
-            terms: &terms,
-            content: &content,
-            entities,
-            unknown_names: &unknown_names,
-            eligible,
-        };
-        self.0.confidence(&features(&rows, &scorings, &asked)?)
+        self.0
+            .confidence(&features(&rows, &scorings, &question.asked())?)
     }
 }
 
@@ -113,20 +118,11 @@ impl ConfidenceTables {
 fn confidence_features(
     rows: Vec<PyRef<'_, Row>>,
     scorings: [PyRef<'_, Scoring>; 4],
-    terms: Vec<String>,
-    eligible: usize,
-    content: Vec<(String, bool)>,
-    entities: usize,
-    unknown_names: Vec<String>,
+    question: Question,
 ) -> Option<Named> {
-    let asked = Asked {
-        terms: &terms,
-        content: &content,
-        entities,
-        unknown_names: &unknown_names,
-        eligible,
-    };
-    features(&rows, &scorings, &asked).as_ref().map(named)
+    features(&rows, &scorings, &question.asked())
+        .as_ref()
+        .map(named)
 }
 
 #[pyfunction]
@@ -141,13 +137,14 @@ fn logit(probability: f64) -> f64 {
 
 #[pyfunction]
 fn linear_score(base: f64) -> f64 {
-    confidence::level(base)
+    confidence::linear_score(base)
 }
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let signals = SIGNAL_FEATURES.map(|signal: Signal| format!("most.{}", signal.name()));
+    let signals = (MOST..FEATURES).map(confidence::feature_name);
+    let signals: Vec<String> = signals.collect();
     module.add("ROWS_READ", ROWS_READ)?;
     module.add("BASIC_FEATURES", PyTuple::new(py, BASIC_FEATURES)?)?;
     module.add("OWN_FEATURES", PyTuple::new(py, OWN_FEATURES)?)?;

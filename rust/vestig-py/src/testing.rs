@@ -11,10 +11,10 @@ use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
 use vestig_core::recall::BySignal;
-use vestig_core::recall::confidence::{Asked, BestRow, Statistics, features};
+use vestig_core::recall::confidence::{BestRow, Statistics, features};
 use vestig_core::words::names::class_of;
 
-use crate::confidence::{Named, named};
+use crate::confidence::{Named, Question, named};
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
 use crate::numbers::{TraceParams, floats, to_bytes};
@@ -170,11 +170,7 @@ type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>, Vec<bool>);
 fn features_by_hand(
     rows: Vec<RowByHand>,
     statistics: [StatisticsByHand; 4],
-    terms: Vec<String>,
-    eligible: usize,
-    content: Vec<(String, bool)>,
-    entities: usize,
-    unknown_names: Vec<String>,
+    question: Question,
 ) -> Option<Named> {
     let best: Vec<BestRow<'_>> = rows
         .iter()
@@ -196,14 +192,9 @@ fn features_by_hand(
         idfs: &statistics[origin].1,
         held: &statistics[origin].2,
     });
-    let asked = Asked {
-        terms: &terms,
-        content: &content,
-        entities,
-        unknown_names: &unknown_names,
-        eligible,
-    };
-    features(&best, statistics, &asked).as_ref().map(named)
+    features(&best, statistics, &question.asked())
+        .as_ref()
+        .map(named)
 }
 
 /// Adds the module `testing` with these functions.

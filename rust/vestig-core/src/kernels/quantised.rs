@@ -21,6 +21,7 @@
 
 use super::dispatch::{self, Level};
 use super::dot::{LANES, padded};
+use super::encoder::largest;
 
 /// Rows per call of an integer kernel.
 pub(crate) const BLOCK: usize = 16;
@@ -33,15 +34,15 @@ const CODE_MAX: f32 = 127.0;
 /// A float32 from which on neighbours differ by 1, with room for codes on both sides.
 const WHOLE: f32 = (3 << 22) as f32;
 
-/// The largest magnitude; values are finite.
-fn largest(row: &[f32]) -> f32 {
+/// Values are finite.
+fn largest_magnitude(row: &[f32]) -> f32 {
     let mut most = [0.0f32; LANES];
     for values in row.chunks(LANES) {
         for (most, x) in most.iter_mut().zip(values) {
             *most = if x.abs() > *most { x.abs() } else { *most };
         }
     }
-    most.into_iter().fold(0.0, f32::max)
+    largest(most)
 }
 
 /// Codes of one row.
@@ -52,7 +53,7 @@ fn largest(row: &[f32]) -> f32 {
 pub fn quantise_row(row: &[f32], codes: &mut [i8]) -> (f32, f32) {
     debug_assert!(codes.len() >= row.len());
     codes.fill(0);
-    let scale = largest(row) / CODE_MAX;
+    let scale = largest_magnitude(row) / CODE_MAX;
     let usable = scale.is_normal();
     if usable {
         for (code, &x) in codes.iter_mut().zip(row) {

@@ -22,9 +22,9 @@ const SEVERAL: usize = 4;
 /// query's content terms that one of them holds, `together` that which they hold together, `names`
 /// the largest part of the query's entities that one of them mentions, `missing` the part of its
 /// names that are missing: entities beyond that part, and names of no entity with a word that no
-/// eligible memory holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how far it
-/// is above the second and the fifth. `words` is the best lexical score of eligible memories as a
-/// part of the query's idf, `absent` the part of the idf of the content terms that no eligible
+/// eligible memory holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how
+/// far it is above the second and the fifth. `words` is the best lexical score of eligible memories
+/// as a part of the query's idf, `absent` the part of the idf of the content terms that no eligible
 /// memory holds, `size` the logarithm of their number. idf and largest values of a memory are those
 /// that it is scored with; where the best rows are of several origins, the largest counts, and the
 /// least of `absent`.
@@ -44,7 +44,8 @@ pub const SIGNAL_FEATURES: [Signal; 5] = [
 ];
 
 const OWN: usize = BASIC_FEATURES.len();
-const MOST: usize = OWN + OWN_FEATURES.len();
+/// Place of the first of `SIGNAL_FEATURES`.
+pub const MOST: usize = OWN + OWN_FEATURES.len();
 /// Number of the features.
 pub const FEATURES: usize = MOST + SIGNAL_FEATURES.len();
 
@@ -53,22 +54,13 @@ const SIZES: (usize, usize) = (20, 10_000);
 /// How near a probability comes to 0 and 1 where its logit is taken.
 const NEAREST: f64 = 1e-6;
 
-/// The place of a feature by its name; a signal's is `most.` and its own.
+/// The place of a feature by its name.
 #[must_use]
 pub fn feature(name: &str) -> Option<usize> {
-    let plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
-    let signals = || {
-        let signal = name.strip_prefix("most.").and_then(Signal::named)?;
-        let at = SIGNAL_FEATURES.iter().position(|one| *one == signal)?;
-        Some(MOST + at)
-    };
-    plain
-        .into_iter()
-        .position(|one| *one == name)
-        .or_else(signals)
+    (0..FEATURES).find(|place| feature_name(*place) == name)
 }
 
-/// The name of the feature at a place below `FEATURES`.
+/// The name of the feature at a place below `FEATURES`; a signal's is `most.` and its own.
 #[must_use]
 pub fn feature_name(place: usize) -> String {
     let mut plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
@@ -251,7 +243,7 @@ fn leads<'a>(rows: impl Iterator<Item = &'a BestRow<'a>>) -> (f64, f64, f64) {
         bases
             .get(place)
             .or(bases.last())
-            .map_or(0.0, |base| level(*base))
+            .map_or(0.0, |base| linear_score(*base))
     };
     let first = at(0);
     (first, first - at(1), first - at(4))
@@ -323,7 +315,7 @@ impl Covered {
 
 /// L from its logistic, finite also where that was rounded to 0 or 1.
 #[must_use]
-pub fn level(base: f64) -> f64 {
+pub fn linear_score(base: f64) -> f64 {
     let inside = base.clamp(5e-324, 1.0 - f64::EPSILON / 2.0);
     ln(inside) - libm::log1p(-inside)
 }
