@@ -79,7 +79,7 @@ def main() -> NoReturn:
         code = run(sys.argv[1:])
         # what remains is the end of the process, which has nothing to interrupt
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except BaseException as error:
+    except BaseException as error:  # an interrupt can come wrapped in an error of any kind
         if not comes_of_interrupt(error):
             raise
         signal.signal(signal.SIGINT, signal.SIG_IGN)
