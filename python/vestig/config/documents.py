@@ -28,6 +28,10 @@ _KEY_CHARS_MAX: Final = 128
 _TAG_DIRECTIVES_MAX: Final = 16
 _KEY_LEVELS_MAX: Final = 12
 _CORE: Final = "tag:yaml.org,2002:"
+_DEEPER: Final = f"expected values nested at most {DEPTH_MAX} deep, they are deeper"
+# what the native parser says of brackets deeper than a bound of its own, far above this one: it
+# reads them ahead of the events that are counted here
+_DEEPER_THAN_LIBRARY: Final = "exceeded maximum nesting depth"
 _TAGS: Final = frozenset(
     f"{_CORE}{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )
@@ -178,7 +182,7 @@ class _Bounds:
                 " stands for), it holds more; write less, or without aliases"
             )
         if len(self.open) + levels > DEPTH_MAX:
-            return f"expected values nested at most {DEPTH_MAX} deep, they are deeper"
+            return _DEEPER
         return ""
 
 
@@ -266,7 +270,8 @@ def parse(text: str) -> tuple[Any, dict[str, int]]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = "" if mark is None else f"line {mark.line + 1}: "
-        raise ValueError(f"{line}{error.problem}") from None
+        fault = _DEEPER if error.problem == _DEEPER_THAN_LIBRARY else error.problem
+        raise ValueError(f"{line}{fault}") from None
     except yaml.YAMLError as error:
         raise ValueError(str(error).splitlines()[0]) from None
     except KeyError as error:
