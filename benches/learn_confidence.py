@@ -35,7 +35,6 @@ from candidate_lists import in_place_of_learned
 from confidence_examples import SMALL, Example, mixture
 from learning import FOLDS, Values, rounded
 from logistic import fit_logistic
-from vestig.answers import ScoreFormula
 from vestig.config.weights import WeightsFile
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
@@ -59,6 +58,7 @@ from vestig.recall.confidence import (
     SIGNAL_FEATURES,
     Features,
     Fit,
+    ScoreWeights,
     Table,
     logit,
     probability,
@@ -126,7 +126,7 @@ def _named(names: Sequence[str], weights: Values, constant: float) -> dict[str, 
 
 
 def _of_tables(one: Example, tables: Sequence[Table]) -> float:
-    plain = Fit(tables={one.kind: tables}, score=ScoreFormula(a=0.0, b=1.0, c=1.0))
+    plain = Fit(tables={one.kind: tables}, score={})
     return probability(Features(kind=one.kind, values=one.numbers), plain)
 
 
@@ -162,6 +162,8 @@ class Results:
 
     Attributes:
         owner: of each result, its question.
+        x: ln of the share of the best · (1 − confidence), the same · confidence, and the logit of
+            the confidence.
     """
 
     def __init__(self, found: Sequence[Example], share: Values, confidence: Values) -> None:
@@ -172,19 +174,34 @@ class Results:
         self.share = (share / sizes)[self.owner]
         finals = np.concatenate([np.array(one.finals) for one in found])
         whole = np.array([sum(one.finals) for one in found])[self.owner]
-        self.x = np.column_stack(
-            [
-                np.log(np.maximum(finals, 1e-300) / np.maximum(whole, 1e-300)),
-                [logit(one) for one in confidence[self.owner]],
-            ]
-        )
+        part = np.log(np.maximum(finals, 1e-300) / np.maximum(whole, 1e-300))
+        sure = confidence[self.owner]
+        self.x = np.column_stack([part * (1 - sure), part * sure, [logit(one) for one in sure]])
+        self.kind = np.array([one.kind for one in found])[self.owner]
 
-    def fit(self, rows: NDArray[np.bool_] | None = None) -> ScoreFormula:
-        """The weights, from some of the results."""
-        on = np.ones(len(self.owner), bool) if rows is None else rows
-        (b, c), a = fit_logistic(self.x[on], self.relevant[on], self.share[on], 0.0)
-        a, b, c = rounded([a, b, c], DIGITS).tolist()
-        return ScoreFormula(a=a, b=b, c=c)
+    def fit(self, rows: NDArray[np.bool_] | None = None) -> dict[str, ScoreWeights]:
+        """The weights by kind, from some of the results."""
+        given = np.ones(len(self.owner), bool) if rows is None else rows
+        made = {}
+        for kind in dict.fromkeys(self.kind.tolist()):
+            on = given & (self.kind == kind)
+            made[kind] = self._weights(on)
+        return made
+
+    def _weights(self, on: NDArray[np.bool_]) -> ScoreWeights:
+        """Where more of the share would lower the score, it counts nothing."""
+        columns = [0, 1, 2]
+        while True:
+            x = self.x[on][:, columns]
+            found, a = fit_logistic(x, self.relevant[on], self.share[on], 0.0)
+            weights = dict(zip(columns, found.tolist(), strict=True))
+            negative = [column for column in (0, 1) if weights.get(column, 0.0) < 0]
+            if not negative:
+                break
+            columns = [column for column in columns if column not in negative]
+        unsure, sure, c = (weights.get(column, 0.0) for column in range(3))
+        a, unsure, sure, c = rounded([a, unsure, sure, c], DIGITS).tolist()
+        return ScoreWeights(a=a, b=(unsure, sure), c=c)
 
     def cross_fitted(self) -> Values:
         """The score of each result, from weights that have not seen its fold."""
@@ -192,8 +209,9 @@ class Results:
         by = {judged: self.fit(fold != judged) for judged in range(FOLDS)}
         values = []
         for place, one in enumerate(self.found):
-            line = score_line(by[one.fold], one.finals)
-            values += scored(one.finals, self.confidence[place], line)
+            sure = self.confidence[place]
+            line = score_line(by[one.fold][one.kind], one.finals, sure)
+            values += scored(one.finals, sure, line)
         return np.array(values)
 
 

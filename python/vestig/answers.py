@@ -348,8 +348,8 @@ class Counts(_Value, frozen=True, kw_only=True):
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
     """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final) + c·g)), g the
     logit of the confidence, which is taken as at least 1e-6 and at most 1 − 1e-6; 0 where the final
-    score is 0. `b` and `c` are those of every query, `a` is that of this one: a constant less b·ln
-    of the sum of the ten best final scores."""
+    score is 0. All three depend on the origins of the best memories, `b` also on the confidence;
+    `a` is a constant less b·ln of the sum of the ten best final scores."""
 
     a: float
     b: float

@@ -22,6 +22,7 @@ from vestig.recall.confidence import (
     Asked,
     Features,
     Fit,
+    ScoreWeights,
     Table,
     confidence,
     fit,
@@ -30,8 +31,6 @@ from vestig.recall.confidence import (
     score_line,
     scored,
 )
-
-LINE = ScoreFormula(a=0.0, b=1.0, c=1.0)
 
 # (cosine, base, code of the origin, whether direct, matched terms, entities of the query)
 Row = tuple[float | None, float, int, bool, list[int], int]
@@ -235,7 +234,7 @@ def test_a_query_without_words_has_no_cover() -> None:
 
 def test_nothing_eligible_answers_nothing() -> None:
     empty: Any = SimpleNamespace(rows=())
-    assert confidence(empty, Asked((), 0, ())) == 0.0
+    assert confidence(empty, Asked((), 0, ())) == (0.0, None)
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:
@@ -247,7 +246,7 @@ def test_without_words_or_meaning_there_is_no_confidence() -> None:
 def test_the_first_table_whose_features_are_there_counts() -> None:
     rich = Table(belongs={BIAS: 0.0, "most.late.w1_idf": 1.0}, answered={BIAS: 0.0})
     poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "cosine": 0.0})
-    made = Fit(tables={"note": [rich, poor]}, score=LINE)
+    made = Fit(tables={"note": [rich, poor]}, score={})
     with_pieces = Features(kind="note", values={"cosine": 0.5, "most.late.w1_idf": 0.0})
     assert probability(with_pieces, made) == pytest.approx(0.25)
     assert probability(Features(kind="note", values={"cosine": 0.5}), made) == pytest.approx(0.375)
@@ -255,7 +254,7 @@ def test_the_first_table_whose_features_are_there_counts() -> None:
 
 def test_confidence_is_a_logistic_of_the_logit_of_both() -> None:
     table = Table(belongs={BIAS: 0.0}, answered={BIAS: 0.0}, scale=2.0, constant=math.log(3))
-    made = Fit(tables={"note": [table]}, score=LINE)
+    made = Fit(tables={"note": [table]}, score={})
     # ½ · ½: odds 1/3, squared and three times
     assert probability(Features(kind="note", values={}), made) == pytest.approx(1 / 4)
 
@@ -270,18 +269,24 @@ def test_confidence_stays_a_probability() -> None:
     for cosine in (-1.0, 0.0, 1.0):
         value = probability(
             Features(kind="note", values={"cosine": cosine}),
-            Fit(tables={"note": [wild]}, score=LINE),
+            Fit(tables={"note": [wild]}, score={}),
         )
         assert 0 <= value <= 1
 
 
 def test_a_score_is_that_of_the_share_of_the_best_ten() -> None:
     finals = [0.02, 0.01, *[0.001] * 10]
-    line = score_line(ScoreFormula(a=0.5, b=2.0, c=1.5), finals)
+    line = score_line(ScoreWeights(a=0.5, b=(1.0, 2.0), c=1.5), finals, 0.6)
     share, odds = 0.02 / (0.03 + 8 * 0.001), 0.6 / 0.4
-    expected = 1 / (1 + math.exp(-(0.5 + 2 * math.log(share) + 1.5 * math.log(odds))))
+    expected = 1 / (1 + math.exp(-(0.5 + 1.6 * math.log(share) + 1.5 * math.log(odds))))
     assert scored([0.02], 0.6, line)[0] == pytest.approx(expected, rel=1e-12)
-    assert (line.b, line.c) == (2.0, 1.5)
+    assert (line.b, line.c) == (1.6, 1.5)
+
+
+@pytest.mark.parametrize("b", [(-0.1, 1.0), (1.0, -0.1)])
+def test_weights_that_would_turn_the_order_round_are_refused(b: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="two numbers >= 0"):
+        ScoreWeights(a=0.0, b=b, c=1.0)
 
 
 @pytest.mark.parametrize(
@@ -301,12 +306,13 @@ def test_scores_by_hand(final: float, confidence: float, expected: float) -> Non
 @pytest.mark.parametrize("confidence", [0.0, 1e-9, 0.5, 1.0])
 def test_scores_are_probabilities_in_the_order_of_the_final_scores(confidence: float) -> None:
     finals = [1.2, 0.9, 0.3, 1e-12, 5e-324, 0.0]
-    line = score_line(ScoreFormula(a=0.5, b=0.9, c=1.5), finals)
+    line = score_line(ScoreWeights(a=0.5, b=(0.1, 0.9), c=1.5), finals, confidence)
     found = scored(finals, confidence, line)
     assert found == sorted(found, reverse=True)
     assert all(0 <= one <= 1 for one in found)
     assert found[-1] == 0.0
-    assert score_line(LINE, [0.0, 0.0]) == LINE
+    flat = ScoreWeights(a=0.5, b=(1.0, 1.0), c=1.5)
+    assert score_line(flat, [0.0, 0.0], 0.5) == ScoreFormula(a=0.5, b=1.0, c=1.5)
 
 
 def test_the_shipped_fit_has_a_table_for_every_store() -> None:
@@ -318,7 +324,8 @@ def test_the_shipped_fit_has_a_table_for_every_store() -> None:
             assert least <= table.belongs.keys() <= {*least, *SIGNAL_FEATURES}
         assert tables[-1].belongs.keys() == least, "numbers that every store has"
         assert len({len(table.belongs) for table in tables}) == len(tables)
-    assert fit().score.b > 0
+    assert set(fit().score) == set(KINDS)
+    assert all(sum(one.b) > 0 for one in fit().score.values())
     assert fit().data, "what it was fitted on"
 
 
@@ -328,5 +335,4 @@ def test_the_shipped_fit_is_calibrated_on_questions_that_it_has_not_seen() -> No
     for name, one in figures.items():
         # of few notes other words are asked than they hold: kept low rather than right
         assert one["calibration_error"] <= (0.15 if name == "shipped/small" else 0.065)
-        # of documents more than one holds the answer, where the scores of a result share it
-        assert one["score"]["calibration_error"] <= 0.035
+        assert one["score"]["calibration_error"] <= 0.025

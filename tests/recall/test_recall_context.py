@@ -14,6 +14,7 @@ from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
 from vestig.ids import NewIds, id_text
+from vestig.recall.confidence import Confidence
 from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
@@ -439,7 +440,7 @@ def test_a_recall_that_abstains_gives_no_memory(
 ) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: 0.25)
+    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: Confidence(0.25, "note"))
     assert len(context(store, min_confidence=0.2).ids) == len(ids)
     found = store.recall(QUERY, context=True, min_confidence=0.5)
     assert (found.abstained, len(found)) == (True, 0)

@@ -57,13 +57,11 @@ def test_scores_recompute_from_json(garden: vestig.Vestig) -> None:
 
 def test_the_constant_is_of_the_ten_best(garden: vestig.Vestig) -> None:
     found = garden.recall(KNOWN, limit=12)
-    given = found.formula.score
+    given, sure = found.formula.score, found.confidence
     assert isinstance(given, ScoreFormula)
-    assert given == score_line(fit().score, [hit.final for hit in found])
-    assert (given.b, given.c) == (fit().score.b, fit().score.c)
-    assert [hit.score for hit in found] == [
-        scored([hit.final], found.confidence or 0.0, given)[0] for hit in found
-    ]
+    assert sure is not None
+    assert given == score_line(fit().score["note"], [hit.final for hit in found], sure)
+    assert [hit.score for hit in found] == [scored([hit.final], sure, given)[0] for hit in found]
 
 
 def test_the_order_is_that_of_the_final_score(garden: vestig.Vestig) -> None:

@@ -242,8 +242,8 @@ class ConfidenceTables:
         rows: Sequence[Row],
         scorings: Sequence[Scoring],
         question: _Question,
-    ) -> float | None:
-        """The confidence of `confidence_features`; None where there are none."""
+    ) -> tuple[int, float] | None:
+        """Kind and confidence of `confidence_features`; None where there are none."""
 
 def scores(finals: Sequence[float], confidence: float, a: float, b: float, c: float) -> list[float]:
     """1 / (1 + e^-(a + b · ln(final) + c · logit(confidence))) of each final score; 0 for 0."""

@@ -43,9 +43,11 @@ __all__ = [
     "SEVERAL",
     "SIGNAL_FEATURES",
     "Asked",
+    "Confidence",
     "ContentWord",
     "Features",
     "Fit",
+    "ScoreWeights",
     "Table",
     "confidence",
     "features",
@@ -82,6 +84,44 @@ class Asked(NamedTuple):
     unknown_names: Sequence[str]
 
 
+class Confidence(NamedTuple):
+    """How probable it is that the eligible memories answer a query.
+
+    Args:
+        value: the probability.
+        kind: of the best rows, an origin type or `several`; None without rows.
+    """
+
+    value: float
+    kind: str | None
+
+
+class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """A fit of scores: the logit of a score is a + b · ln(share) + c · logit(confidence), share the
+    final score as a part of the sum of the ten best.
+
+    Args:
+        b: at confidence 0 and at confidence 1, on a line between.
+
+    Raises:
+        ValueError: a larger final score would be a smaller score.
+
+    Example:
+        >>> ScoreWeights(a=0.0, b=(-0.5, 1.0), c=1.0)
+        Traceback (most recent call last):
+        ...
+        ValueError: expected two numbers >= 0 as b, got (-0.5, 1.0)
+    """
+
+    a: float
+    b: tuple[float, float]
+    c: float
+
+    def __post_init__(self) -> None:
+        if min(self.b) < 0:
+            raise ValueError(f"expected two numbers >= 0 as b, got {self.b}")
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Weights by name, `bias` among them, of two logistics; and `scale` and `constant` of the
     logistic of the logit of their product."""
@@ -93,13 +133,12 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted confidence. `tables`: by the origin type of the best rows, or `several`; the first
-    whose features are all there counts. `score`: of ln(final ÷ the sum of the best finals) in the
-    place of ln(final). `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, the
-    quality of the fit on questions that it had not seen."""
+    """A fitted confidence. `tables`, `score`: by the origin type of the best rows, or `several`; of
+    the tables the first whose features are all there counts. `data`: name of a labelled folder →
+    SHA-256 of it; `figures`: by set, the quality of the fit on questions that it had not seen."""
 
     tables: Mapping[str, Sequence[Table]]
-    score: ScoreFormula
+    score: Mapping[str, ScoreWeights]
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
 
@@ -159,7 +198,7 @@ def probability(found: Features, fitted: Fit) -> float:
 
     Example:
         >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "cosine": 2.0})
-        >>> made = Fit(tables={"note": [table]}, score=ScoreFormula(a=0, b=1, c=1))
+        >>> made = Fit(tables={"note": [table]}, score={})
         >>> round(probability(Features(kind="note", values={"cosine": 0.5}), made), 9)
         0.25
     """
@@ -172,13 +211,14 @@ def probability(found: Features, fitted: Fit) -> float:
     return value
 
 
-def confidence(scan: Scan, asked: Asked) -> float | None:
+def confidence(scan: Scan, asked: Asked) -> Confidence | None:
     """The probability that the eligible memories answer the query: 0 where there are none,
     None where words or meaning were not compared."""
     if not scan.rows:
-        return 0.0
+        return Confidence(0.0, None)
     rows, scorings = _of_core(scan)
-    return _fitted().of_scan(rows, scorings, (scan.terms, scan.eligible, *asked))
+    found = _fitted().of_scan(rows, scorings, (scan.terms, scan.eligible, *asked))
+    return found and Confidence(found[1], KINDS[found[0]])
 
 
 def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:
@@ -186,17 +226,19 @@ def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:
     return cast("Sequence[Row]", scan.rows), cast("Sequence[Scoring]", scan.scorings)
 
 
-def score_line(fitted: ScoreFormula, finals: Sequence[float]) -> ScoreFormula:
-    """The weights for ln(final) itself, where the fit is of the share that a final score has of
-    these, the best of a query: a final score alone says little about other queries.
+def score_line(fitted: ScoreWeights, finals: Sequence[float], confidence: float) -> ScoreFormula:
+    """The weights of one query for ln(final) itself, where the fit is of the share that a final
+    score has of these, the best: a final score alone says little about other queries.
 
     Example:
-        >>> score_line(ScoreFormula(a=0.5, b=2.0, c=1.0), [0.75, 0.25]).a
-        0.5
+        >>> score_line(ScoreWeights(a=0.5, b=(1.0, 2.0), c=1.0), [0.75, 0.25], 0.5)
+        ScoreFormula(a=0.5, b=1.5, c=1.0)
     """
     whole = sum(finals[:ROWS_READ])
-    a = fitted.a - fitted.b * math.log(whole) if whole > 0 else fitted.a
-    return ScoreFormula(a=a, b=fitted.b, c=fitted.c)
+    unsure, sure = fitted.b
+    b = unsure * (1 - confidence) + sure * confidence
+    a = fitted.a - b * math.log(whole) if whole > 0 else fitted.a
+    return ScoreFormula(a=a, b=b, c=fitted.c)
 
 
 def scored(finals: Sequence[float], confidence: float, by: ScoreFormula) -> list[float]:

@@ -23,7 +23,15 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
-from vestig.recall.confidence import Asked, ContentWord, confidence, fit, score_line, scored
+from vestig.recall.confidence import (
+    Asked,
+    Confidence,
+    ContentWord,
+    confidence,
+    fit,
+    score_line,
+    scored,
+)
 from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.newer_first import newer_first
 from vestig.recall.query_entities import QueryNames
@@ -249,7 +257,7 @@ class BoundQuery:
         """What of the query counts for confidence."""
         return Asked(self.content_words, len(self.entities), self.unknown_names)
 
-    def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
+    def confidence(self, scan: Scan, ranking: Ranking | None = None) -> Confidence | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
         none, or words or meaning were not compared."""
         by = self.query.ranking if ranking is None else ranking
@@ -286,9 +294,11 @@ class BoundQuery:
             request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
         )
         rows = newer_first(self.session, self.view, chosen.query, chosen.namespace, by, scan.rows)
-        certainty, line = self.confidence(scan, by), None
-        if certainty is not None:
-            line = score_line(fit().score, [row.final_score for row in rows])
+        sure, line = self.confidence(scan, by), None
+        if sure is not None and sure.kind is not None:
+            weights = fit().score[sure.kind]
+            line = score_line(weights, [row.final_score for row in rows], sure.value)
+        certainty = sure and sure.value
         least, results = by.min_score, rows[:limit]
         if least is not None:
             scores = _scores(results, certainty, line)

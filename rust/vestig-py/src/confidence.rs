@@ -108,9 +108,9 @@ impl ConfidenceTables {
         rows: Vec<PyRef<'_, Row>>,
         scorings: [PyRef<'_, Scoring>; 4],
         question: Question,
-    ) -> Option<f64> {
-        self.0
-            .confidence(&features(&rows, &scorings, &question.asked())?)
+    ) -> Option<(usize, f64)> {
+        let found = features(&rows, &scorings, &question.asked())?;
+        Some((found.kind, self.0.confidence(&found)?))
     }
 }
 
