@@ -190,17 +190,17 @@ class Results:
 
     def _weights(self, on: NDArray[np.bool_]) -> ScoreWeights:
         """Where more of the share would lower the score, it counts nothing."""
-        columns = [0, 1, 2]
+        x, counted = self.x[on], np.ones(3, bool)
         while True:
-            x = self.x[on][:, columns]
-            found, a = fit_logistic(x, self.relevant[on], self.share[on], 0.0)
-            weights = dict(zip(columns, found.tolist(), strict=True))
-            negative = [column for column in (0, 1) if weights.get(column, 0.0) < 0]
-            if not negative:
+            weights = np.zeros(3)
+            weights[counted], a = fit_logistic(
+                x[:, counted], self.relevant[on], self.share[on], 0.0
+            )
+            negative = (weights < 0) & (True, True, False)
+            if not negative.any():
                 break
-            columns = [column for column in columns if column not in negative]
-        unsure, sure, c = (weights.get(column, 0.0) for column in range(3))
-        a, unsure, sure, c = rounded([a, unsure, sure, c], DIGITS).tolist()
+            counted &= ~negative
+        a, unsure, sure, c = rounded([a, *weights], DIGITS).tolist()
         return ScoreWeights(a=a, b=(unsure, sure), c=c)
 
     def cross_fitted(self) -> Values:
