@@ -51,7 +51,8 @@ impl Level {
         let mut levels = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            let avx2 = std::is_x86_feature_detected!("avx2");
+            let avx2 =
+                std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("f16c");
             let avx512 = avx2
                 && std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw");
@@ -248,7 +249,7 @@ pub(crate) fn most(level: Level, tokens: &[Token], pieces: Pieces<'_>, lanes: &m
         // SAFETY: the level says that the processor has avx512f and avx512bw.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512Vnni | Kind::Avx512 => unsafe { x86::most_avx512(tokens, pieces, lanes) },
-        // SAFETY: the level says that the processor has avx2.
+        // SAFETY: the level says that the processor has avx2 and f16c.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx2 => unsafe { x86::most_avx2(tokens, pieces, lanes) },
         // SAFETY: the level says that the processor has neon.

@@ -1,11 +1,12 @@
 //! The kernels for x86-64: part of `dispatch`, whose first lines say why they are sound.
 
 use std::arch::x86_64::*;
+use std::array::{from_mut, from_ref};
 
 use super::{BLOCK, Lanes, Layer, Pieces, Probe, QuantisedQuery, Range, States, Sums, Token};
 use super::{TILE_ROWS_MAX, Tile, dot_lanes, dot_rows_lanes, dot_unit_lanes, layer_lanes};
 use crate::kernels::max_sim::{NIBBLES, ROWS, SHIFT};
-use crate::kernels::piece_codes::{Signs, from_half};
+use crate::kernels::piece_codes::Signs;
 
 /// Sixteen values; where there are fewer, the first one fills up, which changes no maximum.
 #[inline(always)]
@@ -36,37 +37,75 @@ fn by_byte(rows: &[Signs; ROWS]) -> [__m256i; ROWS] {
 }
 
 /// Four bits of sixteen codes look up their sum at once.
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,f16c")]
 pub fn most_avx2(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
     for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
-        let scales = filled(scales).map(|scale| from_half(scale) as f32);
-        most_of_block_avx2(tokens, &filled(signs), &scales, lanes);
+        match (signs.as_array(), scales.as_array()) {
+            (Some(rows), Some(scales)) => most_of_block_avx2(tokens, rows, scales, lanes),
+            _ => most_of_block_avx2(tokens, &filled(signs), &filled(scales), lanes),
+        }
     }
 }
 
-#[target_feature(enable = "avx2")]
-fn most_of_block_avx2(tokens: &[Token], rows: &[Signs; ROWS], scales: &Lanes, lanes: &mut [Lanes]) {
+#[target_feature(enable = "avx2,f16c")]
+fn most_of_block_avx2(
+    tokens: &[Token],
+    rows: &[Signs; ROWS],
+    scales: &[u16; ROWS],
+    lanes: &mut [Lanes],
+) {
     let low = _mm256_set1_epi8(0x0F);
     let mut nibbles = [_mm256_setzero_si256(); NIBBLES / 2];
     for (pair, bytes) in nibbles.as_chunks_mut::<2>().0.iter_mut().zip(by_byte(rows)) {
         pair[0] = _mm256_and_si256(bytes, low);
         pair[1] = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low);
     }
-    for (token, lanes) in tokens.iter().zip(lanes) {
-        let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        let fours = nibbles.as_chunks::<4>().0.iter();
-        for (nibbles, sums) in fours.zip(token.sums.as_chunks::<8>().0) {
-            let mut sum = _mm256_setzero_si256();
-            for (nibble, pair) in nibbles.iter().zip(sums.as_chunks::<2>().0) {
+    let mut values = [_mm256_setzero_ps(); ROWS / 8];
+    for (values, scales) in values.iter_mut().zip(scales.as_chunks::<8>().0) {
+        // SAFETY: eight numbers of 16 bits.
+        *values = _mm256_cvtph_ps(unsafe { _mm_loadu_si128(scales.as_ptr().cast()) });
+    }
+    // Two tokens share what is loaded of the codes.
+    let (pairs, last) = tokens.as_chunks::<2>();
+    let (pair_lanes, last_lanes) = lanes.as_chunks_mut::<2>();
+    for (pair, lanes) in pairs.iter().zip(pair_lanes) {
+        raise_avx2(pair, &nibbles, &values, lanes);
+    }
+    for (token, lanes) in last.iter().zip(last_lanes) {
+        raise_avx2(from_ref(token), &nibbles, &values, from_mut(lanes));
+    }
+}
+
+/// Raises the lanes of some tokens by the nibbles and scales of one block.
+#[target_feature(enable = "avx2")]
+fn raise_avx2<const N: usize>(
+    tokens: &[Token; N],
+    nibbles: &[__m256i; NIBBLES / 2],
+    scales: &[__m256; ROWS / 8],
+    lanes: &mut [Lanes; N],
+) {
+    // Sums of two bytes as one number, and those of the odd bytes.
+    let zero = [_mm256_setzero_si256(); N];
+    let (mut both, mut odd) = (zero, zero);
+    for (at, four) in nibbles.as_chunks::<4>().0.iter().enumerate() {
+        let mut sums = zero;
+        for (i, nibble) in four.iter().enumerate() {
+            for (sum, token) in sums.iter_mut().zip(tokens) {
+                let pair = &token.sums.as_chunks::<2>().0[4 * at + i];
                 // SAFETY: two tables of 16 bytes.
                 let table = unsafe { _mm256_loadu_si256(pair.as_ptr().cast()) };
                 // At most 4 · 2 · SHIFT, which is below 256.
-                sum = _mm256_add_epi8(sum, _mm256_shuffle_epi8(table, *nibble));
+                *sum = _mm256_add_epi8(*sum, _mm256_shuffle_epi8(table, *nibble));
             }
-            even = _mm256_add_epi16(even, _mm256_and_si256(sum, _mm256_set1_epi16(0xFF)));
-            odd = _mm256_add_epi16(odd, _mm256_srli_epi16::<8>(sum));
         }
-        let both = |sum| {
+        for ((both, odd), sum) in both.iter_mut().zip(&mut odd).zip(sums) {
+            *both = _mm256_add_epi16(*both, sum);
+            *odd = _mm256_add_epi16(*odd, _mm256_srli_epi16::<8>(sum));
+        }
+    }
+    for ((both, odd), lanes) in both.into_iter().zip(odd).zip(lanes) {
+        let even = _mm256_sub_epi16(both, _mm256_slli_epi16::<8>(odd));
+        let folded = |sum| {
             let halves = _mm_add_epi16(
                 _mm256_castsi256_si128(sum),
                 _mm256_extracti128_si256::<1>(sum),
@@ -74,15 +113,14 @@ fn most_of_block_avx2(tokens: &[Token], rows: &[Signs; ROWS], scales: &Lanes, la
             let shift = NIBBLES as i16 * i16::from(SHIFT);
             _mm_sub_epi16(halves, _mm_set1_epi16(shift))
         };
-        let (even, odd) = (both(even), both(odd));
+        let (even, odd) = (folded(even), folded(odd));
         let eights = [_mm_unpacklo_epi16(even, odd), _mm_unpackhi_epi16(even, odd)];
-        let scales = scales.as_chunks::<8>().0.iter();
         let lanes = lanes.as_chunks_mut::<8>().0.iter_mut();
         for ((eight, scales), lanes) in eights.into_iter().zip(scales).zip(lanes) {
             let whole = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(eight));
-            // SAFETY: eight numbers of 32 bits, three times.
+            let value = _mm256_mul_ps(*scales, whole);
+            // SAFETY: eight numbers of 32 bits, twice.
             unsafe {
-                let value = _mm256_mul_ps(_mm256_loadu_ps(scales.as_ptr()), whole);
                 let most = _mm256_max_ps(value, _mm256_loadu_ps(lanes.as_ptr()));
                 _mm256_storeu_ps(lanes.as_mut_ptr(), most);
             }
