@@ -15,6 +15,7 @@ pub mod lexical;
 pub mod math;
 pub mod max_sim;
 pub mod metadata;
+pub(crate) mod number_map;
 pub mod piece_codes;
 pub mod quantised;
 pub mod rng;

@@ -1,8 +1,6 @@
 //! Late interaction: the tokens of the query against those of chosen rows, and of what stands
 //! beside them in their sessions.
 
-use std::collections::HashMap;
-
 use super::analysed_query::Query;
 use super::metadata_signals::fill_sparse;
 use super::ranking::Weights;
@@ -14,6 +12,7 @@ use super::turn_index::TurnIndex;
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
 use crate::kernels::max_sim::Tokens;
+use crate::kernels::number_map::NumberMap;
 use crate::kernels::piece_codes::{QueryPieces, stored_id};
 use crate::query::graph::Node;
 use crate::segment::Segment;
@@ -88,15 +87,16 @@ pub(super) fn fill(
 
 /// Similarities of the query's tokens with those of memories, each memory once.
 struct Late<'a> {
-    segments: Vec<&'a Segment>,
+    /// With the rows of all parts before.
+    segments: Vec<(&'a Segment, u32)>,
     tokens: Tokens,
     /// By token.
     weights: Vec<f64>,
     total: f64,
     /// By memory: by token, the largest similarity.
     best: Vec<f64>,
-    /// Where a memory's begin in `best`; None = it has no pieces.
-    known: HashMap<(usize, usize), Option<usize>>,
+    /// By row over all parts, where a memory's begin in `best`; None = it has no pieces.
+    known: NumberMap<Option<usize>>,
 }
 
 impl<'a> Late<'a> {
@@ -104,20 +104,25 @@ impl<'a> Late<'a> {
     fn new(parts: &[SegmentColumns<'a>], query: &QueryPieces, mut weights: Vec<f64>) -> Self {
         let tokens = Tokens::new(query, |token| weights[token] != 0.0);
         weights.retain(|weight| *weight != 0.0);
+        let segments = parts.iter().scan(0, |before, columns| {
+            let first = *before;
+            *before += columns.segment.memory_rows() as u32;
+            Some((columns.segment, first))
+        });
         Self {
-            segments: parts.iter().map(|columns| columns.segment).collect(),
+            segments: segments.collect(),
             tokens,
             total: weights.iter().sum(),
             weights,
             best: Vec::new(),
-            known: HashMap::new(),
+            known: NumberMap::default(),
         }
     }
 
     fn own(&mut self, part: usize, row: usize) -> Option<usize> {
         let (tokens, best) = (&mut self.tokens, &mut self.best);
-        let segment = self.segments[part];
-        *self.known.entry((part, row)).or_insert_with(|| {
+        let (segment, first) = self.segments[part];
+        *self.known.entry(first + row as u32).or_insert_with(|| {
             let (start, pieces) = (best.len(), segment.pieces(row));
             tokens.best(pieces, best);
             (!pieces.signs.is_empty()).then_some(start)

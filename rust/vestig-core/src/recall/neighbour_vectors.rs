@@ -5,13 +5,13 @@
 //! of the three and the length of their sum give bounds.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::turn_index::TurnIndex;
 use crate::kernels::bits::has;
 use crate::kernels::dot::{cosine, dot, dot_unit, lengths, unit_by};
+use crate::kernels::number_map::NumberMap;
 use crate::segment::Segment;
 
 /// Above the errors of a length made of float32 dot products, from `SHORT` on.
@@ -184,7 +184,7 @@ impl NeighbourUnit {
             .iter()
             .map(|(index, turn)| {
                 let mut sum = vec![0.0; vector(index, segments, *turn).len()];
-                add_around(index, segments, *turn, &mut sum);
+                sum_around(index, segments, *turn, &mut sum);
                 sum
             })
             .collect();
@@ -205,10 +205,29 @@ impl NeighbourUnit {
     }
 }
 
-/// Adds the vectors of a turn and its neighbours to zeros.
-fn add_around(index: &TurnIndex, segments: &[&Segment], turn: usize, sum: &mut [f32]) {
-    for at in around(index, turn) {
-        let own = vector(index, segments, at);
+/// The sum of the vectors of a turn and its neighbours, one after the other from 0 on; where no text
+/// is split there are at most three, which are added in one pass.
+fn sum_around(index: &TurnIndex, segments: &[&Segment], turn: usize, sum: &mut [f32]) {
+    let mut near = around(index, turn).map(|at| vector(index, segments, at));
+    match [near.next(), near.next(), near.next()] {
+        [Some(first), Some(second), Some(third)] => {
+            let three = first.iter().zip(second).zip(third);
+            for (sum, ((first, second), third)) in sum.iter_mut().zip(three) {
+                *sum = 0.0 + first + second + third;
+            }
+        }
+        [Some(first), Some(second), None] => {
+            for (sum, (first, second)) in sum.iter_mut().zip(first.iter().zip(second)) {
+                *sum = 0.0 + first + second;
+            }
+        }
+        [first, ..] => {
+            for (sum, first) in sum.iter_mut().zip(first.into_iter().flatten()) {
+                *sum = 0.0 + first;
+            }
+        }
+    }
+    for own in near {
         sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
 }
@@ -217,7 +236,8 @@ fn add_around(index: &TurnIndex, segments: &[&Segment], turn: usize, sum: &mut [
 pub(super) struct NeighbourVectors<'a> {
     vector: Vec<f32>,
     segments: Vec<&'a Segment>,
-    known: RefCell<HashMap<usize, f64>>,
+    /// By turn.
+    known: RefCell<NumberMap<f64>>,
     /// Sums, for the next ones again.
     sums: RefCell<[Vec<f32>; TOGETHER]>,
 }
@@ -235,19 +255,22 @@ impl<'a> NeighbourVectors<'a> {
 
     pub(super) fn of(&self, index: &TurnIndex, turn: usize) -> f64 {
         let find = || self.find(index, [turn])[0];
-        *self.known.borrow_mut().entry(turn).or_insert_with(find)
+        let mut known = self.known.borrow_mut();
+        *known.entry(turn as u32).or_insert_with(find)
     }
 
     /// Makes the values of distinct turns that are asked for next.
     pub(super) fn make(&self, index: &TurnIndex, turns: impl Iterator<Item = usize>) {
         let mut known = self.known.borrow_mut();
-        let open: Vec<usize> = turns.filter(|turn| !known.contains_key(turn)).collect();
+        let open = |turn: &usize| !known.contains_key(&(*turn as u32));
+        let open: Vec<usize> = turns.filter(open).collect();
         let (chunks, rest) = open.as_chunks::<TOGETHER>();
         for turns in chunks {
-            known.extend(turns.iter().copied().zip(self.find(index, *turns)));
+            let numbers = turns.map(|turn| turn as u32);
+            known.extend(numbers.into_iter().zip(self.find(index, *turns)));
         }
         for turn in rest {
-            known.insert(*turn, self.find(index, [*turn])[0]);
+            known.insert(*turn as u32, self.find(index, [*turn])[0]);
         }
     }
 
@@ -257,15 +280,14 @@ impl<'a> NeighbourVectors<'a> {
         known.reserve(units.size_hint().1.unwrap_or_default());
         for near in units {
             let value = || cosine(dot(&self.vector, &near.unit));
-            known.entry(near.turn).or_insert_with(value);
+            known.entry(near.turn as u32).or_insert_with(value);
         }
     }
 
     fn find<const N: usize>(&self, index: &TurnIndex, turns: [usize; N]) -> [f64; N] {
         let sums = &mut *self.sums.borrow_mut();
         for (sum, turn) in sums.iter_mut().zip(turns) {
-            sum.fill(0.0);
-            add_around(index, &self.segments, turn, sum);
+            sum_around(index, &self.segments, turn, sum);
         }
         let sums: [&[f32]; N] = std::array::from_fn(|at| sums[at].as_slice());
         let lengths = lengths(sums);

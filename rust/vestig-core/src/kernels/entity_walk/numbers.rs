@@ -1,7 +1,6 @@
 //! Numbers of touched nodes.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use crate::kernels::number_map::NumberMap;
 
 /// Memories and entities that most walks stay below, each.
 pub(super) const TOUCHED: usize = 800;
@@ -9,34 +8,12 @@ pub(super) const TOUCHED: usize = 800;
 const DENSE_MAX: usize = 1 << 15;
 const UNTOUCHED: u32 = u32::MAX;
 
-/// Node numbers are spread already: one multiplication is enough.
-#[derive(Default, Clone, Copy)]
-pub(super) struct NodeHasher(u64);
-
-impl Hasher for NodeHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.0 = (self.0 ^ u64::from(n))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(29);
-    }
-}
-
 /// Node → its number among the touched ones of its kind.
 pub(super) enum Numbers {
     /// By node, for graphs whose nodes all fit near the processor.
     Dense(Vec<u32>),
     /// Of the touched nodes alone.
-    Sparse(HashMap<u32, u32, BuildHasherDefault<NodeHasher>>),
+    Sparse(NumberMap<u32>),
 }
 
 impl Numbers {
@@ -45,9 +22,9 @@ impl Numbers {
         if nodes <= DENSE_MAX {
             return Self::Dense(vec![UNTOUCHED; nodes]);
         }
-        Self::Sparse(HashMap::with_capacity_and_hasher(
+        Self::Sparse(NumberMap::with_capacity_and_hasher(
             TOUCHED,
-            BuildHasherDefault::default(),
+            Default::default(),
         ))
     }
 
