@@ -79,7 +79,7 @@ def by_chance(*named: object) -> int:
 
 
 def some_of(queries: Sequence[Query], count: int, *named: object) -> list[Query]:
-    """So many questions, by chance."""
+    """`count` of these questions, drawn by the hash of `named` and their ids."""
     return sorted(queries, key=lambda query: by_chance(*named, query.id))[:count]
 
 
@@ -156,7 +156,7 @@ def small_stores(
     benchmark: Benchmark, others: Sequence[Benchmark], store: BenchmarkStore
 ) -> Iterator[Asked]:
     """Blocks of the notes of a conversation, with the questions that each answers. Foreign are
-    those of the next conversation, and as many of another world: of other sets."""
+    those of the next conversation, and as many of other sets."""
     held = store.stored[benchmark.name]
     names = list(benchmark.units)
     for place, name in enumerate(names):

@@ -6,13 +6,14 @@
 Each question is run against its own conversation as it is, without its evidence and whatever says
 nearly the same (`removed`), and of the conversation before its own (`foreign`; of other folders of
 one conversation, where a folder is one): ½, ¼ and ¼ of what a set counts. Notes are also asked in
-blocks of a few dozen, and folders of people, documents and notes in one store without scopes;
+blocks of a few dozen, with as many foreign questions of other folders, and folders of people,
+documents and notes in one store without scopes;
 `--shipped` adds the benchmark that comes with the package, alone and there.
 
-The confidence is fitted first, for each origin type and for stores of several; then the score, to
-the ten best results of every question. Figures are cross-fitted by conversation. Prints them, and
-writes them with the weights to the data file of the package. All depends on the weights of the
-`default` profile: fit again when these change. `--weights` takes the `--out` of `learn.py` instead
+The confidence is fitted first, for each origin type and for stores of several; then the score in
+the same way, to the ten best results of every question. Figures are cross-fitted by conversation.
+Prints them, and writes them with the weights to the data file of the package. All depends on the
+weights of the `default` profile: fit again when these change. `--weights` takes the `--out` of `learn.py` instead
 of the weights built in. The same folders give the same file.
 """
 
@@ -189,7 +190,8 @@ class Results:
         return made
 
     def _weights(self, on: NDArray[np.bool_]) -> ScoreWeights:
-        """Where more of the share would lower the score, it counts nothing."""
+        """A weight of the share that would be negative is 0, so that a larger share never lowers a
+        score."""
         x, counted = self.x[on], np.ones(3, bool)
         while True:
             weights = np.zeros(3)

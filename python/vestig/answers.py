@@ -458,7 +458,8 @@ class Receipt(_Value, frozen=True, kw_only=True):
     `query_vector`: base64 of float32 values; `query_pieces`: the hidden states of its word pieces,
     where they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids
     and scores in order. `reranked`: the scores of a cross-encoder, and `query_names`: the names
-    that a language model found in the query, which a replay takes as they are.
+    that a language model found in the query, which a replay takes as they are. `analyser`: versions
+    of the rules for words, of the lists of words that count, and of the fit of the confidence.
     """
 
     version: int

@@ -190,7 +190,7 @@ def test_why_not_and_receipts_count_them(
     assert store.replay_receipt(receipt).equal
     assert " frame-words-1 newer-words-1 " in receipt.analyser
     monkeypatch.setattr(receipts, "frame_words_version", lambda: "frame-words-0")
-    with pytest.raises(ConflictError, match="analysed by"):
+    with pytest.raises(ConflictError, match="the receipt was made with"):
         store.replay_receipt(receipt)
     off = {f"signals.{name}.enabled": False for name in CONTENT_TERMS}
     plain: Any = store.recall(QUESTION, config=off, receipt=True).receipt

@@ -149,7 +149,7 @@ def test_why_not_and_receipts_count_it(
     store.commit("Grace Hopper met many friends in February.")
     assert store.replay_receipt(receipt).equal
     monkeypatch.setattr(receipts, "RULES_VERSION", "questions-0")
-    with pytest.raises(ConflictError, match="analysed by"):
+    with pytest.raises(ConflictError, match="the receipt was made with"):
         store.replay_receipt(receipt)
     plain = store.recall(QUESTION, receipt=True).receipt
     assert "questions" not in plain.analyser

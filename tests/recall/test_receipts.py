@@ -171,10 +171,10 @@ def test_other_stores_versions_and_states(opener: Opener) -> None:
             store.replay_receipt(msgspec.structs.replace(receipt, **fields))
 
     refused("of the store", store_uuid="00" * 16)
-    refused("analysed by", analyser="en-0")
+    refused("the receipt was made with", analyser="en-0")
     older_fit = receipt.analyser.replace(fit_version(), "confidence-00000000")
     assert older_fit != receipt.analyser, "scores depend on it"
-    refused("analysed by", analyser=older_fit)
+    refused("the receipt was made with", analyser=older_fit)
     plain = store.recall(QUERY, profile="baseline", receipt=True).receipt
     assert isinstance(plain, Receipt)
     assert "confidence-" not in plain.analyser, "it has no score of it"

@@ -76,7 +76,7 @@ def unusable_reason(text: str) -> str | None:
         >>> unusable_reason("\\x1b[2J")
         'Content contains the control character U+001B'
     """
-    # no printable character is a control character or without width
+    # printable text has no character of category Cc or Cf: it is refused where it is all spaces
     if text.isprintable() and text.strip(" "):
         return None
     if all(unicodedata.category(char) == "Cf" or char == " " for char in text):

@@ -425,8 +425,8 @@ class LedgerView(Protocol):
         ...
 
     def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
-        """Row number of a memory → canonical names of what `mentions` gives of it, in no order;
-        only those of these that mention something."""
+        """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
+        has them, in no order; rows that mention none are left out."""
         ...
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:

@@ -247,8 +247,8 @@ def _check_store(session: Session, wanted: Receipt) -> None:
     analyser = _analyser(built_in(wanted.config))
     if wanted.analyser != analyser:
         raise ConflictError(
-            f"the receipt's words were analysed by {wanted.analyser}, this program has {analyser}:"
-            " replay it with the version that made it"
+            f"the receipt was made with {wanted.analyser}, this program has {analyser}: replay it"
+            " with the version that made it"
         )
 
 

@@ -68,7 +68,8 @@ def news_of(
     only relevant ones are news.
 
     Args:
-        order: the facts after the iteration, best first, `max_facts` or more of them.
+        order: the best facts after the iteration, best first: at least `max_facts` of them, or
+            all.
         hit_before: facets that facts of earlier iterations contain.
     """
     keys = frozenset(

@@ -123,7 +123,8 @@ class Planner:
         return self.search.session.keeper.run(read)
 
     def _idf(self, view: LedgerView, core: Projection, text: str) -> Mapping[str, float] | None:
-        """Index term of a text → its idf over the eligible memories."""
+        """Index term of a text → its idf over the eligible memories; None where the profile sums no
+        terms, or the text has none."""
         if self.search.ranking.base != "linear":
             return None
         chosen = CoreFilter(**resolved(view, core, self.request.filter))

@@ -137,14 +137,13 @@ FAMILIES: Final = {
 # A number glued to one of these on its left is no date ("$2000", "v.2020", "1/2020").
 GLUE: Final = frozenset("-$€£¥#@/.,:+")
 
-# One of these, or a month that ends in `MONTH_END`, occurs in every text with an expression that
-# has no digit …
+# An expression without a digit has one of these, or a month that ends in `MONTH_END`; any other has
+# `DIGIT_TRIGGER` or a month. `MONTH_TRIGGERS`, first letters of months, and `MONTH_END` are cheap
+# tests that other words pass too: `MONTH` decides.
 WORD_TRIGGERS: Final = (
     *("day", "night", "morning", "noon", "evening", "morrow", "minute", "hour", "week", "month"),
     *("quarter", "year", "uary", "march", "april", "may", "june", "july", "august"),
 )
-# … and a month, or `DIGIT_TRIGGER`, in every other. Short months need a number beside them. A text
-# without one of these beginnings of months has none; many other words have them, and the end.
 MONTH_END: Final = "ber"
 MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
 MONTH: Final = lazy_pattern(rf"\b{_MONTH}")

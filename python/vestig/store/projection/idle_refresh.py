@@ -90,7 +90,7 @@ class _IdleRefresh:
         with self._changing:
             self._ends.set()
             thread = self._thread
-        # an interrupt may have come before it was started
+        # a thread that an interrupt kept from starting cannot be joined
         if thread is not None and thread.is_alive():
             thread.join()
 

@@ -67,7 +67,8 @@ class ProjectionKeeper:
         self._publications = 0
         self._last_read_s = time.monotonic()
         self.core = self._open_core(directory, read_only=read_only)
-        # the end of the process stops what a merger finds, also after an interrupt of this call
+        # set before the merger exists: at exit every merger asks for it, that of a keeper whose
+        # opening was interrupted too
         self.merger = Merger(lambda: self.core, lambda what: self.report("projection_stale", what))
         self._begin(directory)
 

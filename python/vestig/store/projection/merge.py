@@ -71,7 +71,7 @@ class Merger:
         """Waits until the thread has ended."""
         with self._lock:
             thread = self._thread
-        # an interrupt may have come before it was started
+        # a thread that an interrupt kept from starting cannot be joined
         if thread is not None and thread.is_alive():
             thread.join()
 
