@@ -99,7 +99,7 @@ def examples(
             found = store.ranked(texts, limit=RESULTS, **some[0].fields)
             for one, (bound, ranked) in zip(some, found, strict=True):
                 scan = ranked.scan
-                what = features(scan, bound.asked)
+                what = features(scan, bound.confidence_input(scan))
                 if what is None:
                     continue
                 rows = ranked.rows[:RESULTS]

@@ -13,8 +13,8 @@ documents and notes in one store without scopes;
 The confidence is fitted first, for each origin type and for stores of several; then the score in
 the same way, to the ten best results of every question. Figures are cross-fitted by conversation.
 Prints them, and writes them with the weights to the data file of the package. All depends on the
-weights of the `default` profile: fit again when these change. `--weights` takes the `--out` of `learn.py` instead
-of the weights built in. The same folders give the same file.
+weights of the `default` profile: fit again when these change. `--weights` takes the `--out` of
+`learn.py` instead of the weights built in. The same folders give the same file.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ from vestig.recall.confidence import (
     Fit,
     ScoreWeights,
     Table,
-    logit,
     probability,
     score_line,
     scored,
 )
+from vestig.store.projection.core_math import logit
 
 RIDGE = 0.003
 DIGITS = 4

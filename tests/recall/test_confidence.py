@@ -19,23 +19,23 @@ from vestig.recall.confidence import (
     ROWS_READ,
     SEVERAL,
     SIGNAL_FEATURES,
-    Asked,
+    ConfidenceInput,
     Features,
     Fit,
     ScoreWeights,
     Table,
     confidence,
     fit,
-    linear_score,
     probability,
     score_line,
     scored,
 )
+from vestig.store.projection.core_math import linear_score
 
 # (cosine, base, code of the origin, whether direct, matched terms, entities of the query)
 Row = tuple[float | None, float, int, bool, list[int], int]
-# (largest raw values, idf of each term, whether a memory holds it)
-Statistics = tuple[list[float | None], tuple[float, ...], tuple[bool, ...]]
+# (largest raw values, idf of each term, how many memories hold it)
+Statistics = tuple[list[float | None], tuple[float, ...], tuple[int, ...]]
 
 
 def row(
@@ -53,12 +53,12 @@ def row(
 
 def statistics(
     idfs: tuple[float, ...] = (1.0, 3.0, 4.0),
-    held: tuple[bool, ...] | None = None,
+    frequencies: tuple[int, ...] | None = None,
     **maxima: float | None,
 ) -> Statistics:
     most = {"lexical": 3.0, **maxima}
-    held = (True,) * len(idfs) if held is None else held
-    return [most.get(name) for name in SIGNALS], idfs, held
+    frequencies = (1,) * len(idfs) if frequencies is None else frequencies
+    return [most.get(name) for name in SIGNALS], idfs, frequencies
 
 
 def found(
@@ -72,17 +72,17 @@ def found(
     notes: Statistics | None = None,
     terms: tuple[str, ...] = ("the", "red", "key"),
     idfs: tuple[float, ...] = (1.0, 3.0, 4.0),
-    held: tuple[bool, ...] | None = None,
+    frequencies: tuple[int, ...] | None = None,
     **maxima: float | None,
 ) -> Features | None:
     """The features of rows; all origins have these idfs and largest values, notes may have their
     own."""
-    of_origins = [statistics(idfs, held, **maxima)] * 4
+    of_origins = [statistics(idfs, frequencies, **maxima)] * 4
     if notes is not None:
         of_origins[ORIGINS.index("note")] = notes
     words = [*((word, False) for word in content), *((word, True) for word in in_time)]
     made = _core.testing.features_by_hand(
-        rows, of_origins, (terms, eligible, words, names, unknown_names)
+        rows, of_origins, ConfidenceInput(terms, words, names, unknown_names, eligible)
     )
     return made and Features(kind=KINDS[made[0]], values=dict(made[1]))
 
@@ -139,24 +139,24 @@ def test_words_of_a_date_cover_nothing_where_a_memory_meets_it() -> None:
 
 def test_words_that_no_memory_holds_are_absent() -> None:
     rows = [row(0.2, -3.0, [1]), row(0.1, -4.0, [1])]
-    values = of(rows, held=(True, True, False)).values
+    values = of(rows, frequencies=(1, 1, 0)).values
     assert values["absent"] == pytest.approx(4 / 7)
     assert values["together"] == pytest.approx(3 / 7)
-    function_words = of(rows, held=(False, True, True)).values
+    function_words = of(rows, frequencies=(0, 1, 1)).values
     assert function_words["absent"] == 0.0
 
 
 def test_of_several_origins_a_word_is_absent_where_none_holds_it() -> None:
     rows = [row(0.2, -3.0, [], origin="note"), row(0.1, -4.0, [1])]
-    notes = statistics(held=(True, False, False))
+    notes = statistics(frequencies=(1, 0, 0))
     assert of(rows, notes=notes).values["absent"] == 0.0
-    assert of(rows, notes=notes, held=(True, True, False)).values["absent"] == pytest.approx(4 / 7)
+    assert of(rows, notes=notes, frequencies=(1, 1, 0)).values["absent"] == pytest.approx(4 / 7)
 
 
 def test_a_query_without_names_misses_its_absent_words() -> None:
     values = of([row(0.2, -3.0, [])], names=0).values
     assert (values["names"], values["missing"]) == (0.0, 0.0)
-    values = of([row(0.2, -3.0, [])], names=0, held=(True, True, False)).values
+    values = of([row(0.2, -3.0, [])], names=0, frequencies=(1, 1, 0)).values
     assert values["missing"] == values["absent"] == pytest.approx(4 / 7), "the words then"
     values = of([row(0.2, -3.0, [])], names=2).values
     assert (values["names"], values["missing"]) == (0.0, 1.0)
@@ -165,10 +165,10 @@ def test_a_query_without_names_misses_its_absent_words() -> None:
 def test_a_name_of_no_entity_is_missing_where_no_memory_holds_a_word_of_it() -> None:
     rows = [row(0.2, -3.0, [1], names=1)]
     given: dict[str, Any] = {"unknown_names": ("Red Key",), "names": 1}
-    assert of(rows, held=(True, True, False), **given).values["missing"] == 1 / 2
-    assert of(rows, held=(True, True, True), **given).values["missing"] == 0.0
+    assert of(rows, frequencies=(1, 1, 0), **given).values["missing"] == 1 / 2
+    assert of(rows, frequencies=(1, 1, 1), **given).values["missing"] == 0.0
     alone = [row(0.2, -3.0, [1])]
-    values = of(alone, held=(True, True, False), unknown_names=("Red Key",), names=0).values
+    values = of(alone, frequencies=(1, 1, 0), unknown_names=("Red Key",), names=0).values
     assert values["missing"] == 1.0
 
 
@@ -234,7 +234,7 @@ def test_a_query_without_words_has_no_cover() -> None:
 
 def test_nothing_eligible_answers_nothing() -> None:
     empty: Any = SimpleNamespace(rows=())
-    assert confidence(empty, Asked((), 0, ())) == (0.0, None)
+    assert confidence(empty, ConfidenceInput((), (), 0, (), 0)) == (0.0, None)
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:

@@ -185,29 +185,29 @@ def unit(v: Buffer) -> bytes:
 ROWS_READ: int
 """So many of the best rows of a scan make its features."""
 BASIC_FEATURES: tuple[str, ...]
-"""Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
-query's content terms that one of them holds, `together` that which they hold together, `names` the
-largest part of the query's entities that one of them mentions, `missing` the part of its names that
-are missing: entities beyond that part, and names of no entity with a word that no eligible memory
-holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how far it is above
-the second and the fifth. `words` is the best lexical score of eligible memories as a part of the
-query's idf, `absent` the part of the idf of the content terms that no eligible memory holds, `size`
-the logarithm of their number. Where the best rows are of several origins, the largest counts, and
-the least of `absent`."""
+"""Of the best direct rows: `cosine` is the largest one, `cover` the largest share of the idf of the
+query's content terms that one of them holds, `together` that which they hold together, `absent`
+that which no eligible memory of their origins holds, `names` the largest share of the query's
+entities that one of them mentions, `missing` the share of its names that are missing: entities
+beyond that share, and names of no entity with a word that no eligible memory of these origins
+holds; without names, `absent`. `words` is the best lexical score of eligible memories as a share of
+the query's idf, `level` the largest L, `lead` and `margin` how far it is above the second and the
+fifth, `size` the logarithm of the number of eligible memories. Where the best rows are of several
+origins, the largest counts, and the least of `absent`."""
 OWN_FEATURES: tuple[str, ...]
 """Where the best rows are of several origins: of those of the first one's own."""
 SIGNAL_FEATURES: tuple[str, ...]
 """Where these signals are weighed: the largest raw value over the eligible memories; a sum of idf
-as a part of all that the query has."""
+as a share of all that the query has."""
 
-# Terms of the scan and number of eligible memories; content terms of the query, and whether each
-# lies in an expression of time; how many entities the query names; its names that no entity has.
-_Question = tuple[Sequence[str], int, Sequence[tuple[str, bool]], int, Sequence[str]]
+# Terms of the scan; content terms of the query, and whether each lies in an expression of time; how
+# many entities the query names; its names that no entity has; number of eligible memories.
+_ConfidenceInput = tuple[Sequence[str], Sequence[tuple[str, bool]], int, Sequence[str], int]
 
 def confidence_features(
     rows: Sequence[Row],
     scorings: Sequence[Scoring],
-    question: _Question,
+    input: _ConfidenceInput,
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """The features of the best rows of a scan: code of their OriginType, or 4 for several, and the
     values by name. None without rows, or where words or meaning were not compared.
@@ -241,7 +241,7 @@ class ConfidenceTables:
         self,
         rows: Sequence[Row],
         scorings: Sequence[Scoring],
-        question: _Question,
+        input: _ConfidenceInput,
     ) -> tuple[int, float] | None:
         """Kind and confidence of `confidence_features`; None where there are none."""
 

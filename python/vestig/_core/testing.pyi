@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import PackedWeights, TraceParams, _Question
+from vestig._core import PackedWeights, TraceParams, _ConfidenceInput
 
 __all__ = [
     "dot",
@@ -29,12 +29,12 @@ def dot_with(level: str, x: Buffer, y: Buffer) -> float:
 
 def features_by_hand(
     rows: Sequence[tuple[float | None, float, int, bool, Sequence[int], int]],
-    statistics: Sequence[tuple[Sequence[float | None], Sequence[float], Sequence[bool]]],
-    question: _Question,
+    statistics: Sequence[tuple[Sequence[float | None], Sequence[float], Sequence[int]]],
+    input: _ConfidenceInput,
 ) -> tuple[int, list[tuple[str, float]]] | None:
     """`confidence_features` of rows (cosine, base, code of OriginType, whether direct, matched
     terms, number of the query's entities) and of the statistics of each origin (largest raw values
-    in the order of `SIGNALS`, idf of each term, and whether a memory holds it)."""
+    in the order of `SIGNALS`, idf of each term, and how many memories hold it)."""
 
 def hidden_states(
     level: str, weights: PackedWeights, texts: Sequence[Sequence[int]], threads: int

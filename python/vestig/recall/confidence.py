@@ -18,7 +18,6 @@ import msgspec
 
 from vestig.answers import ScoreFormula
 from vestig.recall.scan import Scan
-from vestig.store.projection.core_math import linear_score, logit
 from vestig.store.projection.scan_objects import (
     BASIC_FEATURES,
     OWN_FEATURES,
@@ -42,9 +41,8 @@ __all__ = [
     "ROWS_READ",
     "SEVERAL",
     "SIGNAL_FEATURES",
-    "Asked",
     "Confidence",
-    "ContentWord",
+    "ConfidenceInput",
     "Features",
     "Fit",
     "ScoreWeights",
@@ -53,8 +51,6 @@ __all__ = [
     "features",
     "fit",
     "fit_version",
-    "linear_score",
-    "logit",
     "probability",
     "score_line",
     "scored",
@@ -66,22 +62,24 @@ BIAS: Final = "bias"
 SEVERAL: Final = "several"
 KINDS: Final = (*(origin.value for origin in OriginType), SEVERAL)
 
-# A content term of a query, and whether it lies in an expression of time.
-ContentWord = tuple[str, bool]
 
-
-class Asked(NamedTuple):
-    """What of a query counts.
+class ConfidenceInput(NamedTuple):
+    """What of a query and a scan counts beside the rows, as the core takes it.
 
     Args:
-        content: what it is about.
-        entities: how many it names.
+        terms: index terms of the query, each once.
+        content_terms: those that say what it is about, and whether each lies in an expression of
+            time.
+        entity_count: how many entities it names.
         unknown_names: its names that no entity has.
+        eligible: number of eligible memories.
     """
 
-    content: Sequence[ContentWord]
-    entities: int
+    terms: Sequence[str]
+    content_terms: Sequence[tuple[str, bool]]
+    entity_count: int
     unknown_names: Sequence[str]
+    eligible: int
 
 
 class Confidence(NamedTuple):
@@ -183,11 +181,14 @@ def _tables(fitted: Fit) -> ConfidenceTables:
     )
 
 
-def features(scan: Scan, asked: Asked) -> Features | None:
+def features(scan: Scan, input: ConfidenceInput) -> Features | None:
     """The features of a scan; None without rows, or where words or meaning were not compared."""
     rows, scorings = _of_core(scan)
-    found = confidence_features(rows, scorings, (scan.terms, scan.eligible, *asked))
-    return found and Features(kind=KINDS[found[0]], values=dict(found[1]))
+    made = confidence_features(rows, scorings, input)
+    if made is None:
+        return None
+    kind, values = made
+    return Features(kind=KINDS[kind], values=dict(values))
 
 
 def probability(found: Features, fitted: Fit) -> float:
@@ -211,14 +212,17 @@ def probability(found: Features, fitted: Fit) -> float:
     return value
 
 
-def confidence(scan: Scan, asked: Asked) -> Confidence | None:
+def confidence(scan: Scan, input: ConfidenceInput) -> Confidence | None:
     """The probability that the eligible memories answer the query: 0 where there are none,
     None where words or meaning were not compared."""
     if not scan.rows:
         return Confidence(0.0, None)
     rows, scorings = _of_core(scan)
-    found = _fitted().of_scan(rows, scorings, (scan.terms, scan.eligible, *asked))
-    return found and Confidence(found[1], KINDS[found[0]])
+    made = _fitted().of_scan(rows, scorings, input)
+    if made is None:
+        return None
+    kind, value = made
+    return Confidence(value, KINDS[kind])
 
 
 def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:
@@ -235,8 +239,8 @@ def score_line(fitted: ScoreWeights, finals: Sequence[float], confidence: float)
         ScoreFormula(a=0.5, b=1.5, c=1.0)
     """
     whole = sum(finals[:ROWS_READ])
-    unsure, sure = fitted.b
-    b = unsure * (1 - confidence) + sure * confidence
+    b_at_0, b_at_1 = fitted.b
+    b = b_at_0 * (1 - confidence) + b_at_1 * confidence
     a = fitted.a - b * math.log(whole) if whole > 0 else fitted.a
     return ScoreFormula(a=a, b=b, c=fitted.c)
 

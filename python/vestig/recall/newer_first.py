@@ -11,10 +11,10 @@ from vestig.ids import id_bytes, id_text
 from vestig.language.newer_words import says_change, speaks_of_past, speaks_of_present
 from vestig.memories.equal_texts import recalled
 from vestig.ports import LedgerView
-from vestig.recall.confidence import linear_score
 from vestig.recall.ranking import NEWER_ROWS, Ranking
 from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
+from vestig.store.projection.core_math import linear_score
 from vestig.types import OriginType
 
 __all__ = ["newer_first"]

@@ -24,9 +24,8 @@ from vestig.language.time import expressions
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.confidence import (
-    Asked,
     Confidence,
-    ContentWord,
+    ConfidenceInput,
     confidence,
     fit,
     score_line,
@@ -248,14 +247,20 @@ class BoundQuery:
         return content_terms(self.request.query, self.query.times)
 
     @cached_property
-    def content_words(self) -> list[ContentWord]:
-        """`content`, as the core takes it."""
+    def core_content(self) -> list[tuple[str, bool]]:
+        """`content` as the core takes it: each term, and whether it lies in an expression of
+        time."""
         return [(one.term, one.in_time) for one in self.content]
 
-    @property
-    def asked(self) -> Asked:
-        """What of the query counts for confidence."""
-        return Asked(self.content_words, len(self.entities), self.unknown_names)
+    def confidence_input(self, scan: Scan) -> ConfidenceInput:
+        """What of the query and a scan counts for confidence."""
+        return ConfidenceInput(
+            terms=scan.terms,
+            content_terms=self.core_content,
+            entity_count=len(self.entities),
+            unknown_names=self.unknown_names,
+            eligible=scan.eligible,
+        )
 
     def confidence(self, scan: Scan, ranking: Ranking | None = None) -> Confidence | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
@@ -263,7 +268,7 @@ class BoundQuery:
         by = self.query.ranking if ranking is None else ranking
         if not by.has_confidence or self.query.vector is None:
             return None
-        return confidence(scan, self.asked)
+        return confidence(scan, self.confidence_input(scan))
 
     @property
     def available(self) -> list[str]:
@@ -294,21 +299,21 @@ class BoundQuery:
             request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
         )
         rows = newer_first(self.session, self.view, chosen.query, chosen.namespace, by, scan.rows)
-        sure, line = self.confidence(scan, by), None
-        if sure is not None and sure.kind is not None:
-            weights = fit().score[sure.kind]
-            line = score_line(weights, [row.final_score for row in rows], sure.value)
-        certainty = sure and sure.value
+        confidence, line = self.confidence(scan, by), None
+        if confidence is not None and confidence.kind is not None:
+            weights = fit().score[confidence.kind]
+            line = score_line(weights, [row.final_score for row in rows], confidence.value)
+        value = None if confidence is None else confidence.value
         least, results = by.min_score, rows[:limit]
         if least is not None:
-            scores = _scores(results, certainty, line)
+            scores = _scores(results, value, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         return Ranked(
             scan=scan,
             rows=rows,
             results=results,
             below_min_score=min(limit, len(rows)) - len(results),
-            confidence=certainty,
+            confidence=value,
             line=line,
         )
 
@@ -403,7 +408,7 @@ class BoundQuery:
         content = self.content if ranking.counts_content else ()
         return CoreQuery(
             text=text,
-            content=self.content_words if ranking.counts_content else (),
+            content=self.core_content if ranking.counts_content else (),
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),

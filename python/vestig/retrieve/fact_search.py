@@ -276,7 +276,7 @@ class _State:
         focus = self.bound(self.queries[FOCUS])
         asked = msgspec.structs.replace(focus.request, filter=self.parts)
         scan = focus.scan(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
-        sure = focus.confidence(scan)
+        confidence = focus.confidence(scan)
         return Found(
             seq=self.view.seq,
             queries=(),
@@ -285,7 +285,7 @@ class _State:
             facts={},
             similarities={},
             bound=(self.core_query(focus),),
-            focus_confidence=sure and sure.value,
+            focus_confidence=None if confidence is None else confidence.value,
             unembedded=scan.unembedded,
         )
 

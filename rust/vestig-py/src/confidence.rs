@@ -3,11 +3,13 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use vestig_core::recall::ContentTerm;
 use vestig_core::recall::confidence::{
-    self, Asked, BASIC_FEATURES, BestRow, FEATURES, Features, KINDS, Logistic, MOST, OWN_FEATURES,
-    ROWS_READ, Statistics, Table, Tables,
+    self, BASIC_FEATURES, BestRow, ConfidenceInput, FEATURE_COUNT, Features, KIND_COUNT, Logistic,
+    OWN_FEATURES, ROWS_READ, SIGNALS_START, Statistics, Table, Tables,
 };
 
+use crate::query::content_terms;
 use crate::scan::{Row, Scoring};
 
 /// Weights by feature, then the bias.
@@ -15,18 +17,28 @@ type Weights = (Vec<(String, f64)>, f64);
 /// Code of an OriginType, or 4 for several; the values by name.
 pub(crate) type Named = (usize, Vec<(String, f64)>);
 
-/// What of the query and the scan counts: (terms, number of eligible memories, content terms,
-/// number of entities, unknown names).
+/// What of the query and the scan counts: terms of the scan, content terms, number of entities,
+/// unknown names, number of eligible memories.
 #[derive(FromPyObject)]
-pub(crate) struct Question(Vec<String>, usize, Vec<(String, bool)>, usize, Vec<String>);
+pub(crate) struct OwnedInput(
+    Vec<String>,
+    #[pyo3(from_py_with = given_content)] Vec<ContentTerm>,
+    usize,
+    Vec<String>,
+    usize,
+);
 
-impl Question {
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        let Self(terms, eligible, content, entities, unknown_names) = self;
-        Asked {
+fn given_content(given: &Bound<'_, PyAny>) -> PyResult<Vec<ContentTerm>> {
+    Ok(content_terms(given.extract()?))
+}
+
+impl OwnedInput {
+    pub(crate) fn view(&self) -> ConfidenceInput<'_> {
+        let Self(terms, content_terms, entity_count, unknown_names, eligible) = self;
+        ConfidenceInput {
             terms,
-            content,
-            entities: *entities,
+            content_terms,
+            entity_count: *entity_count,
             unknown_names,
             eligible: *eligible,
         }
@@ -46,8 +58,8 @@ fn place(name: &str) -> PyResult<usize> {
     confidence::feature(name).ok_or_else(unknown)
 }
 
-fn values(given: &[(String, f64)]) -> PyResult<[Option<f64>; FEATURES]> {
-    let mut values = [None; FEATURES];
+fn values(given: &[(String, f64)]) -> PyResult<[Option<f64>; FEATURE_COUNT]> {
+    let mut values = [None; FEATURE_COUNT];
     for (name, value) in given {
         values[place(name)?] = Some(*value);
     }
@@ -64,11 +76,11 @@ fn logistic((weights, bias): Weights) -> PyResult<Logistic> {
 fn features(
     rows: &[PyRef<'_, Row>],
     scorings: &[PyRef<'_, Scoring>; 4],
-    asked: &Asked<'_>,
+    input: &ConfidenceInput<'_>,
 ) -> Option<Features> {
     let best: Vec<BestRow<'_>> = rows.iter().map(|row| BestRow::of(&row.hit)).collect();
     let statistics = scorings.each_ref().map(|one| Statistics::of(&one.own));
-    confidence::features(&best, statistics, asked)
+    confidence::features(&best, statistics, input)
 }
 
 /// Fitted logistics by kind of the best rows.
@@ -78,7 +90,7 @@ pub(crate) struct ConfidenceTables(Tables);
 #[pymethods]
 impl ConfidenceTables {
     #[new]
-    fn new(tables: [Vec<(Weights, Weights, f64, f64)>; KINDS]) -> PyResult<Self> {
+    fn new(tables: [Vec<(Weights, Weights, f64, f64)>; KIND_COUNT]) -> PyResult<Self> {
         let table = |(belongs, answered, scale, constant)| {
             Ok(Table {
                 belongs: logistic(belongs)?,
@@ -87,7 +99,7 @@ impl ConfidenceTables {
                 constant,
             })
         };
-        let mut made = [const { Vec::new() }; KINDS];
+        let mut made = [const { Vec::new() }; KIND_COUNT];
         for (made, own) in made.iter_mut().zip(tables) {
             *made = own.into_iter().map(table).collect::<PyResult<_>>()?;
         }
@@ -95,8 +107,8 @@ impl ConfidenceTables {
     }
 
     fn probability(&self, kind: usize, given: Vec<(String, f64)>) -> PyResult<Option<f64>> {
-        if kind >= KINDS {
-            let text = format!("expected a kind below {KINDS}, got {kind}");
+        if kind >= KIND_COUNT {
+            let text = format!("expected a kind below {KIND_COUNT}, got {kind}");
             return Err(PyValueError::new_err(text));
         }
         let values = values(&given)?;
@@ -107,9 +119,9 @@ impl ConfidenceTables {
         &self,
         rows: Vec<PyRef<'_, Row>>,
         scorings: [PyRef<'_, Scoring>; 4],
-        question: Question,
+        input: OwnedInput,
     ) -> Option<(usize, f64)> {
-        let found = features(&rows, &scorings, &question.asked())?;
+        let found = features(&rows, &scorings, &input.view())?;
         Some((found.kind, self.0.confidence(&found)?))
     }
 }
@@ -118,9 +130,9 @@ impl ConfidenceTables {
 fn confidence_features(
     rows: Vec<PyRef<'_, Row>>,
     scorings: [PyRef<'_, Scoring>; 4],
-    question: Question,
+    input: OwnedInput,
 ) -> Option<Named> {
-    features(&rows, &scorings, &question.asked())
+    features(&rows, &scorings, &input.view())
         .as_ref()
         .map(named)
 }
@@ -143,7 +155,7 @@ fn linear_score(base: f64) -> f64 {
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let signals = (MOST..FEATURES).map(confidence::feature_name);
+    let signals = (SIGNALS_START..FEATURE_COUNT).map(confidence::feature_name);
     let signals: Vec<String> = signals.collect();
     module.add("ROWS_READ", ROWS_READ)?;
     module.add("BASIC_FEATURES", PyTuple::new(py, BASIC_FEATURES)?)?;

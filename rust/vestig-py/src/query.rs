@@ -65,7 +65,7 @@ fn topic_pieces((states, terms): TopicStates<'_>, content: usize) -> PyResult<To
     Ok(TopicPieces { states, terms })
 }
 
-fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
+pub(crate) fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
     let given = given.into_iter();
     given
         .map(|(term, in_time)| ContentTerm { term, in_time })

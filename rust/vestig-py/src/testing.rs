@@ -14,7 +14,7 @@ use vestig_core::recall::BySignal;
 use vestig_core::recall::confidence::{BestRow, Statistics, features};
 use vestig_core::words::names::class_of;
 
-use crate::confidence::{Named, Question, named};
+use crate::confidence::{Named, OwnedInput, named};
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
 use crate::numbers::{TraceParams, floats, to_bytes};
@@ -162,15 +162,15 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
 
 /// Cosine, base, origin, whether direct, matched terms, number of the query's entities.
 type RowByHand = (Option<f64>, f64, u8, bool, Vec<usize>, usize);
-/// Largest raw values in the order of `SIGNALS`, idf of each term, and whether a memory holds it.
-type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>, Vec<bool>);
+/// Largest raw values in the order of `SIGNALS`, idf of each term, and how many memories hold it.
+type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>, Vec<u64>);
 
 /// Features of confidence, of rows and statistics by hand.
 #[pyfunction]
 fn features_by_hand(
     rows: Vec<RowByHand>,
     statistics: [StatisticsByHand; 4],
-    question: Question,
+    input: OwnedInput,
 ) -> Option<Named> {
     let best: Vec<BestRow<'_>> = rows
         .iter()
@@ -190,9 +190,9 @@ fn features_by_hand(
     let statistics = std::array::from_fn(|origin| Statistics {
         maxima: &maxima[origin],
         idfs: &statistics[origin].1,
-        held: &statistics[origin].2,
+        document_frequencies: &statistics[origin].2,
     });
-    features(&best, statistics, &question.asked())
+    features(&best, statistics, &input.view())
         .as_ref()
         .map(named)
 }

@@ -59,17 +59,7 @@ fn terms_among(
     wanted: HashSet<String>,
     texts: Vec<String>,
 ) -> Vec<(usize, String)> {
-    py.detach(|| {
-        let (mut found, mut stems) = (Vec::new(), words::Stems::of_many_texts());
-        for (place, text) in texts.iter().enumerate() {
-            words::visit_terms(text, None, None, &mut stems, |term, _| {
-                if wanted.contains(term) {
-                    found.push((place, term.to_owned()));
-                }
-            });
-        }
-        found
-    })
+    py.detach(|| words::terms_among(&wanted, &texts))
 }
 
 #[pyfunction]

@@ -6,7 +6,7 @@
 //! bits.
 
 use super::dispatch::{self, Level};
-use super::encoder::largest;
+use super::lanes::largest;
 use super::piece_codes::{CODE_BITS, Pieces, QUERY_MAX, QueryCode, QueryPieces, from_half};
 
 /// Bits of a code of a query, as a number from −8 to 7.

@@ -11,6 +11,7 @@ pub mod dispatch;
 pub mod dot;
 pub mod encoder;
 pub mod entity_walk;
+mod lanes;
 pub mod lexical;
 pub mod math;
 pub mod max_sim;

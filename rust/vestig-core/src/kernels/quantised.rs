@@ -21,7 +21,7 @@
 
 use super::dispatch::{self, Level};
 use super::dot::{LANES, padded};
-use super::encoder::largest;
+use super::lanes::{ROUND, largest_magnitude};
 
 /// Rows per call of an integer kernel.
 pub(crate) const BLOCK: usize = 16;
@@ -30,20 +30,6 @@ pub const STAGED_ROWS: usize = 2048;
 
 /// Largest magnitude of a row's code.
 const CODE_MAX: f32 = 127.0;
-
-/// A float32 from which on neighbours differ by 1, with room for codes on both sides.
-const WHOLE: f32 = (3 << 22) as f32;
-
-/// Values are finite.
-fn largest_magnitude(row: &[f32]) -> f32 {
-    let mut most = [0.0f32; LANES];
-    for values in row.chunks(LANES) {
-        for (most, x) in most.iter_mut().zip(values) {
-            *most = if x.abs() > *most { x.abs() } else { *most };
-        }
-    }
-    largest(most)
-}
 
 /// Codes of one row.
 ///
@@ -57,9 +43,8 @@ pub fn quantise_row(row: &[f32], codes: &mut [i8]) -> (f32, f32) {
     let usable = scale.is_normal();
     if usable {
         for (code, &x) in codes.iter_mut().zip(row) {
-            // The sum has no bits behind the point: it is rounded half to even, as every sum is.
-            let rounded = (x / scale).clamp(-CODE_MAX, CODE_MAX) + WHOLE;
-            *code = rounded.to_bits().wrapping_sub(WHOLE.to_bits()) as i8;
+            let rounded = (x / scale).clamp(-CODE_MAX, CODE_MAX) + ROUND;
+            *code = rounded.to_bits().wrapping_sub(ROUND.to_bits()) as i8;
         }
     }
     let mut squares = 0.0f64;
@@ -123,8 +108,7 @@ impl QuantisedQuery {
         let stride = padded(query.len());
         let products = 128 * stride.max(1) as i64;
         let limit = 32639.min(i64::from(i32::MAX) / products) as f64;
-        let largest = query.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-        let scale = f64::from(largest) / limit;
+        let scale = f64::from(largest_magnitude(query)) / limit;
         let mut lines = vec![Line::ZERO; stride / LANES];
         let (mut squares, mut missed, mut sum) = (0.0f64, 0.0f64, 0i32);
         for (line, values) in lines.iter_mut().zip(query.chunks(LANES)) {

@@ -55,6 +55,14 @@ pub struct ContentTerm {
     pub in_time: bool,
 }
 
+impl ContentTerm {
+    /// Whether it is content. `dates_met`: an eligible memory meets a date of the query.
+    #[must_use]
+    pub fn counts(&self, dates_met: bool) -> bool {
+        !(dates_met && self.in_time)
+    }
+}
+
 /// A query: its parts, with distinct terms, keywords and entities.
 #[derive(Debug, Clone)]
 pub struct Query(QueryParts);
@@ -81,7 +89,7 @@ impl Query {
     #[must_use]
     pub fn content_terms(&self, dates_met: bool) -> Vec<&str> {
         let content = self.0.content.iter();
-        let counted = content.filter(|one| !(dates_met && one.in_time));
+        let counted = content.filter(|one| one.counts(dates_met));
         counted.map(|one| one.term.as_str()).collect()
     }
 
@@ -89,9 +97,9 @@ impl Query {
     pub(super) fn content_weights(&self, idfs: &[f64], dates_met: bool) -> Vec<f64> {
         let terms = self.0.terms.as_deref().unwrap_or_default();
         let idf = |term: &String| terms.iter().position(|own| own == term).map(|at| idfs[at]);
-        let weight = |one: &ContentTerm| match one.in_time && dates_met {
-            true => 0.0,
-            false => idf(&one.term).unwrap_or(0.0),
+        let weight = |one: &ContentTerm| match one.counts(dates_met) {
+            true => idf(&one.term).unwrap_or(0.0),
+            false => 0.0,
         };
         self.0.content.iter().map(weight).collect()
     }

@@ -6,6 +6,7 @@
 //! missing look much like those that have one. Confidence is a logistic of the logit of their
 //! product.
 
+use super::analysed_query::ContentTerm;
 use super::result::{Hit, Scoring};
 use super::signal::{BySignal, Signal};
 use crate::kernels::math::{ln, logistic};
@@ -14,20 +15,20 @@ use crate::words::terms;
 /// So many of the best rows are read, whatever the limit of the call.
 pub const ROWS_READ: usize = 10;
 /// Origin types, then `SEVERAL`.
-pub const KINDS: usize = 5;
+pub const KIND_COUNT: usize = 5;
 /// The best rows are of several origins.
 const SEVERAL: usize = 4;
 
-/// Of the best direct rows: `cosine` is the largest one, `cover` the largest part of the idf of the
-/// query's content terms that one of them holds, `together` that which they hold together, `names`
-/// the largest part of the query's entities that one of them mentions, `missing` the part of its
-/// names that are missing: entities beyond that part, and names of no entity with a word that no
-/// eligible memory holds; without names, `absent`. `level` is the largest L, `lead` and `margin` how
-/// far it is above the second and the fifth. `words` is the best lexical score of eligible memories
-/// as a part of the query's idf, `absent` the part of the idf of the content terms that no eligible
-/// memory holds, `size` the logarithm of their number. idf and largest values of a memory are those
-/// that it is scored with; where the best rows are of several origins, the largest counts, and the
-/// least of `absent`.
+/// Of the best direct rows: `cosine` is the largest one, `cover` the largest share of the idf of the
+/// query's content terms that one of them holds, `together` that which they hold together, `absent`
+/// that which no eligible memory of their origins holds, `names` the largest share of the query's
+/// entities that one of them mentions, `missing` the share of its names that are missing: entities
+/// beyond that share, and names of no entity with a word that no eligible memory of these origins
+/// holds; without names, `absent`. `words` is the best lexical score of eligible memories as a share
+/// of the query's idf, `level` the largest L, `lead` and `margin` how far it is above the second and
+/// the fifth, `size` the logarithm of the number of eligible memories. idf and largest values of a
+/// memory are those that it is scored with; where the best rows are of several origins, the largest
+/// counts, and the least of `absent`.
 pub const BASIC_FEATURES: [&str; 11] = [
     "cosine", "cover", "together", "absent", "names", "missing", "words", "level", "lead",
     "margin", "size",
@@ -43,30 +44,30 @@ pub const SIGNAL_FEATURES: [Signal; 5] = [
     Signal::Bigram,
 ];
 
-const OWN: usize = BASIC_FEATURES.len();
+const OWN_START: usize = BASIC_FEATURES.len();
 /// Place of the first of `SIGNAL_FEATURES`.
-pub const MOST: usize = OWN + OWN_FEATURES.len();
+pub const SIGNALS_START: usize = OWN_START + OWN_FEATURES.len();
 /// Number of the features.
-pub const FEATURES: usize = MOST + SIGNAL_FEATURES.len();
+pub const FEATURE_COUNT: usize = SIGNALS_START + SIGNAL_FEATURES.len();
 
 /// Sizes beyond these say no more than they: no larger store was part of the fit.
-const SIZES: (usize, usize) = (20, 10_000);
+const SIZE_RANGE: (usize, usize) = (20, 10_000);
 /// How near a probability comes to 0 and 1 where its logit is taken.
-const NEAREST: f64 = 1e-6;
+const LOGIT_MARGIN: f64 = 1e-6;
 
 /// The place of a feature by its name.
 #[must_use]
 pub fn feature(name: &str) -> Option<usize> {
-    (0..FEATURES).find(|place| feature_name(*place) == name)
+    (0..FEATURE_COUNT).find(|place| feature_name(*place) == name)
 }
 
-/// The name of the feature at a place below `FEATURES`; a signal's is `most.` and its own.
+/// The name of the feature at a place below `FEATURE_COUNT`; a signal's is `most.` and its own.
 #[must_use]
 pub fn feature_name(place: usize) -> String {
     let mut plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
     match plain.nth(place) {
         Some(name) => (*name).to_owned(),
-        None => format!("most.{}", SIGNAL_FEATURES[place - MOST].name()),
+        None => format!("most.{}", SIGNAL_FEATURES[place - SIGNALS_START].name()),
     }
 }
 
@@ -109,8 +110,8 @@ pub struct Statistics<'a> {
     pub maxima: &'a BySignal<Option<f64>>,
     /// Of each term of the scan.
     pub idfs: &'a [f64],
-    /// Whether an eligible memory of the origin holds each term of the scan.
-    pub held: &'a [bool],
+    /// How many eligible memories of the origin hold each term of the scan.
+    pub document_frequencies: &'a [u64],
 }
 
 impl<'a> Statistics<'a> {
@@ -120,21 +121,21 @@ impl<'a> Statistics<'a> {
         Self {
             maxima: &scoring.maxima,
             idfs: &scoring.idfs,
-            held: &scoring.held,
+            document_frequencies: &scoring.document_frequencies,
         }
     }
 }
 
 /// What of the query and the scan counts beside rows and statistics.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ConfidenceInput<'a> {
     /// Distinct terms of the query.
     pub terms: &'a [String],
-    /// Content terms, and whether each lies in an expression of time: that is no content where a
-    /// memory of the first row's origin meets a date of the query.
-    pub content: &'a [(String, bool)],
+    /// Those of an expression of time are no content where a memory of the first row's origin meets
+    /// a date of the query.
+    pub content_terms: &'a [ContentTerm],
     /// Number of entities that the query names.
-    pub entities: usize,
+    pub entity_count: usize,
     /// Names in the query that no entity has.
     pub unknown_names: &'a [String],
     /// Number of eligible memories.
@@ -147,7 +148,7 @@ pub struct Features {
     /// Code of the OriginType of the best rows, or 4 for several.
     pub kind: usize,
     /// By place; None = not computed.
-    pub values: [Option<f64>; FEATURES],
+    pub values: [Option<f64>; FEATURE_COUNT],
 }
 
 /// The features of the best rows of a scan, best first; None where there are none, or words or
@@ -158,12 +159,12 @@ pub struct Features {
 pub fn features(
     rows: &[BestRow<'_>],
     statistics: [Statistics<'_>; 4],
-    asked: &Asked<'_>,
+    input: &ConfidenceInput<'_>,
 ) -> Option<Features> {
     let rows = &rows[..rows.len().min(ROWS_READ)];
     let first = rows.first()?;
-    let statistics_of = |origin: u8| statistics[usize::from(origin & 3)];
-    let dated = statistics_of(first.origin).maxima[Signal::Date].unwrap_or(0.0) > 0.0;
+    let dates_met = statistics_of(&statistics, first.origin).maxima[Signal::Date];
+    let dates_met = dates_met.unwrap_or(0.0) > 0.0;
     let direct: Vec<BestRow<'_>> = rows.iter().copied().filter(|row| row.direct).collect();
     let rows = if direct.is_empty() { rows } else { &direct };
     let cosine = rows.iter().filter_map(|row| row.cosine).reduce(f64::max)?;
@@ -171,53 +172,31 @@ pub fn features(
     origins.sort_unstable();
     origins.dedup();
 
-    let mut most = [None::<f64>; SIGNAL_FEATURES.len()];
-    let mut words = None::<f64>;
-    let (mut cover, mut together, mut absent) = (0.0_f64, 0.0_f64, 1.0_f64);
-    for origin in &origins {
-        let own = statistics_of(*origin);
-        let maxima = own.maxima;
-        let whole: f64 = own.idfs.iter().sum();
-        let share = if whole > 0.0 { 1.0 / whole } else { 0.0 };
-        let larger = |most: Option<f64>, value: Option<f64>| match (most, value) {
-            (Some(most), Some(value)) => Some(most.max(value)),
-            (most, value) => most.or(value),
-        };
-        words = larger(words, maxima[Signal::Lexical].map(|value| value * share));
-        for (most, signal) in most.iter_mut().zip(SIGNAL_FEATURES) {
-            // A sum of idf counts as a part of all that the query has.
-            let unit = if signal == Signal::TopicLexical {
-                share
-            } else {
-                1.0
-            };
-            *most = larger(*most, maxima[signal].map(|value| value * unit));
-        }
+    let (words, signals) = largest_values(&origins, &statistics);
+    let of_origin = |origin: &u8| {
         let best = rows.iter().filter(|row| row.origin == *origin);
-        let covered = Covered::of(best, &own, asked, dated);
-        cover = cover.max(covered.by_one);
-        together = together.max(covered.by_all);
-        absent = absent.min(covered.absent);
-    }
-    let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
-    let (named, entities) = (named as f64, asked.entities as f64);
-    let strange = strange_names(&origins, statistics, asked) as f64;
-    let names = named / entities.max(1.0);
-    let missing = if entities + asked.unknown_names.len() as f64 > 0.0 {
-        (entities - named + strange) / (entities + strange).max(1.0)
-    } else {
-        absent
+        Coverage::of(best, statistics_of(&statistics, *origin), input, dates_met)
     };
+    let coverage = origins.iter().map(of_origin).reduce(Coverage::merged)?;
+    let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
     let (level, lead, margin) = leads(rows.iter());
-    let size = ln(asked.eligible.clamp(SIZES.0, SIZES.1) as f64);
-
-    let mut values = [None; FEATURES];
-    let words = words?;
+    let size = input.eligible.clamp(SIZE_RANGE.0, SIZE_RANGE.1);
     let basic = [
-        cosine, cover, together, absent, names, missing, words, level, lead, margin, size,
+        cosine,
+        coverage.by_one,
+        coverage.by_all,
+        coverage.absent,
+        named as f64 / (input.entity_count as f64).max(1.0),
+        missing(named, &origins, &statistics, input).unwrap_or(coverage.absent),
+        words?,
+        level,
+        lead,
+        margin,
+        ln(size as f64),
     ];
-    values[..OWN].copy_from_slice(&basic.map(Some));
-    values[MOST..].copy_from_slice(&most);
+    let mut values = [None; FEATURE_COUNT];
+    values[..OWN_START].copy_from_slice(&basic.map(Some));
+    values[SIGNALS_START..].copy_from_slice(&signals);
     let best = rows[0];
     if let [origin] = origins[..] {
         return Some(Features {
@@ -227,11 +206,62 @@ pub fn features(
     }
     let (_, lead, margin) = leads(rows.iter().filter(|row| row.origin == best.origin));
     let own = [best.cosine.unwrap_or(0.0), lead, margin];
-    values[OWN..MOST].copy_from_slice(&own.map(Some));
+    values[OWN_START..SIGNALS_START].copy_from_slice(&own.map(Some));
     Some(Features {
         kind: SEVERAL,
         values,
     })
+}
+
+fn statistics_of<'s, 'a>(statistics: &'s [Statistics<'a>; 4], origin: u8) -> &'s Statistics<'a> {
+    &statistics[usize::from(origin & 3)]
+}
+
+/// The best lexical score of these origins as a share of the idf of all terms, and the largest raw
+/// values of `SIGNAL_FEATURES`, of which a sum of idf counts as a share of all that the query has.
+fn largest_values(
+    origins: &[u8],
+    statistics: &[Statistics<'_>; 4],
+) -> (Option<f64>, [Option<f64>; SIGNAL_FEATURES.len()]) {
+    let larger = |most: Option<f64>, value: Option<f64>| match (most, value) {
+        (Some(most), Some(value)) => Some(most.max(value)),
+        (most, value) => most.or(value),
+    };
+    let (mut words, mut signals) = (None, [None; SIGNAL_FEATURES.len()]);
+    for origin in origins {
+        let own = statistics_of(statistics, *origin);
+        let whole: f64 = own.idfs.iter().sum();
+        let share = if whole > 0.0 { 1.0 / whole } else { 0.0 };
+        words = larger(
+            words,
+            own.maxima[Signal::Lexical].map(|value| value * share),
+        );
+        for (most, signal) in signals.iter_mut().zip(SIGNAL_FEATURES) {
+            let unit = if signal == Signal::TopicLexical {
+                share
+            } else {
+                1.0
+            };
+            *most = larger(*most, own.maxima[signal].map(|value| value * unit));
+        }
+    }
+    (words, signals)
+}
+
+/// The share of the query's names that are missing; None without names. `named`: the most entities
+/// of the query that one row mentions.
+fn missing(
+    named: usize,
+    origins: &[u8],
+    statistics: &[Statistics<'_>; 4],
+    input: &ConfidenceInput<'_>,
+) -> Option<f64> {
+    if input.entity_count + input.unknown_names.len() == 0 {
+        return None;
+    }
+    let entities = input.entity_count as f64;
+    let absent = absent_names(origins, statistics, input) as f64;
+    Some((entities - named as f64 + absent) / (entities + absent).max(1.0))
 }
 
 /// The largest L of some rows, and how far it is above the second and the fifth, or the last of
@@ -250,50 +280,57 @@ fn leads<'a>(rows: impl Iterator<Item = &'a BestRow<'a>>) -> (f64, f64, f64) {
 }
 
 /// How many of the names that no entity has hold a word that is in no memory of these origins.
-fn strange_names(origins: &[u8], statistics: [Statistics<'_>; 4], asked: &Asked<'_>) -> usize {
+fn absent_names(
+    origins: &[u8],
+    statistics: &[Statistics<'_>; 4],
+    input: &ConfidenceInput<'_>,
+) -> usize {
     let absent = |word: &String| {
-        let place = asked.terms.iter().position(|term| term == word);
-        let held = |at: usize, origin: &u8| statistics[usize::from(origin & 3)].held.get(at);
+        let place = input.terms.iter().position(|term| term == word);
+        let frequency = |at: usize, origin: &u8| {
+            let own = statistics_of(statistics, *origin);
+            own.document_frequencies.get(at).copied()
+        };
         place.is_some_and(|at| {
             origins
                 .iter()
-                .all(|origin| held(at, origin) == Some(&false))
+                .all(|origin| frequency(at, origin) == Some(0))
         })
     };
-    let strange = |name: &&String| terms(name, None).iter().any(absent);
-    asked.unknown_names.iter().filter(strange).count()
+    let of_name = |name: &&String| terms(name, None).iter().any(absent);
+    input.unknown_names.iter().filter(of_name).count()
 }
 
-/// Parts of the idf of the content terms; 0 without any.
+/// Shares of the idf of the content terms; 0 without any.
 #[derive(Default)]
-struct Covered {
+struct Coverage {
     /// The largest that one row holds.
     by_one: f64,
     /// What the rows hold together.
     by_all: f64,
-    /// What no eligible memory holds.
+    /// What no eligible memory of the origin holds.
     absent: f64,
 }
 
-impl Covered {
+impl Coverage {
     fn of<'a>(
         rows: impl Iterator<Item = &'a BestRow<'a>>,
         statistics: &Statistics<'_>,
-        asked: &Asked<'_>,
-        dated: bool,
+        input: &ConfidenceInput<'_>,
+        dates_met: bool,
     ) -> Self {
         let is_content = |term: &String| {
-            let mut own = asked.content.iter().filter(|(word, _)| word == term);
-            own.any(|(_, in_time)| !(dated && *in_time))
+            let mut own = input.content_terms.iter().filter(|one| one.term == *term);
+            own.any(|one| one.counts(dates_met))
         };
         let weight = |(term, idf): (&String, &f64)| if is_content(term) { *idf } else { 0.0 };
-        let terms = asked.terms.iter().zip(statistics.idfs);
+        let terms = input.terms.iter().zip(statistics.idfs);
         let weights: Vec<f64> = terms.map(weight).collect();
         let whole: f64 = weights.iter().sum();
         if whole <= 0.0 {
             return Self::default();
         }
-        let mut found = Self::default();
+        let mut coverage = Self::default();
         let mut together = vec![false; weights.len()];
         for row in rows {
             let mut own = 0.0;
@@ -301,15 +338,25 @@ impl Covered {
                 own += weights[*at];
                 together[*at] = true;
             }
-            found.by_one = found.by_one.max(own / whole);
+            coverage.by_one = coverage.by_one.max(own / whole);
         }
         let sum = |chosen: &mut dyn Iterator<Item = bool>| -> f64 {
             let weights = weights.iter().zip(chosen).filter(|(_, chosen)| *chosen);
             weights.map(|(weight, _)| weight).sum::<f64>() / whole
         };
-        found.by_all = sum(&mut together.iter().copied());
-        found.absent = sum(&mut statistics.held.iter().map(|held| !held));
-        found
+        let frequencies = statistics.document_frequencies.iter();
+        coverage.by_all = sum(&mut together.iter().copied());
+        coverage.absent = sum(&mut frequencies.map(|frequency| *frequency == 0));
+        coverage
+    }
+
+    /// Of two origins.
+    fn merged(self, other: Self) -> Self {
+        Self {
+            by_one: self.by_one.max(other.by_one),
+            by_all: self.by_all.max(other.by_all),
+            absent: self.absent.min(other.absent),
+        }
     }
 }
 
@@ -323,7 +370,7 @@ pub fn linear_score(base: f64) -> f64 {
 /// ln of the odds of a probability, as near to 0 and 1 as 10⁻⁶ and no nearer.
 #[must_use]
 pub fn logit(probability: f64) -> f64 {
-    let inside = probability.clamp(NEAREST, 1.0 - NEAREST);
+    let inside = probability.clamp(LOGIT_MARGIN, 1.0 - LOGIT_MARGIN);
     ln(inside / (1.0 - inside))
 }
 
@@ -338,7 +385,7 @@ pub struct Logistic {
 
 impl Logistic {
     /// None where a feature was not computed.
-    fn of(&self, values: &[Option<f64>; FEATURES]) -> Option<f64> {
+    fn of(&self, values: &[Option<f64>; FEATURE_COUNT]) -> Option<f64> {
         let mut sum = 0.0;
         for (place, weight) in &self.weights {
             sum += weight * values[*place]?;
@@ -361,7 +408,7 @@ pub struct Table {
 }
 
 impl Table {
-    fn confidence(&self, values: &[Option<f64>; FEATURES]) -> Option<f64> {
+    fn confidence(&self, values: &[Option<f64>; FEATURE_COUNT]) -> Option<f64> {
         let both = self.belongs.of(values)? * self.answered.of(values)?;
         Some(logistic(self.constant + self.scale * logit(both)))
     }
@@ -369,7 +416,7 @@ impl Table {
 
 /// By kind, tables of which the first counts whose features are all there.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tables(pub [Vec<Table>; KINDS]);
+pub struct Tables(pub [Vec<Table>; KIND_COUNT]);
 
 impl Tables {
     /// The probability that the memories answer the query; None where no table of the kind has its

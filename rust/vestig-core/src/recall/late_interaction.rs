@@ -87,7 +87,7 @@ pub(super) fn fill(
 
 /// Similarities of the query's tokens with those of memories, each memory once.
 struct Late<'a> {
-    /// With the rows of all parts before.
+    /// Each with the number of rows of all parts before it.
     segments: Vec<(&'a Segment, u32)>,
     tokens: Tokens,
     /// By token.

@@ -99,7 +99,7 @@ pub fn levels(
     ids.dedup();
     let placed = ids
         .into_iter()
-        .filter_map(|id| Some((id, place_of(snapshot, &id)?)));
+        .filter_map(|id| Some((id, snapshot.place(&id)?)));
     let (ids, places): (Vec<Id>, Vec<Place>) = placed.unzip();
     let units = neighbour_units(numbers.iter().flatten(), &places, effort.threads);
     let scores = in_threads(numbers, effort.threads, |at, kept| {
@@ -129,17 +129,8 @@ pub fn levels(
 /// A part and a row of it.
 type Place = (usize, usize);
 
-/// Where the newest version of a memory is.
-fn place_of(snapshot: &Snapshot, id: &Id) -> Option<Place> {
-    let mut parts = snapshot.parts.iter().enumerate();
-    parts.find_map(|(part, own)| {
-        let row = own.segment.find(id)?;
-        has(&own.live, row).then_some((part, row))
-    })
-}
-
-/// What is the same under every query that finds the same rows eligible: made once, by the numbers
-/// of the first query that compares it.
+/// Unit vectors of these memories with their neighbours, the same for every query with the same
+/// eligible rows; from the row groups of the first query that compares them. Empty = none does.
 fn neighbour_units<'a, 'n: 'a>(
     mut numbers: impl Iterator<Item = &'a RowGroups<'n>>,
     places: &[Place],
@@ -186,7 +177,7 @@ fn scores_of(
         let own = places.iter().copied();
         let own = own.filter(|(part, row)| has(&group.table.parts[*part].eligible, *row));
         if let Some(signals) = &group.table.signals {
-            signals.take(units);
+            signals.reuse(units);
         }
         group.table.prepare(own);
     }

@@ -169,11 +169,7 @@ pub fn recall_many(
 #[must_use]
 pub fn idfs(snapshot: &Snapshot, terms: &[String], filter: &Filter) -> Vec<f64> {
     let mut parts = eligible_parts(snapshot, filter, &mut Scan::default());
-    if let Some(least) = filter.min_similarity {
-        for columns in &mut parts {
-            apply_min_similarity(columns, least);
-        }
-    }
+    leave_out_unlike(&mut parts, filter);
     segment_columns::idfs(&parts, terms, eligible_rows(&parts))
 }
 
@@ -298,11 +294,7 @@ impl<'a> ScoredQuery<'a> {
                 }
             }
         }
-        if let Some(least) = filter.min_similarity {
-            for columns in &mut parts {
-                apply_min_similarity(columns, least);
-            }
-        }
+        leave_out_unlike(&mut parts, filter);
         scan.eligible = eligible_rows(&parts);
         scan.unembedded = parts.iter().map(unembedded).sum();
         if ranking.stored_questions && !vector.unit.is_empty() {
@@ -389,6 +381,15 @@ fn eligible_parts<'a>(
     parts
 }
 
+/// Leaves out the rows below the least similarity of a filter, where it has one.
+fn leave_out_unlike(parts: &mut [SegmentColumns<'_>], filter: &Filter) {
+    if let Some(least) = filter.min_similarity {
+        for columns in parts {
+            apply_min_similarity(columns, least);
+        }
+    }
+}
+
 fn eligible_rows(parts: &[SegmentColumns<'_>]) -> usize {
     parts.iter().map(|columns| count(&columns.eligible)).sum()
 }
@@ -410,7 +411,7 @@ fn fill_group(
         chosen_rows::fill(group, query, eligible);
     }
     group.idfs = statistics.idfs;
-    group.held = statistics.held;
+    group.document_frequencies = statistics.document_frequencies;
 }
 
 /// Origins of the eligible rows.

@@ -274,8 +274,8 @@ impl<'a> NeighbourVectors<'a> {
         }
     }
 
-    /// Takes the values of distinct turns from their unit vectors.
-    pub(super) fn take<'u>(&self, units: impl Iterator<Item = &'u NeighbourUnit>) {
+    /// Makes the values of distinct turns from unit vectors that several queries share.
+    pub(super) fn reuse<'u>(&self, units: impl Iterator<Item = &'u NeighbourUnit>) {
         let mut known = self.known.borrow_mut();
         known.reserve(units.size_hint().1.unwrap_or_default());
         for near in units {

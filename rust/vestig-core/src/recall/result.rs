@@ -101,8 +101,8 @@ pub struct Scoring {
     pub maxima: BySignal<Option<f64>>,
     /// idf of each of `Scan::terms` over them.
     pub idfs: Vec<f64>,
-    /// Whether any of them holds each of `Scan::terms`.
-    pub held: Vec<bool>,
+    /// How many of them hold each of `Scan::terms`.
+    pub document_frequencies: Vec<u64>,
     /// None = no origin evidence counts.
     pub evidence: Option<Evidence>,
     /// Whether the query's own vector stood for its topic; None = nothing was compared with it.

@@ -19,8 +19,8 @@ pub(super) struct RowGroup<'a> {
     pub(super) scorer: Scorer<'a>,
     /// idf of each term of the query over the rows.
     pub(super) idfs: Vec<f64>,
-    /// Whether any of the rows holds each term.
-    pub(super) held: Vec<bool>,
+    /// By term of the query, how many of the rows hold it.
+    pub(super) document_frequencies: Vec<u64>,
 }
 
 impl<'a> RowGroup<'a> {
@@ -32,7 +32,7 @@ impl<'a> RowGroup<'a> {
             },
             scorer,
             idfs: Vec::new(),
-            held: Vec::new(),
+            document_frequencies: Vec::new(),
         }
     }
 
@@ -56,7 +56,7 @@ impl<'a> RowGroup<'a> {
         Scoring {
             maxima: self.scorer.maxima,
             idfs: self.idfs.clone(),
-            held: self.held.clone(),
+            document_frequencies: self.document_frequencies.clone(),
             evidence: self.scorer.evidence,
             topic_of_query: signals.and_then(TurnSignals::topic_of_query),
         }

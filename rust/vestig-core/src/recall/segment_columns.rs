@@ -438,8 +438,8 @@ pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64)
 pub(super) struct TermStatistics {
     /// Of each term.
     pub(super) idfs: Vec<f64>,
-    /// Whether any of the rows holds each term.
-    pub(super) held: Vec<bool>,
+    /// By term, how many of the rows hold it.
+    pub(super) document_frequencies: Vec<u64>,
     /// By term and part, its number there.
     pub(super) numbers: Vec<Vec<Option<u32>>>,
     pub(super) norms: Norms,
@@ -455,12 +455,12 @@ pub(super) fn fill_lexical(
 ) -> TermStatistics {
     let total: u64 = parts.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
-    let TermCounts {
+    let TermLookup {
         whole,
         numbers,
         idfs,
-        held,
-    } = TermCounts::of(parts, terms, eligible);
+        document_frequencies,
+    } = TermLookup::of(parts, terms, eligible);
     for (numbers, idf) in numbers.iter().zip(&idfs) {
         for ((columns, number), whole) in parts.iter_mut().zip(numbers).zip(&whole) {
             let Some(number) = number else { continue };
@@ -478,23 +478,23 @@ pub(super) fn fill_lexical(
     let scores = parts.iter().flat_map(|columns| &columns.lexical);
     TermStatistics {
         idfs,
-        held,
+        document_frequencies,
         numbers,
         norms,
         largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
     }
 }
 
-/// Of each term its number in every part, its idf, and whether an eligible row holds it; of each part
+/// Of each term its number in every part, how many eligible rows hold it, and its idf; of each part
 /// whether all rows are eligible.
-struct TermCounts {
+struct TermLookup {
     whole: Vec<bool>,
     numbers: Vec<Vec<Option<u32>>>,
     idfs: Vec<f64>,
-    held: Vec<bool>,
+    document_frequencies: Vec<u64>,
 }
 
-impl TermCounts {
+impl TermLookup {
     fn of(parts: &[SegmentColumns<'_>], terms: &[String], eligible: usize) -> Self {
         let whole: Vec<bool> = parts
             .iter()
@@ -507,7 +507,7 @@ impl TermCounts {
                 .collect()
         };
         let numbers: Vec<Vec<Option<u32>>> = terms.iter().map(of_parts).collect();
-        let holding = |numbers: &Vec<Option<u32>>| {
+        let frequency = |numbers: &Vec<Option<u32>>| {
             let mut holding = 0;
             for ((columns, number), whole) in parts.iter().zip(numbers).zip(&whole) {
                 if let Some(number) = number {
@@ -518,12 +518,12 @@ impl TermCounts {
             }
             holding
         };
-        let holding: Vec<u64> = numbers.iter().map(holding).collect();
+        let document_frequencies: Vec<u64> = numbers.iter().map(frequency).collect();
         let idf = |holding: &u64| lexical::idf(eligible as u64, *holding);
         Self {
             whole,
-            idfs: holding.iter().map(idf).collect(),
-            held: holding.iter().map(|holding| *holding > 0).collect(),
+            idfs: document_frequencies.iter().map(idf).collect(),
+            document_frequencies,
             numbers,
         }
     }
@@ -531,7 +531,7 @@ impl TermCounts {
 
 /// idf of each of these terms over the eligible rows.
 pub(super) fn idfs(parts: &[SegmentColumns<'_>], terms: &[String], eligible: usize) -> Vec<f64> {
-    TermCounts::of(parts, terms, eligible).idfs
+    TermLookup::of(parts, terms, eligible).idfs
 }
 
 fn total_length(columns: &SegmentColumns<'_>) -> u64 {

@@ -339,10 +339,10 @@ impl<'a> TurnSignals<'a> {
         Some((Arc::clone(&self.index), self.index.turn(part, row)))
     }
 
-    /// Takes what was made of turns for several queries.
-    pub(super) fn take(&self, units: &[NeighbourUnit]) {
+    /// Compares the query with unit vectors that several queries share.
+    pub(super) fn reuse(&self, units: &[NeighbourUnit]) {
         if let Some(context) = &self.context {
-            context.take(units.iter().filter(|near| near.is_of(&self.index)));
+            context.reuse(units.iter().filter(|near| near.is_of(&self.index)));
         }
     }
 

@@ -10,17 +10,17 @@ use crate::segment::columns::Rows;
 use crate::segment::format::Section;
 use crate::segment::row::{Forward, RowVersion, Vector, row_version, stored_vector};
 
-/// Rows and postings of rows that are all made at once: a few MiB.
-const ROWS_MAX: usize = 4096;
-const POSTINGS_MAX: usize = 1 << 18;
+/// Rows and postings of rows up to which all are kept: a few MiB.
+const CACHED_ROWS_MAX: usize = 4096;
+const CACHED_POSTINGS_MAX: usize = 1 << 18;
 
 /// Rows of several parts that count, made from them one after the other.
 pub struct MergedRows<'a> {
     parts: Vec<(&'a Segment, Forward)>,
     /// (part, row): memories, then entities, by (seq, id).
     order: Vec<(u32, u32)>,
-    /// All of few rows, in that order; every pass would make them again.
-    few: Vec<RowVersion<'a>>,
+    /// All rows in that order, where they are few; empty = each pass makes them again.
+    cached: Vec<RowVersion<'a>>,
 }
 
 impl<'a> MergedRows<'a> {
@@ -45,11 +45,11 @@ impl<'a> MergedRows<'a> {
         let mut merged = Self {
             parts: parts.map(|s| (s, Forward::of(s))).collect(),
             order,
-            few: Vec::new(),
+            cached: Vec::new(),
         };
         let postings: usize = merged.parts.iter().map(|(_, f)| f.postings()).sum();
-        if merged.order.len() <= ROWS_MAX && postings <= POSTINGS_MAX {
-            merged.few = (0..merged.order.len()).map(|at| merged.row(at)).collect();
+        if merged.order.len() <= CACHED_ROWS_MAX && postings <= CACHED_POSTINGS_MAX {
+            merged.cached = (0..merged.order.len()).map(|at| merged.row(at)).collect();
         }
         merged
     }
@@ -70,7 +70,7 @@ impl<'a> Rows<'a> for MergedRows<'a> {
     where
         'a: 's,
     {
-        (0..self.order.len()).map(|at| match self.few.get(at) {
+        (0..self.order.len()).map(|at| match self.cached.get(at) {
             Some(row) => Cow::Borrowed(row),
             None => Cow::Owned(self.row(at)),
         })

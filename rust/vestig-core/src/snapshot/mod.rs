@@ -216,10 +216,21 @@ impl Snapshot {
     /// Newest version of a memory.
     #[must_use]
     pub fn find(&self, id: &Id) -> Option<(&Segment, usize)> {
-        self.parts.iter().rev().find_map(|part| {
-            let row = part.segment.find(id)?;
-            has(&part.live, row).then_some((part.segment.as_ref(), row))
-        })
+        let (part, row) = self.place(id)?;
+        Some((self.parts[part].segment.as_ref(), row))
+    }
+
+    /// Number of the part that has the newest version of a memory, and its row there.
+    #[must_use]
+    pub fn place(&self, id: &Id) -> Option<(usize, usize)> {
+        self.parts
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(number, part)| {
+                let row = part.segment.find(id)?;
+                has(&part.live, row).then_some((number, row))
+            })
     }
 
     /// Ids of all live memories, or of all live entities, ascending.

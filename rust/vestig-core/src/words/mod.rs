@@ -26,7 +26,7 @@ pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
 pub use keywords::{keywords, lower_words};
-pub use stem::{PlacedTerm, Spelling, Stems, placed_terms, terms, visit_terms};
+pub use stem::{PlacedTerm, Spelling, Stems, placed_terms, terms, terms_among, visit_terms};
 pub use substrings::Substrings;
 pub use tokens::{Token, tokens};
 

@@ -1,7 +1,7 @@
 //! Index terms: identifiers whole and in parts, Snowball English stems.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -97,6 +97,19 @@ pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
     visit_terms(text, author, None, &mut stems, |term, _| {
         found.push(term.to_owned())
     });
+    found
+}
+
+/// Those of these index terms that occur in the texts, each time with the place of its text.
+pub fn terms_among(wanted: &HashSet<String>, texts: &[String]) -> Vec<(usize, String)> {
+    let (mut found, mut stems) = (Vec::new(), Stems::of_many_texts());
+    for (place, text) in texts.iter().enumerate() {
+        visit_terms(text, None, None, &mut stems, |term, _| {
+            if wanted.contains(term) {
+                found.push((place, term.to_owned()));
+            }
+        });
+    }
     found
 }
 

@@ -2,8 +2,9 @@
 //! in order.
 
 use super::functions::exp;
-use super::rows::{fold, larger, largest};
+use super::rows::fold;
 use super::{HEAD, HIDDEN};
+use crate::kernels::lanes::{larger, largest};
 
 const LANES: usize = 16;
 /// Queries that are weighed together.

@@ -1,7 +1,6 @@
 //! exp and the Gaussian error function in float32: rounded operations only, none of them fused.
 
-/// 1.5 · 2²³: a number below 2²² that is added to it is rounded half to even.
-pub(super) const ROUND: f32 = 12_582_912.0;
+use crate::kernels::lanes::ROUND;
 
 /// eˣ for x ≤ 0, relative error below 2·10⁻⁷; below −87 as at −87, which is 1.6·10⁻³⁸.
 #[inline(always)]

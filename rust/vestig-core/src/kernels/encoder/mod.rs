@@ -22,7 +22,6 @@ use super::dispatch::{self, Level};
 use attention::{Heads, attend};
 use functions::gelu;
 use product::product;
-pub(crate) use rows::largest;
 use rows::{add_norm, norm_row, quantise};
 
 /// Length of a hidden state.

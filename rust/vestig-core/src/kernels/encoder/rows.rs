@@ -1,7 +1,7 @@
 //! Rows of 384 or 1536 values: 14-bit codes and layer norms.
 
-use super::functions::ROUND;
 use super::{HIDDEN, Norm};
+use crate::kernels::lanes::{ROUND, largest_magnitude};
 
 /// Largest code of an activation: 14 bit with their sign.
 pub const CODE_MAX: f32 = 8191.0;
@@ -16,12 +16,7 @@ pub(super) fn quantise(values: &[f32], width: usize, codes: &mut [i16], scales: 
         .chunks_exact(width)
         .zip(codes.chunks_exact_mut(width));
     for ((values, codes), scale) in rows.zip(scales) {
-        let mut most = [0.0; LANES];
-        for block in values.as_chunks::<LANES>().0 {
-            most = larger(&most, &block.map(f32::abs));
-        }
-        let most = largest(most);
-        *scale = most / CODE_MAX;
+        *scale = largest_magnitude(values) / CODE_MAX;
         if *scale == 0.0 {
             codes.fill(0);
             continue;
@@ -72,26 +67,6 @@ fn lane_sums(row: &[f32; HIDDEN], of: impl Fn(f32) -> f32) -> [f32; LANES] {
         }
     }
     lanes
-}
-
-/// The larger of each two values; a NaN in `b` never is.
-#[inline(always)]
-pub(super) fn larger<const N: usize>(a: &[f32; N], b: &[f32; N]) -> [f32; N] {
-    std::array::from_fn(|j| if b[j] > a[j] { b[j] } else { a[j] })
-}
-
-/// The largest lane.
-#[inline(always)]
-pub(crate) fn largest<const N: usize>(mut lanes: [f32; N]) -> f32 {
-    let mut half = N / 2;
-    while half > 0 {
-        for j in 0..half {
-            let (a, b) = (lanes[j], lanes[j + half]);
-            lanes[j] = if b > a { b } else { a };
-        }
-        half /= 2;
-    }
-    lanes[0]
 }
 
 /// Folds lanes by halves: lane j gains lane j + half, until one is left.
