@@ -1,4 +1,5 @@
-"""The order of facts: relevance over all queries of a request, beside novelty, age and breadth."""
+"""The order of facts: relevance over all queries of a request, beside novelty, recency and
+diversity."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ __all__ = ["Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"
 Levels = Mapping[int, Mapping[str, float]]
 
 # Relevance, novelty, recency and diversity.
-Parts = tuple[float, float, float, float]
+_PartValues = tuple[float, float, float, float]
 
 FOCUS: Final = 0
 # More evidence than this, and more queries, add nothing.
@@ -85,17 +86,22 @@ def composite(
         0.876788
     """
     values = (relevance, novelty, recency, diversity)
+    return _parts_of(values, _composites([values], settings)[0])
+
+
+def _parts_of(values: _PartValues, composite: float) -> CompositeParts:
+    relevance, novelty, recency, diversity = values
     return CompositeParts(
         relevance=relevance,
         novelty=novelty,
         recency=recency,
         diversity=diversity,
-        composite=_weighted_mean([values], settings)[0],
+        composite=composite,
     )
 
 
-def _weighted_mean(rows: Iterable[Parts], settings: RankSettings) -> list[float]:
-    """Of the parts of each row."""
+def _composites(rows: Iterable[_PartValues], settings: RankSettings) -> list[float]:
+    """The weighted mean of the parts of each row."""
     weights = (settings.relevance, settings.novelty, settings.recency, settings.diversity)
     of_relevance, of_novelty, of_recency, of_diversity = weights
     whole = sum(weights)
@@ -126,25 +132,25 @@ def ranked(
     pool = list(facts.values())
     by_memory = relevances([id for one in pool for id in one.facts], levels, others)
     of_facts = [max(map(by_memory.__getitem__, one.facts)) for one in pool]
-    none = [0.0] * len(pool)
-    novelties = _novelties(pool) if every_part or settings.novelty else none
-    ages = (
+    zeros = [0.0] * len(pool)
+    novelties = _novelties(pool) if every_part or settings.novelty else zeros
+    recencies = (
         [_recency(one, now_us, settings.recency_tau_days) for one in pool]
         if every_part or settings.recency
-        else none
+        else zeros
     )
-    breadths = [
+    diversities = [
         min(1.0, (len(one.queries) - 1) / _QUERY_STEPS) if one.queries else 0.0 for one in pool
     ]
-    rows = list(zip(scaled(of_facts), novelties, ages, breadths, strict=True))
-    values = _weighted_mean(rows, settings)
+    rows = list(zip(scaled(of_facts), novelties, recencies, diversities, strict=True))
+    values = _composites(rows, settings)
     order = sorted([(-value, pool[at].place, at) for at, value in enumerate(values)])
     return [
         RankedFact(
             merged=pool[at],
             level=of_facts[at],
             levels={id: by_memory[id] for id in pool[at].facts},
-            parts=composite(*rows[at], settings),
+            parts=_parts_of(rows[at], values[at]),
         )
         for _, _, at in order[:most]
     ]

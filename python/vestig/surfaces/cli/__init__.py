@@ -22,7 +22,7 @@ INTERRUPTED: Final = 130
 # What is loaded lives to the end of the command: to look through it for cycles after every 700
 # objects, and once more at the end, takes a fifth of the time of a short one.
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
-_SECONDS_TO_THE_NEXT_TRY: Final = 0.01
+_RETRY_DELAY_S: Final = 0.01
 
 
 def __getattr__(name: str) -> Any:
@@ -43,7 +43,7 @@ def _fill_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
+def _raise_dropped_interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     """Interrupts once more if an interrupt was dropped: Python ignores what is raised in a
     finaliser or a callback of a weak reference, and loading a module calls such callbacks."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
@@ -51,7 +51,7 @@ def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
         return
     # after this function has returned, as what is raised in here is ignored too
     again = threading.Timer(
-        _SECONDS_TO_THE_NEXT_TRY,
+        _RETRY_DELAY_S,
         signal.pthread_kill,
         (threading.main_thread().ident, signal.SIGINT),
     )
@@ -59,7 +59,7 @@ def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def comes_of_interrupt(error: BaseException) -> bool:
+def caused_by_interrupt(error: BaseException) -> bool:
     """Whether an error was raised from an interrupt: Python makes a RuntimeError of one that comes
     while the body of a class gives names to its members."""
     cause: BaseException | None = error
@@ -72,7 +72,7 @@ def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-        sys.unraisablehook = _keep_interrupt
+        sys.unraisablehook = _raise_dropped_interrupt_again
         _fill_closed_streams()
         from vestig.surfaces.cli.commands import run
 
@@ -80,7 +80,7 @@ def main() -> NoReturn:
         # what remains is the end of the process, which has nothing to interrupt
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:  # an interrupt can come wrapped in an error of any kind
-        if not comes_of_interrupt(error):
+        if not caused_by_interrupt(error):
             raise
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         code = INTERRUPTED

@@ -12,7 +12,7 @@ import click
 
 from vestig.errors import VestigError
 from vestig.hints import nearest
-from vestig.surfaces.cli import INTERRUPTED, comes_of_interrupt
+from vestig.surfaces.cli import INTERRUPTED, caused_by_interrupt
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
@@ -453,7 +453,7 @@ def run(args: Sequence[str]) -> int:
     except OSError as error:
         return _unusable_file(error, terminal)
     except Exception as error:  # a defect becomes a problem object, not a traceback
-        return _interrupted() if comes_of_interrupt(error) else _defect(error, terminal)
+        return _interrupted() if caused_by_interrupt(error) else _defect(error, terminal)
 
 
 def _interrupted() -> int:
