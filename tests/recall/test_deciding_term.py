@@ -41,6 +41,9 @@ def test_the_term_with_the_greatest_lead_is_named(opener: Opener, query: str) ->
     for own, following in zip(reasons, [*reasons[1:], None], strict=True):
         ours, theirs = shares(own), {} if following is None else shares(following)
         leads = {term: ours.get(term, 0) - theirs.get(term, 0) for term in {*ours, *theirs}}
+        if max(leads.values()) <= 0:
+            assert not own["explanation"].startswith("Mostly by ")
+            continue
         best = {TERM_NAMES.get(t) or TERM_NAMES[t.partition(".")[0]]
                 for t, lead in leads.items() if lead >= max(leads.values()) - 1e-12}  # fmt: skip
         first = own["explanation"].removeprefix("Mostly by ").partition(".")[0].partition(":")[0]

@@ -68,7 +68,7 @@ def summed(contributions: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def deciding_term(own: Mapping[str, float], following: Mapping[str, float] | None) -> str | None:
     """The term with the greatest lead over the next memory of the ranking; where nothing follows,
-    the one that adds most. None without any term.
+    the one that adds most. None where no term has a lead, or adds anything.
 
     Args:
         own: contributions by term, as `summed` gives them; what is constant within an origin only
@@ -79,14 +79,16 @@ def deciding_term(own: Mapping[str, float], following: Mapping[str, float] | Non
         'lexical'
         >>> deciding_term({"late": 1.2, "cosine": 1.0}, None)
         'late'
+        >>> deciding_term({"lexical": 0.0, "cosine": -0.2}, None) is None
+        True
     """
     theirs = {} if following is None else following
     best, most = None, 0.0
     for term, value in own.items():
         lead = value - theirs.get(term, 0.0)
-        if best is None or lead > most:
+        if lead > most:
             best, most = term, lead
     for term, value in theirs.items():
-        if term not in own and (best is None or -value > most):
+        if term not in own and -value > most:
             best, most = term, -value
     return best
