@@ -120,6 +120,15 @@ def test_commands_say_so(
     assert (said.code, said.err, said.out[:13]) == (0, "", "Usage: vestig")
 
 
+def test_a_file_that_is_named_whole_is_trusted_from_a_folder_that_is_gone(
+    gone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "vestig.yaml"
+    file.write_text("hygiene: {min_chars: 5}\n", encoding="utf-8")
+    for words in (["config", "trust", str(file)], ["config", "trust", "--remove", str(file)]):
+        assert (run(words), capfd.readouterr().err) == (0, "")
+
+
 def test_what_cannot_be_a_file_is_none(tmp_path: Path) -> None:
     (tmp_path / "vestig.yaml").symlink_to("vestig.yaml")
     assert load(environ={}, cwd=tmp_path).settings.namespace == "default"

@@ -82,6 +82,25 @@ def test_an_embedder_of_nonsense_is_a_provider_error(
     assert [entry.code for entry in found.degraded] == ["partial_backend"]
 
 
+def interrupted(*_: Any) -> Any:
+    """Python 3.11 makes a RuntimeError of an interrupt that comes while a member gets its name."""
+    raise RuntimeError("a name was given") from KeyboardInterrupt()
+
+
+def test_an_interrupt_inside_of_foreign_code_is_no_fault_of_it(opener: Opener) -> None:
+    embedder = Answering()
+    store = opener(embedder=embedder)
+    store.commit(TEXT)
+    embedder.answer = interrupted
+    for call in (lambda: store.commit("Bread is sold out."), lambda: store.recall("lift")):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    embedder.answer = None
+    with pytest.raises(KeyboardInterrupt):
+        store.commit("Bread is sold out.", on_commit=interrupted)
+    assert store.count() == 2, "a hook is called when the memory is stored"
+
+
 CLOCKS: list[tuple[str, Callable[[], Any]]] = [
     ("OSError", raises(OSError("no clock"))),
     ("NoneType", lambda: None),

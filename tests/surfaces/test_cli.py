@@ -142,6 +142,30 @@ def test_a_defect_tells_its_place_and_no_text(
     assert "secret" not in answer.err
 
 
+def test_a_defect_whose_causes_go_in_a_circle_is_told(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        one, other = ValueError("one"), KeyError("other")
+        one.__cause__, other.__cause__ = other, one
+        raise one
+
+    monkeypatch.setattr(commands, "configuration", fail)
+    answer = vestig("memory", "list", "--json")
+    assert (answer.code, answer.problem["type"]) == (1, "urn:vestig:problem:internal")
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, ProviderError, OSError])
+def test_an_error_of_any_kind_that_an_interrupt_caused_is_one(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise kind("of an interrupt") from KeyboardInterrupt()
+
+    monkeypatch.setattr(commands, "configuration", fail)
+    assert vestig("memory", "list").code == 130
+
+
 def test_interruption_is_130(vestig: Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from vestig.commit.item import Item
 from vestig.errors import ConflictError
 from vestig.ports import CommitHook
 from vestig.session.session import Session
+from vestig.telemetry.error_types import caused_by_interrupt
 from vestig.telemetry.logs import WARNING, log_event
 from vestig.types import Degradation
 
@@ -55,6 +56,8 @@ def _call(session: Session, hook: CommitHook, item: Item) -> Exception | None:
     try:
         hook(item.outcome)
     except Exception as error:  # the caller's code: whatever it raises, the data stays
+        if caused_by_interrupt(error):
+            raise KeyboardInterrupt from error
         return error
     finally:
         session.hook_depth.value = depth

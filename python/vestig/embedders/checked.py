@@ -24,6 +24,7 @@ from vestig.ports import (
     gives_tokens,
     is_finite,
 )
+from vestig.telemetry.error_types import caused_by_interrupt
 
 __all__ = [
     "CheckedEmbedder",
@@ -155,6 +156,8 @@ class CheckedEmbedder:
         except VestigError:
             raise
         except Exception as error:  # code of another package may raise anything
+            if caused_by_interrupt(error):
+                raise KeyboardInterrupt from error
             raise ProviderError(
                 f'embedder "{self.model}": it raised {type(error).__name__}; check the provider'
             ) from error

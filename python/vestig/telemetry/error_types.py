@@ -1,6 +1,8 @@
-"""The kind of an error, as metrics, traces and logs name it."""
+"""The kind of an error, as metrics, traces and logs name it, and whether it is one at all."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from vestig.errors import (
     ModelBudgetError,
@@ -13,7 +15,7 @@ from vestig.errors import (
     VestigError,
 )
 
-__all__ = ["error_code", "error_type"]
+__all__ = ["caused_by_interrupt", "error_code", "error_type"]
 
 
 def error_type(error: BaseException) -> str:
@@ -23,20 +25,48 @@ def error_type(error: BaseException) -> str:
         >>> error_type(StoreLockedError("busy")), error_type(KeyError("x"))
         ('database', 'unknown')
     """
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, (ProviderTimeoutError, TimeoutError)):
+    for cause in _with_causes(error, implicit=True):
+        if isinstance(cause, (ProviderTimeoutError, TimeoutError)):
             return "timeout"
-        if isinstance(seen, (ModelCallError, ModelBudgetError)):
+        if isinstance(cause, (ModelCallError, ModelBudgetError)):
             return "llm"
-        if isinstance(seen, (ConnectionError,)):
+        if isinstance(cause, (ConnectionError,)):
             return "network"
-        if isinstance(seen, (ValidationError, TypeError)):
+        if isinstance(cause, (ValidationError, TypeError)):
             return "validation"
-        if isinstance(seen, (StoreLockedError, StoreFullError, StoreDamagedError)):
+        if isinstance(cause, (StoreLockedError, StoreFullError, StoreDamagedError)):
             return "database"
-        seen = seen.__cause__ or seen.__context__
     return "unknown"
+
+
+def caused_by_interrupt(error: BaseException) -> bool:
+    """Whether an error was made of an interrupt: Python makes a RuntimeError of one that comes
+    while the body of a class gives names to its members. Whoever takes the errors of other code for
+    its faults raises an interrupt again.
+
+    Example:
+        >>> error = RuntimeError("while a name was given")
+        >>> error.__cause__ = KeyboardInterrupt()
+        >>> caused_by_interrupt(error), caused_by_interrupt(ValueError())
+        (True, False)
+    """
+    return any(
+        isinstance(cause, KeyboardInterrupt) for cause in _with_causes(error, implicit=False)
+    )
+
+
+def _with_causes(error: BaseException, *, implicit: bool) -> Iterator[BaseException]:
+    """The error, what it was raised from, and so on; each once, for they can go in a circle.
+
+    Args:
+        implicit: also what was being handled when it was raised, where it was raised from nothing.
+    """
+    seen = set[int]()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        yield cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or (cause.__context__ if implicit else None)
 
 
 def error_code(error: BaseException) -> str:

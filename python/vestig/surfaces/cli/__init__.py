@@ -59,15 +59,6 @@ def _raise_dropped_interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def caused_by_interrupt(error: BaseException) -> bool:
-    """Whether an error was raised from an interrupt: Python makes a RuntimeError of one that comes
-    while the body of a class gives names to its members."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__cause__
-    return cause is not None
-
-
 def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
@@ -80,6 +71,8 @@ def main() -> NoReturn:
         # what remains is the end of the process, which has nothing to interrupt
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:  # an interrupt can come wrapped in an error of any kind
+        from vestig.telemetry.error_types import caused_by_interrupt
+
         if not caused_by_interrupt(error):
             raise
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -12,10 +12,11 @@ import click
 
 from vestig.errors import VestigError
 from vestig.hints import nearest
-from vestig.surfaces.cli import INTERRUPTED, caused_by_interrupt
+from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
+from vestig.telemetry.error_types import caused_by_interrupt
 
 if TYPE_CHECKING:
     from vestig.config import Config
@@ -438,22 +439,28 @@ def run(args: Sequence[str]) -> int:
     terminal = Terminal(as_json="--json" in before)
     try:
         return int(cli.main(args=words, prog_name=_NAME, standalone_mode=False) or 0)
-    except click.exceptions.NoArgsIsHelpError as error:
-        return _no_command(error.format_message(), terminal)
-    except click.UsageError as error:
-        return _usage(error, terminal)
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
-    except OutputError as error:
+    except Exception as error:  # every kind has an answer of its own
+        return _interrupted() if caused_by_interrupt(error) else _failed(error, terminal)
+
+
+def _failed(error: Exception, terminal: Terminal) -> int:
+    """Says what went wrong, and gives the exit code; a defect becomes a problem object, not a
+    traceback."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return _no_command(error.format_message(), terminal)
+    if isinstance(error, click.UsageError):
+        return _usage(error, terminal)
+    if isinstance(error, OutputError):
         return terminal.give_up(error)
-    except VestigError as error:
+    if isinstance(error, VestigError):
         return _refused(error, terminal)
-    except _FILE_FAULTS as error:
+    if isinstance(error, _FILE_FAULTS):
         return _bad_file(error, terminal)
-    except OSError as error:
+    if isinstance(error, OSError):
         return _unusable_file(error, terminal)
-    except Exception as error:  # a defect becomes a problem object, not a traceback
-        return _interrupted() if caused_by_interrupt(error) else _defect(error, terminal)
+    return _defect(error, terminal)
 
 
 def _interrupted() -> int:

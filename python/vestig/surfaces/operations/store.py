@@ -72,7 +72,8 @@ def _trust(call: Call) -> Any:
     if named == ["list"]:
         return trusted_files()
     act = trust if named == ["file"] else untrust
-    return [act(working_folder() / without_tilde(call.args[named[0]], named[0]))]
+    file = without_tilde(call.args[named[0]], named[0])
+    return [act(file if file.is_absolute() else working_folder() / file)]
 
 
 def _demo(call: Call) -> Any:
