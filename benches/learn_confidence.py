@@ -183,11 +183,8 @@ class Results:
     def fit(self, rows: NDArray[np.bool_] | None = None) -> dict[str, ScoreWeights]:
         """The weights by kind, from some of the results."""
         given = np.ones(len(self.owner), bool) if rows is None else rows
-        made = {}
-        for kind in dict.fromkeys(self.kind.tolist()):
-            on = given & (self.kind == kind)
-            made[kind] = self._weights(on)
-        return made
+        kinds = dict.fromkeys(self.kind.tolist())
+        return {kind: self._weights(given & (self.kind == kind)) for kind in kinds}
 
     def _weights(self, on: NDArray[np.bool_]) -> ScoreWeights:
         """A weight of the share that would be negative is 0, so that a larger share never lowers a

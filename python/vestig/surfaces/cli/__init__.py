@@ -71,11 +71,12 @@ def main() -> NoReturn:
         # what remains is the end of the process, which has nothing to interrupt
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:  # an interrupt can come wrapped in an error of any kind
+        # first of all, so that another one cannot break what follows
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         from vestig.telemetry.error_types import caused_by_interrupt
 
         if not caused_by_interrupt(error):
             raise
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         code = INTERRUPTED
     gc.freeze()
     sys.exit(code)
