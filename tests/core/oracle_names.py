@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from oracle_name_forms import cased_name, norm_name
@@ -20,8 +20,8 @@ from vestig.language.names.rules import Name
 __all__ = [
     "entity_named",
     "named_by_whole_text",
+    "names_of_query",
     "resolve_names",
-    "single_word_names",
 ]
 
 # --- known names among the words of a text ---------------------------------------------------
@@ -70,24 +70,34 @@ def _matches(
     return found
 
 
-def single_word_names(
-    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
-) -> tuple[str, ...]:
-    """Known names of one word that a query writes in other capitals than the store. They count only
-    where no text of the namespace has the word in lower case.
-
-    Example:
-        >>> from oracle_name_words import analyse
-        >>> single_word_names(analyse("who knows ada?"), [(2, 1, "ent_1", "Ada")],
-        ...              {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada")})
-        ('ada',)
-    """
-    words = {
-        match.norm: None
-        for match in _matches(analysed, hits, known)
-        if match.count == 1 and not match.as_stored
+def names_of_query(
+    analysed: AnalysedText,
+    hits: Sequence[NameHit],
+    known: Mapping[str, KnownEntity],
+    is_common: Callable[[str], bool],
+) -> tuple[list[str], list[str]]:
+    """Ids of the entities that a query names, by the position of the name, and its other names. A
+    name that several entities have means all of them."""
+    doubtful = {
+        *analysed.openers,
+        *(one.norm for one in _matches(analysed, hits, known) if one.count == 1),
     }
-    return tuple(words)
+    common = {word for word in doubtful if is_common(word)}
+    having: dict[str, list[KnownEntity]] = {}
+    for _, _, id, stored in hits:
+        if id in known:
+            having.setdefault(norm_name(stored), []).append(known[id])
+    found: dict[str, None] = {}
+    unknown = []
+    for name in resolve_names(analysed, hits, known, common=common, query=True):
+        group = having.get(norm_name(name.evidence), [])
+        if name.entity is None and not group:
+            unknown.append(name.name)
+        for entity in sorted(group, key=lambda entity: entity.order):
+            found[entity.id] = None
+        if name.entity is not None:
+            found.setdefault(name.entity)
+    return list(found), unknown
 
 
 def named_by_whole_text(

@@ -15,7 +15,6 @@ from vestig.language.names.gazetteer import (
     Mention,
     best_mentions,
     resolve_names,
-    single_word_names,
 )
 from vestig.language.names.name_table import NameTable
 
@@ -69,11 +68,6 @@ def test_several_words_ignore_case_in_a_query() -> None:
 
 def test_one_word_of_a_query_in_any_case_unless_it_is_a_common_word() -> None:
     mark = ("ent_mark", "PERSON", "Mark")
-    analysed = analyse("what did mark say?")
-    table = NameTable()
-    table.add("ent_mark", "Mark")
-    known = {"ent_mark": KnownEntity(id="ent_mark", type="PERSON", name="Mark")}
-    assert single_word_names(analysed, table.find(analysed), known) == ("mark",)
     assert [n.entity for n in names_in("what did mark say?", mark, query=True)] == ["ent_mark"]
     assert names_in("what did mark say?", mark, query=True, common={"mark"}) == []
     # with its capital it is meant all the same

@@ -11,8 +11,9 @@ import vestig
 from scripted import Opener
 from vestig.ids import id_bytes
 from vestig.language.names.analysed_text import analyse
-from vestig.language.names.gazetteer import KnownEntity
-from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
+from vestig.ports import LedgerView
+from vestig.recall.query_entities import best_matches, name_vectors, query_entities
+from vestig.session.known_names import LATEST_US, query_names
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 
@@ -147,13 +148,15 @@ def test_the_surest_come_first() -> None:
     assert [id for id, _ in ranked[1:]] == [f"ent_{at}" for at in range(9)]
 
 
-def test_a_name_that_no_entity_has_is_told() -> None:
-    ada = KnownEntity(id="ent_ada", type="PERSON", name="Ada")
-    matches = matched(
-        analyse("did Grace meet Ada?"), [(3, 1, "ent_ada", "Ada")], {"ent_ada": ada}, ()
-    )
-    assert matches.scores == {"ent_ada": 1.0}
-    assert [name.name for name in matches.unknown] == ["Grace"]
+def test_a_name_that_no_entity_has_is_told(store: vestig.Vestig) -> None:
+    named(store, {"name": "Ada", "type": "PERSON"})
+    context = store._session
+
+    def unknown(view: LedgerView) -> list[tuple[str, str]]:
+        text = analyse("did Grace meet Ada?")
+        return query_names(context, view, "default", text, LATEST_US)[1]
+
+    assert context.keeper.run(lambda view, _: unknown(view)) == [("Grace", "UNTYPED")]
 
 
 def test_entities_of_a_query_are_those_of_the_state_that_is_read(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "VERSION",
     "AnalysedText",
     "ConfidenceTables",
+    "EntityRows",
     "Filter",
     "NameRules",
     "NameTable",
@@ -361,6 +362,20 @@ class NameRules:
         types: type of a rule -> type of the store, None = unchanged."""
 
 @final
+class EntityRows:
+    """Entities of one namespace as a ledger has them at one seq."""
+
+    def __new__(cls) -> Self: ...
+    def add(
+        self, rows: Sequence[tuple[bytes, str, str, str, int, int | None, bytes | None]]
+    ) -> None:
+        """Adds or replaces rows: id, the same as text, type, canonical name, seq, when it expired,
+        id of the entity it was merged into."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+@final
 class AnalysedText:
     """A text taken apart."""
 
@@ -397,10 +412,6 @@ class AnalysedText:
         overlaps; that of the title last, at -1. hits: (first word, number of words, entity, stored
         name), any overlap; known: their entities by id; common: words that occur in lower case;
         query: capitals matter less; rules_only: known names only resolve names of the rules."""
-
-    def single_words(self, hits: Sequence[_NameHit], known: Mapping[str, _Entity]) -> list[str]:
-        """Normal forms of known names of one word that are written in other capitals than the
-        store's, each once."""
 
     def named_by_whole(self, hits: Sequence[_NameHit], known: Mapping[str, _Entity]) -> list[str]:
         """Ids of the entities that the whole text names, in any capitals."""
@@ -893,6 +904,14 @@ class Projection:
         number of words, entity, name as stored), ascending. A name is there when its normal form
         equals 1 to 8 words joined by one space, stripped at the outer ends.
         Raises SnapshotMoved unless applied_seq == seq."""
+
+    def query_names(
+        self, seq: int, namespace: str, text: AnalysedText, known_at_us: int, rows: EntityRows
+    ) -> tuple[list[bytes], list[tuple[str, str, str]], list[tuple[str, str]]]:
+        """What the names in a query mean: ids of entities that `rows` lacks, and then nothing else;
+        else id, type and name of every entity that one of its names could mean, by the position of
+        the name; and the other names with their types. Raises SnapshotMoved unless
+        applied_seq == seq."""
 
     def entities_with_name(
         self, seq: int, namespace: str, norm: str, known_at_us: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -11,27 +11,17 @@ from vestig.answers import QueryEntity, QueryName
 from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
-from vestig.language.names.analysed_text import AnalysedText, analyse
-from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import (
-    KnownEntity,
-    Mention,
-    NameHit,
-    resolve_names,
-    single_word_names,
-)
+from vestig.language.names.analysed_text import analyse
 from vestig.language.names.ontology import UNTYPED
 from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
-from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
+from vestig.session.known_names import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
 
 __all__ = [
     "MATCHES_MAX",
-    "Matches",
     "QueryNames",
     "best_matches",
-    "matched",
     "name_vectors",
     "named_entities",
     "names_to_embed",
@@ -41,52 +31,11 @@ __all__ = [
 MATCHES_MAX: Final = 10
 
 
-class Matches(msgspec.Struct, frozen=True, kw_only=True):
-    """Match scores of the entities that a query names, by id; and its names that no entity has."""
-
-    scores: dict[str, float]
-    unknown: tuple[Mention, ...]
-
-
 class QueryNames(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The entities that a query names, best match first, and its names that no entity has."""
 
     entities: tuple[QueryEntity, ...]
     unknown: tuple[str, ...]
-
-
-def matched(
-    analysed: AnalysedText,
-    hits: Sequence[NameHit],
-    known: Mapping[str, KnownEntity],
-    common: Collection[str],
-) -> Matches:
-    """Entities by name or alias, in order of position. A name that several entities have means
-    all of them: the query says no type, and that matches every type.
-
-    Example:
-        >>> from vestig.language.names.analysed_text import analyse
-        >>> ada = KnownEntity(id="ent_1", type="PERSON", name="Ada Lovelace")
-        >>> analysed = analyse("what did ada lovelace tell Grace Hopper?")
-        >>> found = matched(analysed, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())
-        >>> found.scores, [name.name for name in found.unknown]
-        ({'ent_1': 1.0}, ['Grace Hopper'])
-    """
-    having: dict[str, list[KnownEntity]] = {}
-    for _, _, id, stored in hits:
-        if id in known:
-            having.setdefault(norm_name(stored), []).append(known[id])
-    found: dict[str, float] = {}
-    unknown: list[Mention] = []
-    for name in resolve_names(analysed, hits, known, common=common, query=True):
-        group = having.get(norm_name(name.evidence), [])
-        if name.entity is None and not group:
-            unknown.append(name)
-        for entity in sorted(group, key=lambda entity: entity.order):
-            found[entity.id] = 1.0
-        if name.entity is not None:
-            found.setdefault(name.entity, 1.0)
-    return Matches(scores=found, unknown=tuple(unknown))
 
 
 def best_matches(found: Mapping[str, float]) -> list[tuple[str, float]]:
@@ -146,7 +95,7 @@ def named_entities(
         found, known, unknown = _matches(session, view, query, at, config, vectors)
     else:
         found, known, unknown = _matches_of_names(session, view, names, at, config, vectors)
-    named = {id: (one.type, one.name) for id, one in known.items()}
+    named = dict(known)
     others = [id for id, _ in found if id not in named]
     if others:
         rows = view.named_entities(namespace, others)
@@ -158,8 +107,13 @@ def named_entities(
                 for id, score in found
             ]
         ),
-        unknown=tuple([name.name for name in unknown]),
+        unknown=tuple([name for name, _ in unknown]),
     )
+
+
+# Entities with their match scores, best first; what is known of them, as type and name by id; and
+# the other names, as name and type.
+_Matches = tuple[list[tuple[str, float]], dict[str, tuple[str, str]], Sequence[tuple[str, str]]]
 
 
 def _matches(
@@ -169,21 +123,17 @@ def _matches(
     at: tuple[str, int],
     config: Config,
     vectors: dict[str, bytes] | None,
-) -> tuple[list[tuple[str, float]], dict[str, KnownEntity], Sequence[Mention]]:
+) -> _Matches:
     """The entities of a query in a namespace as names were known then, every entity that one of
     its names could mean, and its names that no entity has."""
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
-    [hits], known = known_names(session, view, space, [analysed], known_at_us, kept=True)
-    threshold = settings.recall.entity_similarity_threshold
-    doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
-    matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
-    found = dict(matches.scores)
-    if threshold is not None and vectors and len(found) < MATCHES_MAX:
-        near = [name for name in matches.unknown if embedded_name(name.name) in vectors]
-        for id, cosine in _similar(session, view, space, near, vectors, threshold):
+    entities, unknown = query_names(session, view, space, analysed, known_at_us)
+    found = {id: 1.0 for id, _, _ in entities}
+    if len(found) < MATCHES_MAX:
+        for id, cosine in _similar(session, view, space, unknown, vectors, config):
             found[id] = max(cosine, found.get(id, 0.0))
-    return best_matches(found), known, matches.unknown
+    return best_matches(found), {id: (type, name) for id, type, name in entities}, unknown
 
 
 def _matches_of_names(
@@ -193,12 +143,15 @@ def _matches_of_names(
     at: tuple[str, int],
     config: Config,
     vectors: dict[str, bytes],
-) -> tuple[list[tuple[str, float]], dict[str, KnownEntity], Sequence[Mention]]:
+) -> _Matches:
     """As `_matches`, of names with types: an entity of that name or alias and of that type, where
     an unknown type equals every other; without one, every entity of the name."""
     space, known_at_us = at
-    threshold = config.settings.recall.entity_similarity_threshold
-    found, known, unknown = dict[str, float](), dict[str, KnownEntity](), list[Mention]()
+    found, known, unknown = (
+        dict[str, float](),
+        dict[str, tuple[str, str]](),
+        list[tuple[str, str]](),
+    )
     for name in names:
         words = analyse(name.name, rules=False)
         [hits], entities = known_names(session, view, space, [words], known_at_us)
@@ -206,38 +159,37 @@ def _matches_of_names(
         having = [one for id, one in entities.items() if id in whole]
         typed = [one for one in having if UNTYPED in (one.type, name.type) or one.type == name.type]
         chosen = sorted(typed or having, key=lambda entity: entity.order)
-        known |= {one.id: one for one in chosen}
+        known |= {one.id: (one.type, one.name) for one in chosen}
         found |= {one.id: 1.0 for one in chosen}
         if not chosen:
-            unknown.append(_mention(name))
-    if threshold is not None and len(found) < MATCHES_MAX:
-        near = [name for name in unknown if embedded_name(name.name) in vectors]
-        for id, cosine in _similar(session, view, space, near, vectors, threshold):
+            unknown.append((name.name, name.type))
+    if len(found) < MATCHES_MAX:
+        for id, cosine in _similar(session, view, space, unknown, vectors, config):
             found[id] = max(cosine, found.get(id, 0.0))
     return best_matches(found), known, unknown
-
-
-def _mention(name: QueryName) -> Mention:
-    return Mention(
-        name=name.name, type=name.type, confidence=1.0, start=-1, end=-1, evidence=name.name
-    )
 
 
 def _similar(
     session: Session,
     view: LedgerView,
     space: str,
-    names: list[Mention],
-    vectors: dict[str, bytes],
-    threshold: float,
+    names: Sequence[tuple[str, str]],
+    vectors: dict[str, bytes] | None,
+    config: Config,
 ) -> list[tuple[str, float]]:
-    if not names:
+    """The entities that are most like these names, where that is configured."""
+    threshold = config.settings.recall.entity_similarity_threshold
+    if threshold is None or not vectors:
+        return []
+    embedded = [(embedded_name(name), type) for name, type in names]
+    near = [(vectors[name], type) for name, type in embedded if name in vectors]
+    if not near:
         return []
     nearest = session.keeper.core.entity_similar(
         view.seq,
         space,
-        b"".join(vectors[embedded_name(name.name)] for name in names),
-        [name.type for name in names],
+        b"".join([vector for vector, _ in near]),
+        [type for _, type in near],
         threshold,
     )
     return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in nearest if one)]

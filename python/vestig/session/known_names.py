@@ -9,11 +9,12 @@ from typing import Final
 import msgspec
 
 from vestig.config.graph_sections import EntitySettings
-from vestig.ids import id_text
+from vestig.ids import id_bytes, id_text
 from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.names.gazetteer import KnownEntity, NameHit
+from vestig.language.names.name_table import EntityRows
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.ports import LedgerView, NamedEntity
+from vestig.ports import LedgerView
 from vestig.session.session import Session
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "common_words",
     "known_names",
     "known_words",
+    "query_names",
     "types_of",
     "types_of_rules",
 ]
@@ -51,29 +53,50 @@ def types_of_rules(section: EntitySettings) -> dict[str, str] | None:
     return {type: own for type, own in found.items() if own is not None}
 
 
-class _EntityRows:
-    """Rows of entities as they are at one seq."""
+class _RowsOfEntities:
+    """Rows of entities as they are at one seq, by namespace."""
 
     def __init__(self) -> None:
-        # seq, and namespace and id → row
-        self._state: tuple[int, dict[tuple[str, str], NamedEntity]] = (-1, {})
+        self._state: tuple[int, dict[str, EntityRows]] = (-1, {})
 
     def drop(self, _seq: int, /) -> None:
         """Names of what was forgotten go, with all others."""
         self._state = (-1, {})
 
-    def of(self, view: LedgerView, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
-        """The rows of the known ones of these entities."""
-        seq, rows = self._state
-        if seq != view.seq or len(rows) > _ROWS_MAX:
-            rows = {}
-            self._state = (view.seq, rows)
-        missing = [id for id in ids if (namespace, id) not in rows]
-        if missing:
-            rows.update(
-                {(namespace, row[0]): row for row in view.named_entities(namespace, missing)}
-            )
-        return [rows[namespace, id] for id in ids if (namespace, id) in rows]
+    def of(self, seq: int, namespace: str) -> EntityRows:
+        """Those of one namespace that were read at this seq."""
+        known, rows = self._state
+        own = rows.get(namespace) if known == seq else None
+        if own is None or len(own) > _ROWS_MAX:
+            rows = {**rows} if known == seq else {}
+            own = rows[namespace] = EntityRows()
+            self._state = (seq, rows)
+        return own
+
+
+def query_names(
+    session: Session, view: LedgerView, namespace: str, text: AnalysedText, known_at_us: int
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+    """The entities that a query names, each as id, type and name, by the position of the name; and
+    its names that no entity has, with their types. Rows of entities that were read at this seq
+    before are not read again. For a callback of `ProjectionKeeper.run`, or under `held`.
+
+    Args:
+        known_at_us: names as they were known then.
+    """
+    core, seq = session.keeper.core, view.seq
+    rows = session.cache(_RowsOfEntities).of(seq, namespace)
+    missing, entities, unknown = core.query_names(seq, namespace, text, known_at_us, rows)
+    if missing:
+        found = view.named_entities(namespace, [id_text("ent", raw) for raw in missing])
+        rows.add(
+            [
+                (id_bytes(id), id, type, name, of, ended, None if into is None else id_bytes(into))
+                for id, type, name, of, ended, into in found
+            ]
+        )
+        _, entities, unknown = core.query_names(seq, namespace, text, known_at_us, rows)
+    return entities, unknown
 
 
 def known_names(
@@ -82,16 +105,9 @@ def known_names(
     namespace: str,
     texts: Sequence[AnalysedText],
     known_at_us: int = LATEST_US,
-    *,
-    kept: bool = False,
 ) -> tuple[list[list[NameHit]], dict[str, KnownEntity]]:
     """Runs of the words of each text that are names of entities unexpired at K, by first word; and
-    those entities. For a callback of `ProjectionKeeper.run`, or under `held`.
-
-    Args:
-        kept: rows of entities that were read at this seq before are not read again; never for a
-            view of what a transaction is writing.
-    """
+    those entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
     core = session.keeper.core
     found = core.find_names(view.seq, namespace, texts, known_at_us)
     ids = {raw: id_text("ent", raw) for raw in {hit[2] for own in found for hit in own}}
@@ -103,12 +119,7 @@ def known_names(
     ]
     known: dict[str, KnownEntity] = {}
     merged: dict[str, str] = {}
-    named = list(ids.values())
-    if kept:
-        rows = session.cache(_EntityRows).of(view, namespace, named)
-    else:
-        rows = view.named_entities(namespace, named)
-    for id, type, name, seq, expired, into in rows:
+    for id, type, name, seq, expired, into in view.named_entities(namespace, list(ids.values())):
         if expired is None or expired > known_at_us:
             known[id] = KnownEntity(id=id, type=type, name=name, order=(seq, name))
             if into is not None:

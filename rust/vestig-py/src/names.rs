@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use vestig_core::query::entity_names::NameMatch;
+use vestig_core::segment::Id;
 use vestig_core::words::names::{
     self, AnalysedText as CoreText, Context, Entity, Known, Mention, NameRules as CoreRules, Text,
 };
@@ -30,7 +32,105 @@ struct NameRules(Arc<CoreRules>);
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct AnalysedText {
     pub(crate) inner: Arc<CoreText>,
-    rules: Arc<CoreRules>,
+    pub(crate) rules: Arc<CoreRules>,
+}
+
+/// An entity as the ledger has it.
+struct EntityRow {
+    entity: Entity,
+    expired_us: Option<i64>,
+    merged_into: Option<Id>,
+}
+
+/// (id, its text, type, canonical name, seq, when it expired, id of what it was merged into).
+type GivenEntity = (
+    Id,
+    String,
+    String,
+    String,
+    u64,
+    Option<i64>,
+    Option<Id>,
+);
+
+/// Rows of entities of one namespace at one seq.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct EntityRows(Mutex<HashMap<Id, EntityRow>>);
+
+impl EntityRows {
+    fn locked(&self) -> MutexGuard<'_, HashMap<Id, EntityRow>> {
+        // Each row is put there whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The matches whose entities are unexpired at K; `Err`: ids of which there is no row. The name
+    /// that an entity had before it was merged is not yet that of the other one.
+    pub(crate) fn known(
+        &self,
+        matches: &[NameMatch],
+        known_at: i64,
+    ) -> Result<Vec<Known>, Vec<Id>> {
+        let rows = self.locked();
+        let mut missing: Vec<Id> = Vec::new();
+        for id in matches.iter().map(|one| one.entity) {
+            if !rows.contains_key(&id) && !missing.contains(&id) {
+                missing.push(id);
+            }
+        }
+        if !missing.is_empty() {
+            return Err(missing);
+        }
+        let known: Vec<(&NameMatch, &EntityRow)> = matches
+            .iter()
+            .map(|one| (one, &rows[&one.entity]))
+            .filter(|(_, row)| row.expired_us.is_none_or(|at| at > known_at))
+            .collect();
+        let later = |one: &NameMatch| {
+            known.iter().any(|(other, row)| {
+                (other.first, other.count, row.merged_into)
+                    == (one.first, one.count, Some(one.entity))
+            })
+        };
+        let before_merges = known.iter().filter(|(one, _)| !later(one));
+        Ok(before_merges
+            .map(|(one, row)| Known {
+                first: one.first,
+                count: one.count,
+                stored: one.name.clone(),
+                entity: row.entity.clone(),
+            })
+            .collect())
+    }
+}
+
+#[pymethods]
+impl EntityRows {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    fn add(&self, rows: Vec<GivenEntity>) {
+        let mut known = self.locked();
+        for (id, text, kind, name, seq, expired_us, merged_into) in rows {
+            let entity = Entity {
+                id: text,
+                kind,
+                order: (seq, name.clone()),
+                name,
+            };
+            let row = EntityRow {
+                entity,
+                expired_us,
+                merged_into,
+            };
+            known.insert(id, row);
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.locked().len()
+    }
 }
 
 #[pymethods]
@@ -126,14 +226,6 @@ impl AnalysedText {
             Some(error) => Err(error),
             None => Ok(found.into_iter().map(mention_value).collect()),
         }
-    }
-
-    fn single_words(
-        &self,
-        hits: Vec<GivenHit<'_>>,
-        known: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<String>> {
-        Ok(self.inner.single_words(&known_hits(hits, known)?))
     }
 
     fn named_by_whole(
@@ -290,6 +382,7 @@ fn starts_sentence(text: &str, start: usize) -> bool {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NameRules>()?;
     module.add_class::<AnalysedText>()?;
+    module.add_class::<EntityRows>()?;
     module.add_class::<NameTable>()?;
     module.add_function(wrap_pyfunction!(entity_named, module)?)?;
     module.add_function(wrap_pyfunction!(cased_name, module)?)?;

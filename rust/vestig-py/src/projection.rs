@@ -25,11 +25,12 @@ use vestig_core::snapshot::Snapshot;
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection as CoreProjection;
 use vestig_core::words;
+use vestig_core::words::names::Entity;
 
 use crate::errors::run;
 use crate::filter::Filter;
 use crate::ids::{id_of, ids_of};
-use crate::names::AnalysedText;
+use crate::names::{AnalysedText, EntityRows};
 use crate::neighbours::{
     Neighbour, NodeValue, SimilarValues, neighbour, neighbours, node_values, probes_of,
     similar_values,
@@ -42,6 +43,12 @@ use crate::scan::{Row, Scan, Scoring, scan_of};
 
 /// (first word, number of words, entity, name as stored).
 type NameHit<'py> = (usize, usize, Bound<'py, PyBytes>, String);
+/// Ids of entities without a row; (id, type, name) of entities; (name, type) of other names.
+type QueryNameValues = (
+    Vec<Id>,
+    Vec<(String, String, String)>,
+    Vec<(String, String)>,
+);
 /// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
 type LevelValues<'py> = (
     Bound<'py, PyBytes>,
@@ -275,6 +282,33 @@ impl Projection {
             |f: entity_names::NameMatch| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
         let of_text = |hits: Vec<_>| hits.into_iter().map(wrap).collect();
         Ok(found.into_iter().map(of_text).collect())
+    }
+
+    fn query_names(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        namespace: &str,
+        text: &AnalysedText,
+        known_at_us: i64,
+        rows: &EntityRows,
+    ) -> PyResult<QueryNameValues> {
+        let named = self.on_snapshot(py, seq, |snapshot| {
+            let words = [text.inner.words.as_slice()];
+            let mut matches = entity_names::find_names(snapshot, namespace, &words, known_at_us);
+            let known = rows.known(&matches.pop().unwrap_or_default(), known_at_us)?;
+            let is_common =
+                |word: &str| entity_names::lowercase(snapshot, namespace, &[word.to_owned()])[0];
+            let found = text.inner.named_in_query(&text.rules, &known, &is_common);
+            let entity = |one: &Entity| (one.id.clone(), one.kind.clone(), one.name.clone());
+            let entities = found.entities.into_iter().map(entity).collect();
+            let unknown = found.unknown.into_iter().map(|one| (one.name, one.kind));
+            Ok((entities, unknown.collect()))
+        })?;
+        Ok(match named {
+            Ok((entities, unknown)) => (Vec::new(), entities, unknown),
+            Err(missing) => (missing, Vec::new(), Vec::new()),
+        })
     }
 
     #[pyo3(signature = (seq, namespace, norm, known_at_us=None))]

@@ -22,7 +22,6 @@ __all__ = [
     "entity_named",
     "named_by_whole_text",
     "resolve_names",
-    "single_word_names",
 ]
 
 # (first word, number of words, entity id, stored name)
@@ -53,21 +52,6 @@ class Mention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end: int
     evidence: str
     entity: str | None = None
-
-
-def single_word_names(
-    analysed: AnalysedText, hits: Sequence[NameHit], known: Mapping[str, KnownEntity]
-) -> tuple[str, ...]:
-    """Known names of one word that a query writes in other capitals than the store. They count only
-    where no text of the namespace has the word in lower case.
-
-    Example:
-        >>> from vestig.language.names.analysed_text import analyse
-        >>> single_word_names(analyse("who knows ada?"), [(2, 1, "ent_1", "Ada")],
-        ...              {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada")})
-        ('ada',)
-    """
-    return tuple(analysed.single_words(hits, known))
 
 
 def named_by_whole_text(
@@ -108,7 +92,7 @@ def resolve_names(
     Args:
         hits: known names among `analysed.words`, any overlap.
         known: the entities of the hits, by id.
-        common: which of `openers`, and in a query of `single_words`, occur in lower case.
+        common: which of `openers`, and in a query of names of one word, occur in lower case.
         query: the text is a query, in which capitals matter less.
         rules_only: known names only resolve names that the rules find.
 

@@ -8,6 +8,7 @@ mod addresses;
 mod analysed;
 mod forms;
 mod identifiers;
+mod query;
 mod quotations;
 mod resolve;
 mod runs;
@@ -19,6 +20,7 @@ use std::ops::Range;
 
 pub use analysed::{AnalysedText, Word};
 pub use forms::{cased, normal, trimmed};
+pub use query::QueryNames;
 pub use quotations::quotations;
 pub use resolve::{Context, Entity, Known, Mention, entity_named};
 pub use runs::starts_sentence;

@@ -152,19 +152,6 @@ impl AnalysedText {
         mentions
     }
 
-    /// Normal forms of known names of one word that are written in other capitals than the
-    /// store's, each once.
-    #[must_use]
-    pub fn single_words(&self, hits: &[Known]) -> Vec<String> {
-        let mut found = Vec::new();
-        for one in self.matches(hits) {
-            if one.count == 1 && !one.as_stored && !found.contains(&one.norm) {
-                found.push(one.norm);
-            }
-        }
-        found
-    }
-
     /// The places among the hits that the whole text names, in any capitals.
     #[must_use]
     pub fn named_by_whole<'a>(&self, hits: &'a [Known]) -> Vec<&'a Entity> {
