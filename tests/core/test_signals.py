@@ -161,11 +161,6 @@ def make(dice: random.Random, count: int) -> World:
     return World(given, memories, entities, answered)
 
 
-def content_of(text: str, times: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
-    """`content` of a query."""
-    return [(one.term, one.in_time) for one in content_terms(text, times)]
-
-
 def projected(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
     """In several steps, which makes several parts: files and what is held in memory."""
     projection = _core.Projection.open(None if path is None else str(path), STORE, DIMENSIONS, "t")
@@ -294,7 +289,7 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         times = times_of(text, windows)
         pieces = pieces_of(dice, text) if dice.random() < 0.7 else []
         eligible, query, raw = raw_values(world, text, windows, asked, (vector, pieces))
-        content = content_of(text, times)
+        content = content_terms(text, times)
         scan = recall(
             projection,
             projection.applied_seq,

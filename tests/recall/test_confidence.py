@@ -80,7 +80,10 @@ def found(
     of_origins = [statistics(idfs, frequencies, **maxima)] * 4
     if notes is not None:
         of_origins[ORIGINS.index("note")] = notes
-    words = [*((word, False) for word in content), *((word, True) for word in in_time)]
+    words = [
+        *(_core.ContentTerm(word, 0, 1) for word in content),
+        *(_core.ContentTerm(word, 0, 1, in_time=True) for word in in_time),
+    ]
     made = _core.testing.features_by_hand(
         rows, of_origins, ConfidenceInput(terms, words, names, unknown_names, eligible)
     )

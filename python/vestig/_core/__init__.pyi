@@ -25,6 +25,8 @@ __all__ = [
     "VERSION",
     "AnalysedText",
     "ConfidenceTables",
+    "ContentTerm",
+    "ContentWords",
     "EntityRows",
     "Filter",
     "NameRules",
@@ -201,9 +203,9 @@ SIGNAL_FEATURES: tuple[str, ...]
 """Where these signals are weighed: the largest raw value over the eligible memories; a sum of idf
 as a share of all that the query has."""
 
-# Terms of the scan; content terms of the query, and whether each lies in an expression of time; how
-# many entities the query names; its names that no entity has; number of eligible memories.
-_ConfidenceInput = tuple[Sequence[str], Sequence[tuple[str, bool]], int, Sequence[str], int]
+# Terms of the scan; content terms of the query; how many entities the query names; its names that
+# no entity has; number of eligible memories.
+_ConfidenceInput = tuple[Sequence[str], Sequence[ContentTerm], int, Sequence[str], int]
 
 def confidence_features(
     rows: Sequence[Row],
@@ -292,6 +294,32 @@ class Substrings:
     def __new__(cls, wanted: Sequence[str]) -> Self: ...
     def any_in(self, text: str) -> bool:
         """Whether one of them is in the text."""
+
+@final
+class ContentTerm:
+    """An index term of a query whose word is no function word and frames no question. `start`,
+    `end`: its word, code points, half-open. `in_time`: whether the word lies inside an expression
+    of time; it is no content where an eligible memory meets a date of the query."""
+
+    def __new__(cls, term: str, start: int, end: int, *, in_time: bool = False) -> Self: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def term(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def in_time(self) -> bool: ...
+
+@final
+class ContentWords:
+    """Lower-cased words that are no content of a query."""
+
+    def __new__(cls, left_out: Set[str]) -> Self: ...
+    def terms(self, text: str, times: Sequence[tuple[int, int]]) -> list[ContentTerm]:
+        """The index terms of all other words in order, repeats kept. `times`: its expressions of
+        time, code points, half-open."""
 
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
@@ -547,7 +575,7 @@ class Query:
         questions: tuple[bytes, Sequence[int], dict[str, tuple[list[int], list[int]]]]
         | None = None,
         rerank_scores: Sequence[tuple[bytes, float]] | None = None,
-        content: Sequence[tuple[str, bool]] = ...,
+        content: Sequence[ContentTerm] = ...,
         topic: tuple[bytes, Sequence[Sequence[int]]] | None = None,
     ) -> Self:
         """A query.
@@ -569,8 +597,7 @@ class Query:
             questions: that memories answer: their ids (16 bytes each), number of words of each, and
                 by term of the query the places of those that hold it, with how often each does.
             rerank_scores: of a cross-encoder for the best memories; the others have none.
-            content: index terms of the text that say what it is about, in order, repeats kept; True
-                = no content where an eligible memory meets one of `dates`.
+            content: index terms of the text that say what it is about, in order, repeats kept.
             topic: hidden states of word pieces, float32, and by piece the content terms of its
                 word, as places in `content`; None = the topic is `vector`.
 

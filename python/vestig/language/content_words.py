@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from vestig._core import ContentTerm, ContentWords
 from vestig.language.stopwords import STOPWORDS
-from vestig.language.words import placed_terms
 
 __all__ = ["ContentTerm", "content_terms", "frame_words", "frame_words_version"]
 
 _FILE: Final = Path(__file__).parents[1] / "data" / "frame_words.txt"
-
-
-class ContentTerm(NamedTuple):
-    """An index term of a query whose word is no function word and frames no question.
-
-    `start`, `end`: its word, code point offsets, half-open. `in_time`: whether the word lies inside
-    a temporal expression; it is no content where an eligible memory meets a date of the query.
-    """
-
-    term: str
-    start: int
-    end: int
-    in_time: bool
 
 
 @cache
@@ -55,7 +42,12 @@ def frame_words_version() -> str:
     return _read()[0]
 
 
-def content_terms(text: str, times: Sequence[tuple[int, int]]) -> tuple[ContentTerm, ...]:
+@cache
+def _content_words() -> ContentWords:
+    return ContentWords(STOPWORDS | frame_words())
+
+
+def content_terms(text: str, times: Sequence[tuple[int, int]]) -> list[ContentTerm]:
     """The content terms of a query in order, repeats kept. An identifier gives its whole and its
     parts, each judged by itself.
 
@@ -68,11 +60,4 @@ def content_terms(text: str, times: Sequence[tuple[int, int]]) -> tuple[ContentT
         >>> [(one.term, one.in_time) for one in found]
         [('dog', False), ('maria', False), ('adopt', False), ('march', True)]
     """
-    framing = frame_words()
-    found = []
-    for term, start, end in placed_terms(text):
-        word = text[start:end].lower()
-        if word not in STOPWORDS and word not in framing:
-            in_time = bool(times) and any(begin <= start and end <= stop for begin, stop in times)
-            found.append(ContentTerm(term, start, end, in_time))
-    return tuple(found)
+    return _content_words().terms(text, times)

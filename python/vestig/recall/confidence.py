@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import msgspec
 
 from vestig.answers import ScoreFormula
+from vestig.language.content_words import ContentTerm
 from vestig.recall.scan import Scan
 from vestig.store.projection.scan_objects import (
     BASIC_FEATURES,
@@ -68,15 +69,14 @@ class ConfidenceInput(NamedTuple):
 
     Args:
         terms: index terms of the query, each once.
-        content_terms: those that say what it is about, and whether each lies in an expression of
-            time.
+        content_terms: those that say what it is about.
         entity_count: how many entities it names.
         unknown_names: its names that no entity has.
         eligible: number of eligible memories.
     """
 
     terms: Sequence[str]
-    content_terms: Sequence[tuple[str, bool]]
+    content_terms: Sequence[ContentTerm]
     entity_count: int
     unknown_names: Sequence[str]
     eligible: int

@@ -242,21 +242,15 @@ class BoundQuery:
         return self.query.ranking.order
 
     @cached_property
-    def content(self) -> tuple[ContentTerm, ...]:
+    def content(self) -> Sequence[ContentTerm]:
         """Terms of the query that say what it is about."""
         return content_terms(self.request.query, self.query.times)
-
-    @cached_property
-    def core_content(self) -> list[tuple[str, bool]]:
-        """`content` as the core takes it: each term, and whether it lies in an expression of
-        time."""
-        return [(one.term, one.in_time) for one in self.content]
 
     def confidence_input(self, scan: Scan) -> ConfidenceInput:
         """What of the query and a scan counts for confidence."""
         return ConfidenceInput(
             terms=scan.terms,
-            content_terms=self.core_content,
+            content_terms=self.content,
             entity_count=len(self.entities),
             unknown_names=self.unknown_names,
             eligible=scan.eligible,
@@ -408,7 +402,7 @@ class BoundQuery:
         content = self.content if ranking.counts_content else ()
         return CoreQuery(
             text=text,
-            content=self.core_content if ranking.counts_content else (),
+            content=content,
             names_text=text,
             dates=_dates(query.windows),
             question_kinds=answer_types(text),

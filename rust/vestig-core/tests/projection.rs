@@ -10,13 +10,13 @@ use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
-    Base, BySignal, ContentTerm, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal,
-    TopicPieces, Weights, recall,
+    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, TopicPieces,
+    Weights, recall,
 };
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
-use vestig_core::words;
+use vestig_core::words::{self, ContentTerm};
 
 fn goal(max_segments: usize) -> MergeGoal {
     MergeGoal {
@@ -97,7 +97,13 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
     let terms = |text: &str| Some(words::terms(text, None));
     let content = [("cache", false), ("night", rng.below(2) == 0)].map(|(term, in_time)| {
         let term = term.to_owned();
-        ContentTerm { term, in_time }
+        let (start, end) = (0, term.len());
+        ContentTerm {
+            term,
+            start,
+            end,
+            in_time,
+        }
     });
     let content = content.to_vec();
     let parts = vec![

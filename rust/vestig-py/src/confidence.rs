@@ -3,14 +3,14 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use vestig_core::recall::ContentTerm;
 use vestig_core::recall::confidence::{
     self, BASIC_FEATURES, BestRow, ConfidenceInput, FEATURE_COUNT, Features, KIND_COUNT, Logistic,
     OWN_FEATURES, ROWS_READ, SIGNALS_START, Statistics, Table, Tables,
 };
+use vestig_core::words::ContentTerm as CoreTerm;
 
-use crate::query::content_terms;
 use crate::scan::{Row, Scoring};
+use crate::words::ContentTerm;
 
 /// Weights by feature, then the bias.
 type Weights = (Vec<(String, f64)>, f64);
@@ -22,14 +22,15 @@ pub(crate) type Named = (usize, Vec<(String, f64)>);
 #[derive(FromPyObject)]
 pub(crate) struct OwnedInput(
     Vec<String>,
-    #[pyo3(from_py_with = given_content)] Vec<ContentTerm>,
+    #[pyo3(from_py_with = given_content)] Vec<CoreTerm>,
     usize,
     Vec<String>,
     usize,
 );
 
-fn given_content(given: &Bound<'_, PyAny>) -> PyResult<Vec<ContentTerm>> {
-    Ok(content_terms(given.extract()?))
+fn given_content(given: &Bound<'_, PyAny>) -> PyResult<Vec<CoreTerm>> {
+    let given: Vec<PyRef<'_, ContentTerm>> = given.extract()?;
+    Ok(given.iter().map(|one| one.0.clone()).collect())
 }
 
 impl OwnedInput {

@@ -43,15 +43,7 @@ struct EntityRow {
 }
 
 /// (id, its text, type, canonical name, seq, when it expired, id of what it was merged into).
-type GivenEntity = (
-    Id,
-    String,
-    String,
-    String,
-    u64,
-    Option<i64>,
-    Option<Id>,
-);
+type GivenEntity = (Id, String, String, String, u64, Option<i64>, Option<Id>);
 
 /// Rows of entities of one namespace at one seq.
 #[pyclass(frozen, module = "vestig._core")]

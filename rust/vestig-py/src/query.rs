@@ -7,15 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::kernels::piece_codes::QueryPieces;
 use vestig_core::kernels::temporal::Window;
-use vestig_core::recall::{
-    ContentTerm, Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces,
-};
+use vestig_core::recall::{Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces};
 use vestig_core::segment::Id;
 use vestig_core::words;
 
 use crate::errors::to_python;
 use crate::ids::{id_of, ids_of};
 use crate::numbers::{floats, to_bytes};
+use crate::words::ContentTerm;
 
 /// Ids, codes and steps of the word pieces of a query.
 type QueryPieceBytes<'py> = (
@@ -65,13 +64,6 @@ fn topic_pieces((states, terms): TopicStates<'_>, content: usize) -> PyResult<To
     Ok(TopicPieces { states, terms })
 }
 
-pub(crate) fn content_terms(given: Vec<(String, bool)>) -> Vec<ContentTerm> {
-    let given = given.into_iter();
-    given
-        .map(|(term, in_time)| ContentTerm { term, in_time })
-        .collect()
-}
-
 /// A query, analysed.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Query(pub(crate) CoreQuery);
@@ -99,7 +91,7 @@ impl Query {
         pieces: Option<QueryPieceBytes<'_>>,
         questions: Option<QuestionLists<'_>>,
         rerank_scores: Option<Vec<Scored<'_>>>,
-        content: Vec<(String, bool)>,
+        content: Vec<PyRef<'_, ContentTerm>>,
         topic: Option<TopicStates<'_>>,
     ) -> PyResult<Self> {
         let topic = topic
@@ -114,7 +106,7 @@ impl Query {
         Ok(Self(CoreQuery::new(QueryParts {
             vector: vector.map(|v| floats("vector", v)).transpose()?,
             terms: text.map(|text| words::terms(text, None)),
-            content: content_terms(content),
+            content: content.iter().map(|one| one.0.clone()).collect(),
             topic,
             keywords,
             windows,

@@ -21,6 +21,62 @@ impl Substrings {
     }
 }
 
+/// Words that are no content of a query.
+#[pyclass(frozen, module = "vestig._core")]
+struct ContentWords(HashSet<String>);
+
+/// An index term that says what a query is about.
+#[pyclass(frozen, eq, module = "vestig._core")]
+#[derive(PartialEq)]
+pub(crate) struct ContentTerm(pub(crate) words::ContentTerm);
+
+#[pymethods]
+impl ContentWords {
+    #[new]
+    fn new(left_out: HashSet<String>) -> Self {
+        Self(left_out)
+    }
+
+    fn terms(&self, text: &str, times: Vec<(usize, usize)>) -> Vec<ContentTerm> {
+        let found = words::content_terms(text, &times, &self.0).into_iter();
+        found.map(ContentTerm).collect()
+    }
+}
+
+#[pymethods]
+impl ContentTerm {
+    #[new]
+    #[pyo3(signature = (term, start, end, *, in_time = false))]
+    fn new(term: String, start: usize, end: usize, in_time: bool) -> Self {
+        Self(words::ContentTerm {
+            term,
+            start,
+            end,
+            in_time,
+        })
+    }
+
+    #[getter]
+    fn term(&self) -> &str {
+        &self.0.term
+    }
+
+    #[getter]
+    fn start(&self) -> usize {
+        self.0.start
+    }
+
+    #[getter]
+    fn end(&self) -> usize {
+        self.0.end
+    }
+
+    #[getter]
+    fn in_time(&self) -> bool {
+        self.0.in_time
+    }
+}
+
 #[pyfunction]
 fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
     py.detach(|| {
@@ -76,6 +132,8 @@ fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ANALYSER_VERSION", words::analyser_version())?;
     module.add_class::<Substrings>()?;
+    module.add_class::<ContentWords>()?;
+    module.add_class::<ContentTerm>()?;
     module.add_function(wrap_pyfunction!(tokens, module)?)?;
     module.add_function(wrap_pyfunction!(keywords, module)?)?;
     module.add_function(wrap_pyfunction!(lower_words, module)?)?;

@@ -8,6 +8,7 @@ use super::topic::TopicPieces;
 use crate::kernels::piece_codes::QueryPieces;
 use crate::kernels::temporal::Window;
 use crate::segment::Id;
+use crate::words::ContentTerm;
 
 /// The parts of a query as analysis gives them; what stands there twice counts once.
 #[derive(Debug, Clone, Default)]
@@ -42,25 +43,6 @@ pub struct QueryParts {
     pub questions: Option<Arc<QuestionWords>>,
     /// Scores of a cross-encoder for the best memories; None = no such signal.
     pub rerank_scores: Option<Vec<(Id, f64)>>,
-}
-
-/// An index term of the query that says what it is about: its word is neither a function word nor
-/// one that only frames the question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContentTerm {
-    /// One of the query's index terms.
-    pub term: String,
-    /// Its word stands inside an expression of time; it is no content where an eligible memory
-    /// meets a date of the query.
-    pub in_time: bool,
-}
-
-impl ContentTerm {
-    /// Whether it is content. `dates_met`: an eligible memory meets a date of the query.
-    #[must_use]
-    pub fn counts(&self, dates_met: bool) -> bool {
-        !(dates_met && self.in_time)
-    }
 }
 
 /// A query: its parts, with distinct terms, keywords and entities.

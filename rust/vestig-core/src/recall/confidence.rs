@@ -6,11 +6,10 @@
 //! missing look much like those that have one. Confidence is a logistic of the logit of their
 //! product.
 
-use super::analysed_query::ContentTerm;
 use super::result::{Hit, Scoring};
 use super::signal::{BySignal, Signal};
 use crate::kernels::math::{ln, logistic};
-use crate::words::terms;
+use crate::words::{ContentTerm, terms};
 
 /// So many of the best rows are read, whatever the limit of the call.
 pub const ROWS_READ: usize = 10;

@@ -73,7 +73,7 @@ mod turn_signals;
 mod walks;
 mod window_words;
 
-pub use self::analysed_query::{ContentTerm, Query, QueryParts};
+pub use self::analysed_query::{Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 use self::evidence::CommonWords;

@@ -11,6 +11,7 @@
 //!
 //! Every text is accepted; nothing is cut inside of a character.
 
+mod content;
 mod flags;
 mod folded;
 mod function_words;
@@ -22,6 +23,7 @@ mod tokens;
 
 use std::fmt::Write as _;
 
+pub use content::{ContentTerm, content_terms};
 pub use flags::text_flags;
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;

@@ -11,9 +11,11 @@ use super::tokens::{Script, Span, visit_chains, visit_pieces};
 /// An index term and the word that it is made of, in code points [start, end). Of an identifier
 /// that is the whole of it, then each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacedTerm {
+pub struct PlacedTerm<'a> {
     /// The term.
     pub text: String,
+    /// The word.
+    pub word: &'a str,
     /// First code point of the word.
     pub start: usize,
     /// Code point behind its last one.
@@ -71,7 +73,7 @@ pub struct Spelling {
 }
 
 /// Index terms of a text in order, repeats kept, each with the place of its word.
-pub fn placed_terms(text: &str) -> Vec<PlacedTerm> {
+pub fn placed_terms(text: &str) -> Vec<PlacedTerm<'_>> {
     let mut found = Vec::new();
     let (mut stems, mut lowered) = (Stems::of_one_text(), String::new());
     visit(
@@ -82,6 +84,7 @@ pub fn placed_terms(text: &str) -> Vec<PlacedTerm> {
         &mut |term, span, _| {
             found.push(PlacedTerm {
                 text: term.to_owned(),
+                word: span.text(text),
                 start: span.start,
                 end: span.end,
             });
@@ -297,8 +300,14 @@ mod tests {
         let own: Vec<&str> = found.iter().map(|term| term.text.as_str()).collect();
         assert_eq!(own, terms(text, None));
         let points: Vec<char> = text.chars().collect();
-        let word = |term: &PlacedTerm| points[term.start..term.end].iter().collect::<String>();
+        let word = |term: &PlacedTerm<'_>| points[term.start..term.end].iter().collect::<String>();
         let words: Vec<String> = found.iter().map(word).collect();
+        assert!(
+            found
+                .iter()
+                .zip(&words)
+                .all(|(term, word)| term.word == word)
+        );
         let wanted = [
             "Élan",
             "caches",
