@@ -30,7 +30,6 @@ from vestig.recall.confidence import (
     score_line,
     scored,
 )
-from vestig.store.projection.core_math import linear_score
 
 # (cosine, base, code of the origin, whether direct, matched terms, entities of the query)
 Row = tuple[float | None, float, int, bool, list[int], int]
@@ -260,11 +259,6 @@ def test_confidence_is_a_logistic_of_the_logit_of_both() -> None:
     made = Fit(tables={"note": [table]}, score={})
     # ½ · ½: odds 1/3, squared and three times
     assert probability(Features(kind="note", values={}), made) == pytest.approx(1 / 4)
-
-
-@pytest.mark.parametrize("base", [0.0, 1.0, 5e-324, 1 - 2**-53])
-def test_levels_are_finite(base: float) -> None:
-    assert math.isfinite(linear_score(base))
 
 
 def test_confidence_stays_a_probability() -> None:

@@ -53,7 +53,6 @@ __all__ = [
     "first_mismatched_text",
     "is_specific",
     "keywords",
-    "linear_score",
     "ln",
     "logit",
     "lower_words",
@@ -253,9 +252,6 @@ def scores(finals: Sequence[float], confidence: float, a: float, b: float, c: fl
 
 def logit(probability: float) -> float:
     """ln of the odds; the probability is taken as at least 1e-6 and at most 1 - 1e-6."""
-
-def linear_score(base: float) -> float:
-    """L from its logistic, finite also where that was rounded to 0 or 1."""
 
 def ln(x: float) -> float: ...
 def pow(x: float, y: float) -> float: ...
@@ -712,6 +708,8 @@ class Row:
     """One memory with every number that made its rank."""
 
     id: bytes
+    memory_id: str
+    """The id as text."""
     final_score: float
     similarity: float
     """Content cosine; 0 without a vector."""
@@ -902,11 +900,22 @@ class Projection:
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
 
     def newer_pairs(
-        self, seq: int, ids: bytes, gap_us: int, least_cosine: float
-    ) -> list[tuple[int, int]]:
-        """(newer, older) as places in `ids` (16 bytes each), ascending: any two memories of one
-        scope with vectors whose cosine is at least `least_cosine` and whose `t_valid` are more than
-        `gap_us` apart. Raises SnapshotMoved unless applied_seq == seq."""
+        self,
+        seq: int,
+        rows: Sequence[Row],
+        *,
+        origin: int,
+        gap_us: int,
+        least_cosine: float,
+        most_below: float,
+        start: bool,
+    ) -> list[tuple[int, int, float]]:
+        """Of rows, best first, those of this origin of which the lower one is newer: (newer, older)
+        as places among the rows, and how far the level of the newer one lies below, at most
+        `most_below`. Both are of one scope, with vectors whose cosine is at least `least_cosine`,
+        and the `t_valid` of the newer one is more than `gap_us` later. The level is the start
+        score where `start`, else the score before its logistic. Raises SnapshotMoved unless
+        applied_seq == seq."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from vestig._core import ContentTerm, ContentWords
 from vestig.language.stopwords import STOPWORDS
+from vestig.language.words import ContentTerm, ContentWords
 
 __all__ = ["ContentTerm", "content_terms", "frame_words", "frame_words_version"]
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from vestig import _core
 from vestig._core import (
     ANALYSER_VERSION,
+    ContentTerm,
+    ContentWords,
     Substrings,
     lower_words,
     placed_terms,
@@ -17,6 +19,8 @@ from vestig._core import (
 
 __all__ = [
     "ANALYSER_VERSION",
+    "ContentTerm",
+    "ContentWords",
     "Substrings",
     "keywords",
     "lower_words",

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Reason, RecallHit, Repeat
-from vestig.ids import id_text
 from vestig.memories.equal_texts import recalled, repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import RecalledMemory
@@ -51,7 +50,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     raw = [row.id for row in rows]
     by_id = recalled(bound.session, view, namespace, raw)
     stored = [by_id[id] for id in raw]
-    ids = [id_text("mem", id) for id in raw]
+    ids = [row.memory_id for row in rows]
     made = [found.make for found in stored]
     past: Sequence[Memory] = ()
     if moments.past:

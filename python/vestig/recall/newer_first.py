@@ -4,8 +4,7 @@ says what has changed stands directly before an older one that it is like."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import sub
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from vestig.ids import id_bytes, id_text
 from vestig.language.newer_words import says_change, speaks_of_past, speaks_of_present
@@ -14,8 +13,10 @@ from vestig.ports import LedgerView
 from vestig.recall.ranking import NEWER_ROWS, Ranking
 from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
-from vestig.store.projection.core_math import linear_score
 from vestig.types import OriginType
+
+if TYPE_CHECKING:
+    from vestig.store.projection.scan_objects import Row
 
 __all__ = ["newer_first"]
 
@@ -48,9 +49,8 @@ def newer_first(
     """
     if not ranking.newer_first:
         return rows
-    notes = [place for place, row in enumerate(rows[:NEWER_ROWS]) if row.origin == _NOTE]
     # what costs least comes first: few results have a pair, whatever the question asks about
-    pairs = _close_pairs(session, view, ranking, rows, notes) if len(notes) > 1 else {}
+    pairs = _close_pairs(session, view, ranking, rows)
     if not pairs:
         return rows
     present = speaks_of_present(query)
@@ -64,31 +64,23 @@ def newer_first(
 
 
 def _close_pairs(
-    session: Session,
-    view: LedgerView,
-    ranking: Ranking,
-    rows: Sequence[ScanRow],
-    notes: Sequence[int],
+    session: Session, view: LedgerView, ranking: Ranking, rows: Sequence[ScanRow]
 ) -> dict[tuple[int, int], float]:
-    """Pairs of which the newer one is ranked lower, that are alike and ranked alike by the wider
-    bound; and how far its L lies below that of the older one."""
-    levels = [_level(rows[place], ranking) for place in notes]
-    # where no two that follow each other are near enough, no two are
-    if min(map(sub, levels, levels[1:])) > _LEVEL_MAX_PRESENT:
+    """Pairs of notes of which the newer one is ranked lower, that are alike and ranked alike by the
+    wider bound; and how far its L lies below that of the older one."""
+    best = cast("Sequence[Row]", rows[:NEWER_ROWS])
+    if sum([row.origin == _NOTE for row in best]) < 2:
         return {}
-    ids = b"".join([rows[place].id for place in notes])
-    found = session.keeper.newer_pairs(view, ids, gap_us=GAP_US, least_cosine=COSINE_MIN)
-    differences = {
-        (notes[newer], notes[older]): levels[older] - levels[newer]
-        for newer, older in found
-        if older < newer
-    }
-    return {pair: by for pair, by in differences.items() if by <= _LEVEL_MAX_PRESENT}
-
-
-def _level(row: ScanRow, ranking: Ranking) -> float:
-    """L."""
-    return row.start_score if ranking.scores["start_enabled"] else linear_score(row.base)
+    found = session.keeper.newer_pairs(
+        view,
+        best,
+        origin=_NOTE,
+        gap_us=GAP_US,
+        least_cosine=COSINE_MIN,
+        most_below=_LEVEL_MAX_PRESENT,
+        start=ranking.scores["start_enabled"],
+    )
+    return {(newer, older): below for newer, older, below in found}
 
 
 def _changes(

@@ -17,7 +17,6 @@ from vestig.config import Config, built_in
 from vestig.config.weights import changed_weights
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import checked_filter
-from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
@@ -212,7 +211,7 @@ def replay(session: Session, given: object) -> ReplayReport:
             )
         ranked = _ranked(session, view, wanted, query)
         rows = ranked.results
-        found = _ids_hash((id_text("mem", row.id), ranked.score(row)) for row in rows)
+        found = _ids_hash((row.memory_id, ranked.score(row)) for row in rows)
         if found == wanted.ids_hash:
             return ReplayReport(
                 equal=True,

@@ -13,7 +13,7 @@ from vestig.answers import Change, Standing, WhyNot
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
-from vestig.ids import id_bytes, id_text, is_full_id, split_ids
+from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.content_words import content_terms
 from vestig.language.words import placed_terms
 from vestig.memories.equal_texts import text_keys
@@ -210,7 +210,7 @@ def _results_with_text(
 
 def _standing(ranked: Ranked, row: ScanRow, rank: int, explainer: Explainer) -> Standing:
     signals = explainer.signals(row)
-    return Standing(id=id_text("mem", row.id), rank=rank, score=ranked.score(row), signals=signals)
+    return Standing(id=row.memory_id, rank=rank, score=ranked.score(row), signals=signals)
 
 
 class _Missing:
@@ -277,7 +277,7 @@ class _Missing:
         if row is None:
             return self.entry()
         change = Change(
-            kind="folded", key="id", before=self.id, after=id_text("mem", result.id), rank=rank
+            kind="folded", key="id", before=self.id, after=result.memory_id, rank=rank
         )
         return WhyNot(
             id=self.id,
@@ -453,7 +453,7 @@ class _Missing:
         came = [row for row in ranked.results if row.newer_than and row.id not in ranks]
         rank = self.rank_with(overrides={"ranking.newer_first": False}) if came else None
         if rank is not None:
-            yield self.replaced_by(id_text("mem", came[0].id), rank)
+            yield self.replaced_by(came[0].memory_id, rank)
 
     def replaced_by(self, id: str, rank: int | None) -> Change:
         """A newer memory says otherwise."""

@@ -148,11 +148,6 @@ fn logit(probability: f64) -> f64 {
     confidence::logit(probability)
 }
 
-#[pyfunction]
-fn linear_score(base: f64) -> f64 {
-    confidence::linear_score(base)
-}
-
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -165,6 +160,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(confidence_features, module)?)?;
     module.add_function(wrap_pyfunction!(scores, module)?)?;
     module.add_function(wrap_pyfunction!(logit, module)?)?;
-    module.add_function(wrap_pyfunction!(linear_score, module)?)?;
     module.add_class::<ConfidenceTables>()
 }

@@ -11,13 +11,14 @@ use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
     filter::eligible_ids,
-    newer_pairs::newer_pairs,
+    newer_pairs::{NewerRule, Ranked, newer_pairs},
     related::{Texts, related},
     search,
 };
+use vestig_core::recall::confidence::linear_score;
 use vestig_core::recall::{
-    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs, keyword_votes,
-    levels, recall, recall_many,
+    Effort, Hit, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs,
+    keyword_votes, levels, recall, recall_many,
 };
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -472,18 +473,40 @@ impl Projection {
             .collect())
     }
 
+    #[pyo3(signature = (seq, rows, *, origin, gap_us, least_cosine, most_below, start))]
+    #[allow(clippy::too_many_arguments)]
     fn newer_pairs(
         &self,
         py: Python<'_>,
         seq: u64,
-        ids: &[u8],
+        rows: Vec<PyRef<'_, Row>>,
+        origin: u8,
         gap_us: i64,
         least_cosine: f64,
-    ) -> PyResult<Vec<(usize, usize)>> {
-        let ids = ids_of(ids)?;
-        self.on_snapshot(py, seq, |snapshot| {
-            newer_pairs(snapshot, &ids, gap_us, least_cosine)
-        })
+        most_below: f64,
+        start: bool,
+    ) -> PyResult<Vec<(usize, usize, f64)>> {
+        let level = |hit: &Hit| match start {
+            true => hit.start_score,
+            false => linear_score(hit.base),
+        };
+        let ranked = rows.iter().map(|row| &row.hit).enumerate();
+        let ranked: Vec<Ranked> = ranked
+            .filter(|(_, hit)| hit.origin == origin)
+            .map(|(place, hit)| Ranked {
+                place,
+                id: hit.id,
+                level: level(hit),
+            })
+            .collect();
+        let rule = NewerRule {
+            gap: gap_us,
+            cosine: least_cosine,
+            below: most_below,
+        };
+        let found = self.on_snapshot(py, seq, |snapshot| newer_pairs(snapshot, &ranked, rule))?;
+        let pairs = found.into_iter();
+        Ok(pairs.map(|one| (one.newer, one.older, one.below)).collect())
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -12,6 +12,8 @@ use vestig_core::recall::{
 };
 use vestig_core::segment::Id;
 
+use crate::ids::text_of;
+
 /// What the rows of a scan have in common.
 struct Shared {
     keywords: Vec<String>,
@@ -234,6 +236,11 @@ impl Row {
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.hit.id)
+    }
+
+    #[getter]
+    fn memory_id(&self) -> String {
+        text_of("mem", &self.hit.id)
     }
 
     #[getter]

@@ -155,7 +155,7 @@ def _similar_enough(bound: BoundQuery, near: list[tuple[str, int]]) -> list[tupl
         return near
     exact = BoundQuery(bound.session, bound.view, bound.query)
     scan = exact.scan(watch=b"".join(id_bytes(id) for id, _ in near))
-    passed = {id_text("mem", row.id) for row in (*scan.rows, *scan.watched)}
+    passed = {row.memory_id for row in (*scan.rows, *scan.watched)}
     return [(id, rank) for id, rank in near if id in passed]
 
 

@@ -90,10 +90,10 @@ class EarlierState(SqliteView):
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
     def newer_pairs(
-        self, _: LedgerView, ids: bytes, *, gap_us: int, least_cosine: float
-    ) -> list[tuple[int, int]]:
+        self, _: LedgerView, rows: Sequence[_core.Row], **rule: Any
+    ) -> list[tuple[int, int, float]]:
         """As `ProjectionKeeper.newer_pairs`."""
-        return self.core.newer_pairs(self.seq, ids, gap_us, least_cosine)
+        return self.core.newer_pairs(self.seq, rows, **rule)
 
     # --- rows as they were -----------------------------------------------------------------
 

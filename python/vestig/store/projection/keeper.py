@@ -387,11 +387,10 @@ class ProjectionKeeper:
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
     def newer_pairs(
-        self, view: LedgerView, ids: bytes, *, gap_us: int, least_cosine: float
-    ) -> list[tuple[int, int]]:
-        """(newer, older), places in `ids` (16 bytes each), as the core says; for a callback of
-        `run`."""
-        return self.core.newer_pairs(view.seq, ids, gap_us, least_cosine)
+        self, view: LedgerView, rows: Sequence[_core.Row], **rule: Any
+    ) -> list[tuple[int, int, float]]:
+        """As the core's, whose keyword arguments these are; for a callback of `run`."""
+        return self.core.newer_pairs(view.seq, rows, **rule)
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change

@@ -27,25 +27,72 @@ impl<'a> Found<'a> {
     }
 }
 
-/// (newer, older) as places in `ids`, for any two of one scope with vectors whose cosine is at
-/// least `least` and whose `t_valid` are more than `gap` microseconds apart; ascending.
+/// A ranked memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranked {
+    /// Its place among all that were ranked.
+    pub place: usize,
+    /// Which memory.
+    pub id: Id,
+    /// What it was ranked by.
+    pub level: f64,
+}
+
+/// When one of two memories is newer than the other.
+#[derive(Debug, Clone, Copy)]
+pub struct NewerRule {
+    /// How many microseconds later it must hold, at least.
+    pub gap: i64,
+    /// The least cosine of the two.
+    pub cosine: f64,
+    /// How far its level may lie below that of the older one.
+    pub below: f64,
+}
+
+/// A memory and an older one, ranked higher, that it is newer than.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NewerPair {
+    /// Place of the newer one.
+    pub newer: usize,
+    /// Place of the older one.
+    pub older: usize,
+    /// How far the level of the newer one lies below.
+    pub below: f64,
+}
+
+/// Of memories, best first, any two of one scope with vectors of which the lower one is newer, by
+/// place.
 #[must_use]
-pub fn newer_pairs(snapshot: &Snapshot, ids: &[Id], gap: i64, least: f64) -> Vec<(usize, usize)> {
-    let found: Vec<Option<Found<'_>>> = ids.iter().map(|id| Found::of(snapshot, id)).collect();
-    let least = threshold(least);
+pub fn newer_pairs(snapshot: &Snapshot, rows: &[Ranked], rule: NewerRule) -> Vec<NewerPair> {
+    // where no two that follow each other are near enough, no two are
+    let near = |pair: &[Ranked]| pair[0].level - pair[1].level <= rule.below;
+    if !rows.windows(2).any(near) {
+        return Vec::new();
+    }
+    let found: Vec<Option<Found<'_>>> = rows
+        .iter()
+        .map(|row| Found::of(snapshot, &row.id))
+        .collect();
+    let least = threshold(rule.cosine);
     let mut pairs = Vec::new();
-    for (newer, one) in found.iter().enumerate() {
+    for (at, (row, one)) in rows.iter().zip(&found).enumerate() {
         let Some(one) = one else { continue };
-        for (older, other) in found.iter().enumerate() {
+        for (above, other) in rows.iter().zip(&found).take(at) {
             let Some(other) = other else { continue };
-            if one.scope == other.scope
-                && one.valid.saturating_sub(other.valid) > gap
+            let below = above.level - row.level;
+            if below <= rule.below
+                && one.scope == other.scope
+                && one.valid.saturating_sub(other.valid) > rule.gap
                 && cosine(dot(
                     one.segment.vector(one.row),
                     other.segment.vector(other.row),
                 )) >= least
             {
-                pairs.push((newer, older));
+                pairs.push(NewerPair {
+                    newer: row.place,
+                    older: above.place,
+                    below,
+                });
             }
         }
     }

@@ -441,3 +441,18 @@ pub fn scores(finals: &[f64], confidence: f64, (a, b, c): (f64, f64, f64)) -> Ve
     };
     finals.iter().map(score).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_finite_and_give_their_logistic_again() {
+        for base in [0.0, 1.0, 5e-324, 1.0 - f64::EPSILON / 2.0] {
+            assert!(linear_score(base).is_finite());
+        }
+        for base in [0.001, 0.5, 0.75] {
+            assert!((logistic(linear_score(base)) - base).abs() < 1e-12);
+        }
+    }
+}
