@@ -1,7 +1,7 @@
 //! Several queries over one snapshot: the best memories of each, and S of all of them under every
 //! query.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::analysed_query::Query;
 use super::candidates::Candidate;
@@ -191,37 +191,32 @@ fn scores_of(
     scored.collect()
 }
 
-/// What becomes of each item at its place, in order, made by so many threads.
+/// What becomes of each item at its place, in order, made by so many threads, this one among them:
+/// each takes the next item, for some take longer than others.
 fn in_threads<I: Send, T: Send>(
     items: Vec<I>,
     threads: usize,
     work: impl Fn(usize, I) -> T + Sync,
 ) -> Vec<T> {
-    let share = items.len().div_ceil(threads.max(1)).max(1);
-    let mut items: Vec<(usize, I)> = items.into_iter().enumerate().collect();
-    if share >= items.len() {
-        return items.into_iter().map(|(at, item)| work(at, item)).collect();
-    }
-    let mut shares = Vec::new();
-    while !items.is_empty() {
-        let rest = items.split_off(share.min(items.len()));
-        shares.push(std::mem::replace(&mut items, rest));
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let started: Vec<_> = shares
-            .into_iter()
-            .map(|share| {
-                let each = move || share.into_iter().map(|(at, item)| work(at, item)).collect();
-                scope.spawn(each)
-            })
-            .collect();
-        let made = started.into_iter().map(|thread| {
-            let made: Vec<T> = thread.join().unwrap_or_else(|panic| {
-                std::panic::resume_unwind(panic);
-            });
-            made
-        });
-        made.flatten().collect()
-    })
+    let others = threads.min(items.len()).saturating_sub(1);
+    let left = Mutex::new(items.into_iter().enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let each = || -> Vec<(usize, T)> {
+        std::iter::from_fn(next)
+            .map(|(at, item)| (at, work(at, item)))
+            .collect()
+    };
+    let mut made = std::thread::scope(|scope| {
+        let others: Vec<_> = (0..others).map(|_| scope.spawn(each)).collect();
+        let mut made = each();
+        for other in others {
+            match other.join() {
+                Ok(own) => made.extend(own),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        made
+    });
+    made.sort_unstable_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, one)| one).collect()
 }
