@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
 from conversations import opened
 
@@ -35,7 +34,9 @@ def seen(memory: Any, key: str | FactKey, number: int = 1, **fields: Any) -> Fac
     name = "".join(part or "" for part in whole) + ("" if number == 1 else str(number))
     values: dict[str, Any] = {
         "key": whole,
-        "memory": msgspec.structs.replace(memory, id=f"mem_{name}"),
+        "id": f"mem_{name}",
+        "content": memory.content,
+        "t_valid_us": to_us(memory.t_valid),
         "claim": None,
         "evidence": (),
         "evidence_count": 0,
@@ -59,7 +60,7 @@ def rounds(*found: Sequence[Fact]) -> tuple[FactPool, list[Gain]]:
     ]
     pool.compare(
         {
-            fact.memory.id: fact.similarity
+            fact.id: fact.similarity
             for facts in found
             for fact in facts
             if fact.similarity is not None

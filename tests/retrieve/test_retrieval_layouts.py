@@ -9,6 +9,7 @@ from vestig.language.claim_text import claim_attributes, claim_embedded_text
 from vestig.retrieve.layouts import fact_line, fact_text, message_line, message_text
 from vestig.retrieve.types import MEMORY_FACT, Fact, memory_key
 from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.times import to_us
 from vestig.types import Claim, Evidence, Memory
 
 
@@ -26,8 +27,10 @@ def seen(snippet: str, author: str | None = None) -> Evidence:
 def fact(claim: Claim | None, *evidence: Evidence) -> Fact:
     stored = memory()
     return Fact(
-        key=memory_key(stored),
-        memory=stored,
+        key=memory_key(bytes.fromhex(stored.content_hash)),
+        id=stored.id,
+        content=stored.content,
+        t_valid_us=to_us(stored.t_valid),
         claim=claim,
         evidence=evidence,
         evidence_count=len(evidence),

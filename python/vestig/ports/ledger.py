@@ -70,9 +70,9 @@ class RecalledMemory(msgspec.Struct, frozen=True):
     """A stored memory as one read saw it, its text checked against its hash.
 
     `row`: its number, which no other memory ever gets. `replaces`: it directly replaced another
-    one. `repeated`: other memories, of any scope and author, have its hash. `plain_since_us`: since
-    when it holds, where it is active and not pinned, and nothing ends it; None for others. `make`
-    gives the value, and needs no store.
+    one. `repeated`: other memories, of any scope and author, have its hash, `digest`. `t_valid_us`:
+    since when it holds. `plain`: it is active and not pinned, and nothing ends it. `make` gives the
+    value, and needs no store.
     """
 
     row: int
@@ -81,7 +81,10 @@ class RecalledMemory(msgspec.Struct, frozen=True):
     processing: str
     replaces: bool
     repeated: bool
-    plain_since_us: int | None
+    digest: bytes
+    keywords: Sequence[str]
+    t_valid_us: int
+    plain: bool
     make: Callable[[], Memory]
 
 

@@ -165,8 +165,8 @@ class _Found(msgspec.Struct, kw_only=True):
         """Whether a reason has nothing to say of the memory itself."""
         if self.past or explainer.windows:
             return False
-        since_us = self.stored[at].plain_since_us
-        return since_us is not None and since_us <= self.query_time_us
+        stored = self.stored[at]
+        return stored.plain and stored.t_valid_us <= self.query_time_us
 
 
 def _same(memory: Memory) -> Memory:

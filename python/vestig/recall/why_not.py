@@ -276,9 +276,7 @@ class _Missing:
         row = self.row
         if row is None:
             return self.entry()
-        change = Change(
-            kind="folded", key="id", before=self.id, after=result.memory_id, rank=rank
-        )
+        change = Change(kind="folded", key="id", before=self.id, after=result.memory_id, rank=rank)
         return WhyNot(
             id=self.id,
             stage="folded",

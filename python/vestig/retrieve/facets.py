@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -87,14 +88,19 @@ def facets_hit(forms: FacetForms, memories: Iterable[Iterable[str]]) -> list[fro
     """
     needed = frozenset(term for own in forms.values() for form in own for term in form)
     given = [list(texts) for texts in memories]
-    every = list(dict.fromkeys(text for texts in given for text in texts))
-    held_by: dict[str, set[str]] = {}
-    for place, term in terms_among(needed, every):
-        held_by.setdefault(every[place], set()).add(term)
-    found = []
-    for texts in given:
-        # no index term reaches across a space: those of the texts are those of the memory
-        held = set[str]().union(*[held_by[text] for text in texts if text in held_by])
-        hit = (facet for facet, own in forms.items() if any(form <= held for form in own))
-        found.append(frozenset(hit) if held else frozenset())
-    return found
+    every = list(dict.fromkeys(chain.from_iterable(given)))
+    # no index term reaches across a space: those of the texts are those of the memory
+    held: dict[str, set[str]] = {}
+    for at, term in terms_among(needed, every):
+        held.setdefault(every[at], set()).add(term)
+    holders: dict[str, set[int]] = {term: set() for term in needed}
+    for place, texts in enumerate(given):
+        for text in [text for text in texts if text in held]:
+            for term in held[text]:
+                holders[term].add(place)
+    found = [set[str]() for _ in given]
+    for facet, own in forms.items():
+        for form in own:
+            for place in set.intersection(*[holders[term] for term in form]):
+                found[place].add(facet)
+    return [frozenset(facets) for facets in found]

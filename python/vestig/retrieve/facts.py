@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from vestig.filters import Moments
-from vestig.memories.read import as_known
-from vestig.ports import LedgerView
+from vestig.ids import id_text
+from vestig.ports import LedgerView, RecalledMemory
 from vestig.retrieve.types import Fact, claim_key, memory_key
 from vestig.times import to_us
 from vestig.types import Claim, Event, EventType, Evidence, Memory
@@ -30,30 +30,32 @@ def facts_of(
     """
     if not ids:
         return {}
-    stored = list(view.recalled(namespace, ids).values())
-    memories = as_known(view, namespace, [one.make() for one in stored], at)
-    by_row = {one.row: memory for one, memory in zip(stored, memories, strict=True)}
-    rows = tuple(by_row)
+    stored = {one.row: one for one in view.recalled(namespace, ids).values()}
+    rows = tuple(stored)
     names, claims = view.mentioned_names(rows), view.claims_at(rows)
-    evidence = _evidence(view, namespace, by_row, claims, at)
-    return {
-        memory.id: _fact(
-            memory, claims.get(row), tuple(evidence.get(row, ())), tuple(names.get(row, ()))
-        )
-        for row, memory in by_row.items()
-    }
+    evidence = _evidence(view, namespace, stored, claims, at)
+    facts = [
+        _fact(one, claims.get(row), tuple(evidence.get(row, ())), tuple(names.get(row, ())))
+        for row, one in stored.items()
+    ]
+    return {fact.id: fact for fact in facts}
 
 
 def _fact(
-    memory: Memory, claim: Claim | None, evidence: tuple[Evidence, ...], names: tuple[str, ...]
+    stored: RecalledMemory,
+    claim: Claim | None,
+    evidence: tuple[Evidence, ...],
+    names: tuple[str, ...],
 ) -> Fact:
     return Fact(
-        key=memory_key(memory) if claim is None else claim_key(claim),
-        memory=memory,
+        key=memory_key(stored.digest) if claim is None else claim_key(claim),
+        id=id_text("mem", stored.id),
+        content=stored.content,
+        t_valid_us=stored.t_valid_us,
         claim=claim,
         evidence=evidence,
         evidence_count=len(evidence),
-        keywords=memory.keywords,
+        keywords=tuple(stored.keywords),
         entities=names,
         similarity=None,
     )
@@ -62,7 +64,7 @@ def _fact(
 def _evidence(
     view: LedgerView,
     namespace: str,
-    memories: Mapping[int, Memory],
+    memories: Mapping[int, RecalledMemory],
     claims: Mapping[int, Claim],
     at: Moments,
 ) -> dict[int, Sequence[Evidence]]:
@@ -76,7 +78,7 @@ def _evidence(
         return found | view.evidence_at(plain)
     below = view.recorded_below(at.known_at_us)
     for row in plain:
-        memory = memories[row]
+        memory = memories[row].make()
         found[row] = [
             _piece(event, memory)
             for event in view.events(namespace, memory.id)

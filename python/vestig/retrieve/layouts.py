@@ -22,7 +22,7 @@ def fact_text(fact: Fact) -> str:
     and evidence as in `fact_line`."""
     statement = fact.claim
     if statement is None:
-        return fact_line(fact.memory.content, None, fact.evidence)
+        return fact_line(fact.content, None, fact.evidence)
     return fact_line(_stated(statement), statement.confidence, fact.evidence)
 
 

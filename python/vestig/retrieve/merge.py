@@ -120,11 +120,11 @@ class FactPool:
                 )
             else:
                 duplicates += 1
-            if fact.memory.id not in known.facts:
+            if fact.id not in known.facts:
                 before = len(known.evidence)
                 known.evidence = _distinct(fact.evidence, known.evidence)
                 new_evidence += len(known.evidence) - before
-                known.facts[fact.memory.id] = fact
+                known.facts[fact.id] = fact
             known.queries |= queries
         self.duplicates += duplicates
         return Gain(new_keys=frozenset(new_keys), new_evidence=new_evidence, duplicates=duplicates)

@@ -179,5 +179,5 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 def _recency(one: MergedFact, now_us: int, tau_days: float) -> float:
     """Of the newest evidence, else of the beginning of what a memory says."""
     stated = [to_us(seen.timestamp) for seen in one.evidence if seen.timestamp is not None]
-    newest = max(stated or [to_us(fact.memory.t_valid) for fact in one.facts.values()])
+    newest = max(stated or [fact.t_valid_us for fact in one.facts.values()])
     return math.exp(-max(0, now_us - newest) / (tau_days * DAY_US))

@@ -110,7 +110,7 @@ class _Retrieval:
     def best_texts(self) -> list[str]:
         """The texts of the best facts so far."""
         best = self.rounds.order[:FACTS_READ]
-        return [one.merged.speaker(one.levels).memory.content for one in best]
+        return [one.merged.speaker(one.levels).content for one in best]
 
     def execute(self, planned: list[PlannedQuery]) -> None:
         """One search over all planned queries."""
@@ -170,7 +170,7 @@ class _Retrieval:
             rounds.finish(self.search.whole(rounds.found), every_part=self.request.debug)
         turns = TurnSearch(self.search, self.config, self.request)
         facts = rounds.facts()
-        found = turns.best(self.calls, rounds.found, {fact.memory.id for fact in facts})
+        found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
         texts, messages = [fact_text(fact) for fact in facts], [message_text(one) for one in found]
@@ -229,7 +229,7 @@ class _Retrieval:
         return tuple(
             FactDetail(
                 fact_key=one.merged.key,
-                memory_id=fact.memory.id,
+                memory_id=fact.id,
                 similarity=fact.similarity,
                 level=one.level,
                 parts=one.parts,

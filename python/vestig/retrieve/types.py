@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from vestig.times import format_us, to_us
-from vestig.types import Claim, Evidence, Memory, _Value
+from vestig.types import Claim, Evidence, _Value
 
 __all__ = [
     "EVIDENCE_KEPT",
@@ -94,7 +94,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         key: what makes two memories one fact.
-        memory: the memory that states it.
+        id: of the memory that states it.
+        content: its text.
+        t_valid_us: since when it holds.
         claim: what it states of a subject; None for a plain memory.
         evidence: the best of it, at most `EVIDENCE_KEPT`.
         evidence_count: distinct pieces of evidence, those not kept too.
@@ -104,7 +106,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     key: FactKey
-    memory: Memory
+    id: str
+    content: str
+    t_valid_us: int
     claim: Claim | None
     evidence: tuple[Evidence, ...]
     evidence_count: int
@@ -113,9 +117,13 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     similarity: float | None
 
 
-def memory_key(memory: Memory) -> FactKey:
-    """The key of a plain memory: its text."""
-    return ("", MEMORY_FACT, memory.content_hash, None)
+def memory_key(digest: bytes) -> FactKey:
+    """The key of a plain memory: its text.
+
+    Args:
+        digest: SHA-256 of its text.
+    """
+    return ("", MEMORY_FACT, digest.hex(), None)
 
 
 def claim_key(claim: Claim) -> FactKey:
