@@ -48,6 +48,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
     "vestig._core": (
         "store/",
+        "ids.py",
         "language/words.py",
         "language/names/",
         "language/text_flags.py",

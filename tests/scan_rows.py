@@ -70,6 +70,11 @@ class MadeRow(msgspec.Struct, kw_only=True):
     newer_than: bytes | None = None
 
     @property
+    def memory_id(self) -> str:
+        """The id as text."""
+        return id_text("mem", self.id)
+
+    @property
     def signals(self) -> tuple[tuple[str, float, float | None], ...]:
         """Those with a value; all of them have a weight."""
         named = ((name, self.values.get(name, (None, None))) for name in SIGNALS)

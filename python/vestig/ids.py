@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from binascii import unhexlify
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from vestig._core import id_bytes, id_text, random_id
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 
@@ -31,7 +31,6 @@ ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "chunk", "doc", "jo
 PREFIX_CHARS_MIN: Final = 8
 NAMESPACE_CHARS_MAX: Final = 64
 _ID_BYTES: Final = 16
-_UUID_CHARS: Final = 36
 _IDS_AT_ONCE: Final = 64
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
@@ -43,7 +42,6 @@ _FULL: Final = {
 }
 # What may follow the underscore: at least `PREFIX_CHARS_MIN` characters of a UUID.
 _BODY: Final = lazy_pattern(r"[0-9a-f-]{8,36}")
-_VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 # The source of the random bits of ids in this context.
 _random_bytes: ContextVar[Callable[[int], bytes]] = ContextVar("random_bytes", default=os.urandom)
@@ -80,12 +78,7 @@ def new_id(prefix: str) -> str:
         >>> new_id("mem")[:4], len(new_id("mem"))
         ('mem_', 40)
     """
-    return _made(prefix, _random_bytes.get()(_ID_BYTES).hex())
-
-
-def _made(prefix: str, h: str) -> str:
-    # the version, 4, and the variant, whose two highest bits are 10
-    return f"{prefix}_{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANTS[h[16]]}{h[17:20]}-{h[20:]}"
+    return random_id(prefix, _random_bytes.get()(_ID_BYTES))
 
 
 class NewIds:
@@ -102,35 +95,13 @@ class NewIds:
         self._draw = _random_bytes.get()
         # ids that are to be repeatable are drawn one by one, as `new_id` does
         self._at_once = _IDS_AT_ONCE if self._draw is os.urandom else 1
-        self._left: list[str] = []
+        self._left: list[bytes] = []
 
     def take(self, prefix: str) -> str:
         """The next id."""
         if not self._left:
-            h = self._draw(_ID_BYTES * self._at_once).hex()
-            self._left = [h[at : at + 2 * _ID_BYTES] for at in range(0, len(h), 2 * _ID_BYTES)]
-        return _made(prefix, self._left.pop())
-
-
-def id_text(prefix: str, raw: bytes) -> str:
-    """The text form of 16 id bytes.
-
-    Example:
-        >>> id_text("mem", bytes(16))
-        'mem_00000000-0000-0000-0000-000000000000'
-    """
-    h = raw.hex()
-    return f"{prefix}_{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
-
-
-def id_bytes(id: str) -> bytes:
-    """The 16 bytes of a full id.
-
-    Example:
-        >>> id_bytes(id_text("mem", bytes(range(16)))) == bytes(range(16))
-        True
-    """
-    return unhexlify(id[-_UUID_CHARS:].replace("-", ""))
+            self._left = split_ids(self._draw(_ID_BYTES * self._at_once))
+        return random_id(prefix, self._left.pop())
 
 
 def split_ids(packed: bytes) -> list[bytes]:

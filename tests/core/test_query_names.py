@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
+import apsw
 import oracle_name_words
 import oracle_names
 import pytest
@@ -12,8 +15,16 @@ from hypothesis import strategies as st
 
 import vestig
 from vestig.language.names.analysed_text import analyse
+from vestig.language.names.name_table import EntityRows
 from vestig.ports import LedgerView
-from vestig.session.known_names import LATEST_US, common_words, known_names, query_names
+from vestig.session import known_names as known_names_module
+from vestig.session.known_names import (
+    LATEST_US,
+    _EntityRowsByNamespace,
+    common_words,
+    known_names,
+    query_names,
+)
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 
@@ -58,6 +69,7 @@ def test_names_of_any_query_are_those_of_the_definition(
         wanted = oracle_names.names_of_query(
             theirs, hits, known, lambda word: bool(common_words(context, view, "default", [word]))
         )
+        context.drop_cached(0)
         for _ in range(2):  # without rows of entities, and with them
             entities, unknown = query_names(context, view, "default", ours, known_at_us)
             assert [id for id, _, _ in entities] == wanted[0]
@@ -65,3 +77,45 @@ def test_names_of_any_query_are_those_of_the_definition(
             assert entities == [(id, known[id].type, known[id].name) for id in wanted[0]]
 
     context.keeper.run(lambda view, _: both(view))
+
+
+def test_an_entity_without_a_row_is_skipped_alone(tmp_path: Path) -> None:
+    """A damaged ledger: the other names of the query stay, and the row is asked for once."""
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
+        ada = {"name": "Ada", "type": "PERSON"}
+        store.commit("Ada met Tom in Oslo", entities=[ada, {"name": "Tom", "type": "PERSON"}])
+        store.recall("nothing of them")
+        with closing(apsw.Connection(str(tmp_path / "store" / "ledger.sqlite"))) as ledger:
+            ledger.execute("PRAGMA foreign_keys = OFF")
+            ledger.execute("DELETE FROM entities WHERE canonical_name = 'Tom'")
+        context, text = store._session, analyse("did Ada meet Tom and Grace Hopper?")
+
+        def named(view: LedgerView) -> list[str]:
+            entities, unknown = query_names(context, view, "default", text, LATEST_US)
+            return [name for _, _, name in entities] + [name for name, _ in unknown]
+
+        assert [context.keeper.run(lambda view, _: named(view)) for _ in range(2)] == [
+            ["Ada", "Tom", "Grace Hopper"]
+        ] * 2
+
+
+def test_what_was_dropped_while_a_query_is_read_stays_dropped() -> None:
+    rows = _EntityRowsByNamespace()
+    kept = rows.of(7, "a")
+    kept.add([bytes(16)], [])
+    assert rows.of(7, "a") is kept
+    assert len(rows.of(7, "a")) == 1
+    known, state = rows._state
+    rows.drop(8)
+    # another thread goes on with what it has read of the state before
+    state.setdefault("b", EntityRows())
+    assert rows.of(known, "a") is not kept
+    assert len(rows.of(known, "a")) == 0
+
+
+def test_rows_of_all_namespaces_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_names_module, "_ROWS_MAX", 3)
+    rows = _EntityRowsByNamespace()
+    for at in range(4):
+        rows.of(7, f"space {at}").add([bytes([at]) * 16], [])
+    assert len(rows.of(7, "space 0")) == 0

@@ -207,6 +207,29 @@ def test_one_damaged_row_among_others_is_named(
         store.recall(QUERY)
 
 
+@pytest.mark.parametrize(
+    ("column", "first", "second"),
+    [
+        ("keywords", '["zzq"],["b"', '"c"]'),
+        ("keywords", '["b"', '"c"],["zzq"]'),
+        ("metadata", '{"a":1},{"b":2', '"c":3}'),
+    ],
+)
+def test_damage_of_two_rows_never_makes_up_for_each_other(
+    column: str, first: str, second: str, opener: Opener, tmp_path: Path
+) -> None:
+    store = opener(tmp_path / "store")
+    for text in ("Ada had the red key", "Omar had the blue key"):
+        store.commit(text, metadata={"of": text})
+    conn = apsw.Connection(str(tmp_path / "store" / "ledger.sqlite"))
+    conn.execute(f"UPDATE memories SET {column} = ? WHERE content LIKE 'Ada%'", (first,))
+    conn.execute(f"UPDATE memories SET {column} = ? WHERE content LIKE 'Omar%'", (second,))
+    conn.close()
+    for read in (store.recall, lambda query: store.retrieve([{"content": query}])):
+        with pytest.raises(StoreDamagedError, match="never written"):
+            read(QUERY)
+
+
 def test_a_hit_refers_to_no_part_of_the_store(store: vestig.Vestig) -> None:
     hit = store.recall(QUERY)[0]
     seen, waiting = set[int](), [hit.__dict__]

@@ -51,6 +51,8 @@ __all__ = [
     "entity_named",
     "find_marks",
     "first_mismatched_text",
+    "id_bytes",
+    "id_text",
     "is_specific",
     "keywords",
     "ln",
@@ -61,6 +63,7 @@ __all__ = [
     "placed_terms",
     "pow",
     "quotations",
+    "random_id",
     "scores",
     "signal_table",
     "similar_within",
@@ -94,6 +97,17 @@ class ProjectionDamaged(Exception):
 
 class WeightsUnusable(Exception):
     """The file of packed weights is damaged or of another layout; pack the weights again."""
+
+# --- ids ---
+
+def id_text(prefix: str, raw: bytes) -> str:
+    """The text form of 16 id bytes: `mem_00000000-0000-0000-0000-000000000000`."""
+
+def id_bytes(id: str) -> bytes:
+    """The 16 bytes of a full id, which are in its last 36 characters. ValueError: no full id."""
+
+def random_id(prefix: str, raw: bytes) -> str:
+    """The text form of the UUIDv4 of 16 random bytes, whose version and variant are set."""
 
 # --- the built-in embedder ---
 
@@ -391,13 +405,16 @@ class EntityRows:
 
     def __new__(cls) -> Self: ...
     def add(
-        self, rows: Sequence[tuple[bytes, str, str, str, int, int | None, bytes | None]]
+        self,
+        asked: Sequence[bytes],
+        rows: Sequence[tuple[bytes, str, str, str, int, int | None, bytes | None]],
     ) -> None:
-        """Adds or replaces rows: id, the same as text, type, canonical name, seq, when it expired,
-        id of the entity it was merged into."""
+        """Adds what a ledger has of the entities with these ids; one without a row is in it no
+        more. A row: id, the same as text, type, canonical name, seq, when it expired, id of the
+        entity it was merged into."""
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """How many entities were asked for."""
 
 @final
 class AnalysedText:
@@ -944,7 +961,7 @@ class Projection:
     def query_names(
         self, seq: int, namespace: str, text: AnalysedText, known_at_us: int, rows: EntityRows
     ) -> tuple[list[bytes], list[tuple[str, str, str]], list[tuple[str, str]]]:
-        """What the names in a query mean: ids of entities that `rows` lacks, and then nothing else;
+        """What the names in a query mean: ids that `rows` was not asked for, and then nothing else;
         else id, type and name of every entity that one of its names could mean, by the position of
         the name; and the other names with their types. Raises SnapshotMoved unless
         applied_seq == seq."""

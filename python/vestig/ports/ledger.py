@@ -82,7 +82,7 @@ class RecalledMemory(msgspec.Struct, frozen=True):
     replaces: bool
     repeated: bool
     digest: bytes
-    keywords: Sequence[str]
+    keywords: tuple[str, ...]
     t_valid_us: int
     plain: bool
     make: Callable[[], Memory]

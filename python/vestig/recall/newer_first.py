@@ -68,6 +68,7 @@ def _close_pairs(
 ) -> dict[tuple[int, int], float]:
     """Pairs of notes of which the newer one is ranked lower, that are alike and ranked alike by the
     wider bound; and how far its L lies below that of the older one."""
+    # those of a changed scan come from the core too
     best = cast("Sequence[Row]", rows[:NEWER_ROWS])
     if sum([row.origin == _NOTE for row in best]) < 2:
         return {}

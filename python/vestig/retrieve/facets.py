@@ -13,7 +13,7 @@ from vestig.retrieve.synonyms import Synonyms
 
 __all__ = ["FACETS_MAX", "FacetForms", "facet_forms", "facets", "facets_hit"]
 
-# Facet → the index terms of each of its forms.
+# Facet → the index terms of each of its forms, none of which is empty.
 FacetForms = Mapping[str, Sequence[frozenset[str]]]
 
 FACETS_MAX: Final = 12

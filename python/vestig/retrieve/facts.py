@@ -55,7 +55,7 @@ def _fact(
         claim=claim,
         evidence=evidence,
         evidence_count=len(evidence),
-        keywords=tuple(stored.keywords),
+        keywords=stored.keywords,
         entities=names,
         similarity=None,
     )

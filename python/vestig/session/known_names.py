@@ -14,7 +14,7 @@ from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.names.gazetteer import KnownEntity, NameHit
 from vestig.language.names.name_table import EntityRows
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.ports import LedgerView
+from vestig.ports import LedgerView, NamedEntity
 from vestig.session.session import Session
 
 __all__ = [
@@ -53,8 +53,8 @@ def types_of_rules(section: EntitySettings) -> dict[str, str] | None:
     return {type: own for type, own in found.items() if own is not None}
 
 
-class _RowsOfEntities:
-    """Rows of entities as they are at one seq, by namespace."""
+class _EntityRowsByNamespace:
+    """Rows of entities as they are at one seq."""
 
     def __init__(self) -> None:
         self._state: tuple[int, dict[str, EntityRows]] = (-1, {})
@@ -66,12 +66,11 @@ class _RowsOfEntities:
     def of(self, seq: int, namespace: str) -> EntityRows:
         """Those of one namespace that were read at this seq."""
         known, rows = self._state
-        own = rows.get(namespace) if known == seq else None
-        if own is None or len(own) > _ROWS_MAX:
-            rows = {**rows} if known == seq else {}
-            own = rows[namespace] = EntityRows()
+        if known != seq or sum(map(len, rows.values())) > _ROWS_MAX:
+            rows = {}
             self._state = (seq, rows)
-        return own
+        # no copy: what another thread dropped meanwhile does not come back
+        return rows.setdefault(namespace, EntityRows())
 
 
 def query_names(
@@ -79,24 +78,29 @@ def query_names(
 ) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
     """The entities that a query names, each as id, type and name, by the position of the name; and
     its names that no entity has, with their types. Rows of entities that were read at this seq
-    before are not read again. For a callback of `ProjectionKeeper.run`, or under `held`.
+    before are not read again. For a callback of `ProjectionKeeper.run`, or under `held`; never for
+    a view of what a transaction is writing.
 
     Args:
         known_at_us: names as they were known then.
     """
     core, seq = session.keeper.core, view.seq
-    rows = session.cache(_RowsOfEntities).of(seq, namespace)
+    rows = session.cache(_EntityRowsByNamespace).of(seq, namespace)
     missing, entities, unknown = core.query_names(seq, namespace, text, known_at_us, rows)
     if missing:
         found = view.named_entities(namespace, [id_text("ent", raw) for raw in missing])
-        rows.add(
-            [
-                (id_bytes(id), id, type, name, of, ended, None if into is None else id_bytes(into))
-                for id, type, name, of, ended, into in found
-            ]
-        )
+        rows.add(missing, [_core_row(row) for row in found])
         _, entities, unknown = core.query_names(seq, namespace, text, known_at_us, rows)
     return entities, unknown
+
+
+def _core_row(
+    row: NamedEntity,
+) -> tuple[bytes, str, str, str, int, int | None, bytes | None]:
+    """A row as the core takes it."""
+    id, type, name, seq, expired_us, merged_into = row
+    into = None if merged_into is None else id_bytes(merged_into)
+    return id_bytes(id), id, type, name, seq, expired_us, into
 
 
 def known_names(

@@ -23,6 +23,7 @@ mod words;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    ids::register(module)?;
     embedder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;

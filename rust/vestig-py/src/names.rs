@@ -45,18 +45,18 @@ struct EntityRow {
 /// (id, its text, type, canonical name, seq, when it expired, id of what it was merged into).
 type GivenEntity = (Id, String, String, String, u64, Option<i64>, Option<Id>);
 
-/// Rows of entities of one namespace at one seq.
+/// Rows of entities of one namespace at one seq; None = the ledger has none.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct EntityRows(Mutex<HashMap<Id, EntityRow>>);
+pub(crate) struct EntityRows(Mutex<HashMap<Id, Option<EntityRow>>>);
 
 impl EntityRows {
-    fn locked(&self) -> MutexGuard<'_, HashMap<Id, EntityRow>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<Id, Option<EntityRow>>> {
         // Each row is put there whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The matches whose entities are unexpired at K; `Err`: ids of which there is no row. The name
-    /// that an entity had before it was merged is not yet that of the other one.
+    /// The matches whose entities are unexpired at K; `Err`: ids that nobody has asked the ledger
+    /// for. The name that an entity had before it was merged is not yet that of the other one.
     pub(crate) fn known(
         &self,
         matches: &[NameMatch],
@@ -74,16 +74,15 @@ impl EntityRows {
         }
         let known: Vec<(&NameMatch, &EntityRow)> = matches
             .iter()
-            .map(|one| (one, &rows[&one.entity]))
+            .filter_map(|one| Some((one, rows[&one.entity].as_ref()?)))
             .filter(|(_, row)| row.expired_us.is_none_or(|at| at > known_at))
             .collect();
-        let later = |one: &NameMatch| {
-            known.iter().any(|(other, row)| {
-                (other.first, other.count, row.merged_into)
-                    == (one.first, one.count, Some(one.entity))
-            })
-        };
-        let before_merges = known.iter().filter(|(one, _)| !later(one));
+        let later: HashSet<(usize, usize, Id)> = known
+            .iter()
+            .filter_map(|(one, row)| Some((one.first, one.count, row.merged_into?)))
+            .collect();
+        let is_later = |one: &NameMatch| later.contains(&(one.first, one.count, one.entity));
+        let before_merges = known.iter().filter(|(one, _)| !is_later(one));
         Ok(before_merges
             .map(|(one, row)| Known {
                 first: one.first,
@@ -102,8 +101,9 @@ impl EntityRows {
         Self(Mutex::default())
     }
 
-    fn add(&self, rows: Vec<GivenEntity>) {
+    fn add(&self, asked: Vec<Id>, rows: Vec<GivenEntity>) {
         let mut known = self.locked();
+        known.extend(asked.into_iter().map(|id| (id, None)));
         for (id, text, kind, name, seq, expired_us, merged_into) in rows {
             let entity = Entity {
                 id: text,
@@ -116,7 +116,7 @@ impl EntityRows {
                 expired_us,
                 merged_into,
             };
-            known.insert(id, row);
+            known.insert(id, Some(row));
         }
     }
 

@@ -502,7 +502,7 @@ impl Projection {
         let rule = NewerRule {
             gap: gap_us,
             cosine: least_cosine,
-            below: most_below,
+            most_below,
         };
         let found = self.on_snapshot(py, seq, |snapshot| newer_pairs(snapshot, &ranked, rule))?;
         let pairs = found.into_iter();

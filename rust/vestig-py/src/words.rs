@@ -75,6 +75,17 @@ impl ContentTerm {
     fn in_time(&self) -> bool {
         self.0.in_time
     }
+
+    fn __repr__(&self) -> String {
+        let words::ContentTerm {
+            term,
+            start,
+            end,
+            in_time,
+        } = &self.0;
+        let in_time = if *in_time { ", in_time=True" } else { "" };
+        format!("ContentTerm({term:?}, {start}, {end}{in_time})")
+    }
 }
 
 #[pyfunction]
@@ -123,7 +134,7 @@ fn placed_terms(py: Python<'_>, text: &str) -> Vec<(String, usize, usize)> {
     py.detach(|| {
         let found = words::placed_terms(text).into_iter();
         found
-            .map(|term| (term.text, term.start, term.end))
+            .map(|placed| (placed.term, placed.start, placed.end))
             .collect()
     })
 }

@@ -92,7 +92,8 @@ def resolve_names(
     Args:
         hits: known names among `analysed.words`, any overlap.
         known: the entities of the hits, by id.
-        common: which of `openers`, and in a query of names of one word, occur in lower case.
+        common: which of `openers`, and in a query which of its known names of one word, occur in
+            lower case.
         query: the text is a query, in which capitals matter less.
         rules_only: known names only resolve names that the rules find.
 

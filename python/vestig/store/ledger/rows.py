@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
@@ -49,16 +49,10 @@ __all__ = [
     "to_json",
 ]
 
-_T = TypeVar("_T")
-
 _encode: Final = msgspec.json.Encoder().encode
 from_json: Final = msgspec.json.Decoder().decode
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode
 _words: Final = msgspec.json.Decoder(tuple[str, ...]).decode
-# Of several texts at once.
-_word_lists: Final = msgspec.json.Decoder(list[list[str]]).decode
-_window_lists: Final = msgspec.json.Decoder(list[list[StoredWindow]]).decode
-_values: Final = msgspec.json.Decoder(list[Any]).decode
 
 _KIND: Final = {m.value: m for m in Kind}
 _ROLE: Final[dict[str | None, Role | None]] = {None: None, **{m.value: m for m in Role}}
@@ -177,7 +171,7 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
     """
     if not rows:
         return []
-    keywords: Sequence[Sequence[str]] | None = _keywords_of_sound(rows)
+    keywords = _keywords_of_sound(rows)
     if keywords is None:
         # says what is wrong
         keywords = [memory_of(row, where).keywords for row in rows]
@@ -208,7 +202,7 @@ _PLAIN: Final = (None, None, Status.ACTIVE.value, 0)
 _times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 38)
 
 
-def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[list[str]] | None:
+def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, ...]] | None:
     """The keywords of each row, where the texts are those that were hashed and memories can be made
     of all rows; else None. Column by column: costs a tenth of making them."""
     texts = [(row[7], row[8]) if row[34] is None else (row[34], row[35]) for row in rows]
@@ -223,29 +217,19 @@ def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[list[str]] | Non
             _known_words.add(used)
     moments = [at for column in _times_of(columns) for at in column if at is not None]
     try:
-        keywords = _each(_word_lists, columns[16])
-        _each(_values, [metadata for metadata in columns[33] if metadata != "{}"])
-        for windows in _each(_window_lists, [times for times in columns[17] if times != "[]"]):
-            for window in windows:
-                moments += [at for at in (window.start_us, window.end_us) if at is not None]
+        keywords = list(map(_words, columns[16]))
+        for metadata in columns[33]:
+            if metadata != "{}":
+                from_json(metadata)
+        for times in columns[17]:
+            if times != "[]":
+                for window in _windows(times):
+                    moments += [at for at in (window.start_us, window.end_us) if at is not None]
     except msgspec.MsgspecError:
         return None
     # a memory has some
     least, most = min(moments), max(moments)
     return keywords if least >= FIRST_US and most <= LAST_US else None
-
-
-def _each(decode: Callable[[str], list[_T]], texts: Sequence[str]) -> list[_T]:
-    """The value of each of these JSON texts, all decoded at once.
-
-    Raises:
-        MsgspecError: one is no value alone: among others that are, it breaks them or changes their
-            number. Two that make up for each other are found when their row is read.
-    """
-    found = decode(f"[{','.join(texts)}]") if texts else []
-    if len(found) != len(texts):
-        raise msgspec.DecodeError(f"expected {len(texts)} values, found {len(found)}")
-    return found
 
 
 def _memory(row: Sequence[Any], where: str) -> Memory:

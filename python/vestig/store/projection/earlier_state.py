@@ -90,10 +90,26 @@ class EarlierState(SqliteView):
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
     def newer_pairs(
-        self, _: LedgerView, rows: Sequence[_core.Row], **rule: Any
+        self,
+        _: LedgerView,
+        rows: Sequence[_core.Row],
+        *,
+        origin: int,
+        gap_us: int,
+        least_cosine: float,
+        most_below: float,
+        start: bool,
     ) -> list[tuple[int, int, float]]:
         """As `ProjectionKeeper.newer_pairs`."""
-        return self.core.newer_pairs(self.seq, rows, **rule)
+        return self.core.newer_pairs(
+            self.seq,
+            rows,
+            origin=origin,
+            gap_us=gap_us,
+            least_cosine=least_cosine,
+            most_below=most_below,
+            start=start,
+        )
 
     # --- rows as they were -----------------------------------------------------------------
 

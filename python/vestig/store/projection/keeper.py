@@ -387,10 +387,26 @@ class ProjectionKeeper:
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
     def newer_pairs(
-        self, view: LedgerView, rows: Sequence[_core.Row], **rule: Any
+        self,
+        view: LedgerView,
+        rows: Sequence[_core.Row],
+        *,
+        origin: int,
+        gap_us: int,
+        least_cosine: float,
+        most_below: float,
+        start: bool,
     ) -> list[tuple[int, int, float]]:
-        """As the core's, whose keyword arguments these are; for a callback of `run`."""
-        return self.core.newer_pairs(view.seq, rows, **rule)
+        """As the core says; for a callback of `run`."""
+        return self.core.newer_pairs(
+            view.seq,
+            rows,
+            origin=origin,
+            gap_us=gap_us,
+            least_cosine=least_cosine,
+            most_below=most_below,
+            start=start,
+        )
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change

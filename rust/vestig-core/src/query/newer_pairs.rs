@@ -41,12 +41,12 @@ pub struct Ranked {
 /// When one of two memories is newer than the other.
 #[derive(Debug, Clone, Copy)]
 pub struct NewerRule {
-    /// How many microseconds later it must hold, at least.
+    /// It must hold more than so many microseconds later.
     pub gap: i64,
     /// The least cosine of the two.
     pub cosine: f64,
     /// How far its level may lie below that of the older one.
-    pub below: f64,
+    pub most_below: f64,
 }
 
 /// A memory and an older one, ranked higher, that it is newer than.
@@ -65,7 +65,7 @@ pub struct NewerPair {
 #[must_use]
 pub fn newer_pairs(snapshot: &Snapshot, rows: &[Ranked], rule: NewerRule) -> Vec<NewerPair> {
     // where no two that follow each other are near enough, no two are
-    let near = |pair: &[Ranked]| pair[0].level - pair[1].level <= rule.below;
+    let near = |pair: &[Ranked]| pair[0].level - pair[1].level <= rule.most_below;
     if !rows.windows(2).any(near) {
         return Vec::new();
     }
@@ -80,7 +80,7 @@ pub fn newer_pairs(snapshot: &Snapshot, rows: &[Ranked], rule: NewerRule) -> Vec
         for (above, other) in rows.iter().zip(&found).take(at) {
             let Some(other) = other else { continue };
             let below = above.level - row.level;
-            if below <= rule.below
+            if below <= rule.most_below
                 && one.scope == other.scope
                 && one.valid.saturating_sub(other.valid) > rule.gap
                 && cosine(dot(

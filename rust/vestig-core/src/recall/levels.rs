@@ -220,3 +220,29 @@ fn in_threads<I: Send, T: Send>(
     made.sort_unstable_by_key(|(at, _)| *at);
     made.into_iter().map(|(_, one)| one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::in_threads;
+
+    #[test]
+    fn results_stand_in_the_order_of_the_items_whoever_made_them() {
+        for threads in [0, 1, 2, 3, 8] {
+            for count in [0, 1, 2, 7, 40] {
+                let items: Vec<usize> = (0..count).collect();
+                let made = in_threads(items, threads, |at, item| (at, item * item));
+                let wanted: Vec<_> = (0..count).map(|at| (at, at * at)).collect();
+                assert_eq!(made, wanted);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "an item that fails")]
+    fn a_panic_of_another_thread_is_that_of_the_caller() {
+        in_threads(vec![0, 1, 2, 3], 2, |_, item| {
+            assert!(item != 3, "an item that fails");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        });
+    }
+}

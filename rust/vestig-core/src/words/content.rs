@@ -44,7 +44,7 @@ pub fn content_terms(
     content
         .map(|one| ContentTerm {
             in_time: in_time(one.start, one.end),
-            term: one.text,
+            term: one.term,
             start: one.start,
             end: one.end,
         })

@@ -13,7 +13,7 @@ use super::tokens::{Script, Span, visit_chains, visit_pieces};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTerm<'a> {
     /// The term.
-    pub text: String,
+    pub term: String,
     /// The word.
     pub word: &'a str,
     /// First code point of the word.
@@ -83,7 +83,7 @@ pub fn placed_terms(text: &str) -> Vec<PlacedTerm<'_>> {
         &mut lowered,
         &mut |term, span, _| {
             found.push(PlacedTerm {
-                text: term.to_owned(),
+                term: term.to_owned(),
                 word: span.text(text),
                 start: span.start,
                 end: span.end,
@@ -297,7 +297,7 @@ mod tests {
     fn placed_terms_are_the_terms_with_the_words_they_are_made_of() {
         let text = "Élan's caches: src/Main.rs 版本号";
         let found = placed_terms(text);
-        let own: Vec<&str> = found.iter().map(|term| term.text.as_str()).collect();
+        let own: Vec<&str> = found.iter().map(|placed| placed.term.as_str()).collect();
         assert_eq!(own, terms(text, None));
         let points: Vec<char> = text.chars().collect();
         let word = |term: &PlacedTerm<'_>| points[term.start..term.end].iter().collect::<String>();

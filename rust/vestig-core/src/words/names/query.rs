@@ -1,5 +1,7 @@
 //! The entities that the names in a query mean.
 
+use std::collections::{HashMap, HashSet};
+
 use super::forms::normal;
 use super::{AnalysedText, Context, Entity, Known, Mention, NameRules};
 
@@ -29,30 +31,33 @@ impl AnalysedText {
             query: true,
             rules_only: false,
         };
-        let norms: Vec<String> = hits.iter().map(|hit| normal(&hit.stored)).collect();
+        let mut having: HashMap<String, Vec<&Entity>> = HashMap::new();
+        let mut by_id: HashMap<&str, &Entity> = HashMap::new();
+        for hit in hits {
+            let named = having.entry(normal(&hit.stored)).or_default();
+            if !named.iter().any(|known| known.id == hit.entity.id) {
+                named.push(&hit.entity);
+            }
+            by_id.insert(&hit.entity.id, &hit.entity);
+        }
+        for named in having.values_mut() {
+            named.sort_by(|one, other| one.order.cmp(&other.order));
+        }
+        let mut seen = HashSet::new();
         let mut found = QueryNames {
             entities: Vec::new(),
             unknown: Vec::new(),
         };
         for name in self.resolve(rules, hits, &context) {
-            let norm = normal(&name.evidence);
-            let having = hits.iter().zip(&norms).filter(|(_, own)| **own == norm);
-            let mut meant: Vec<&Entity> = having.map(|(hit, _)| &hit.entity).collect();
-            if meant.is_empty() && name.entity.is_none() {
+            let meant = having.get(&normal(&name.evidence)).into_iter().flatten();
+            let resolved = name.entity.as_deref().and_then(|id| by_id.get(id));
+            let mut all = meant.chain(resolved).peekable();
+            if all.peek().is_none() {
                 found.unknown.push(name);
                 continue;
             }
-            meant.sort_by(|one, other| one.order.cmp(&other.order));
-            let resolved = name.entity.as_ref();
-            let resolved = hits
-                .iter()
-                .map(|hit| &hit.entity)
-                .find(|entity| Some(&entity.id) == resolved);
-            for entity in meant.into_iter().chain(resolved) {
-                if !found.entities.iter().any(|known| known.id == entity.id) {
-                    found.entities.push(entity);
-                }
-            }
+            let fresh = all.filter(|entity| seen.insert(entity.id.as_str()));
+            found.entities.extend(fresh);
         }
         found
     }
