@@ -74,11 +74,20 @@ class MadeRow(msgspec.Struct, kw_only=True):
         """The id as text."""
         return id_text("mem", self.id)
 
-    @property
-    def signals(self) -> tuple[tuple[str, float, float | None], ...]:
-        """Those with a value; all of them have a weight."""
-        named = ((name, self.values.get(name, (None, None))) for name in SIGNALS)
-        return tuple((name, raw, share) for name, (raw, share) in named if raw is not None)
+    def weighed(
+        self, weights: Mapping[str, float], constant: float
+    ) -> list[tuple[float, str, float, float | None, float]]:
+        """Its terms with these weights, greatest contribution first."""
+        terms = list[tuple[float, str, float, float | None, float]]()
+        if constant:
+            terms.append((constant, "bias", 1.0, 1.0, constant))
+        for name in SIGNALS:
+            raw, share = self.values.get(name, (None, None))
+            weight = weights.get(name, 0.0)
+            if raw is not None and weight:
+                added = weight * (raw if share is None else share)
+                terms.append((added, name, raw, share, weight))
+        return sorted(terms, key=lambda term: -abs(term[0]))
 
     def signal(self, name: str) -> Value:
         """One of them."""

@@ -750,9 +750,6 @@ class Row:
     origin: int
     kind: int
     embedded: bool
-    signals: tuple[tuple[str, float, float | None], ...]
-    """(name, raw, normalised) of the signals with a value and a weight for its origin, in the order
-    of `SIGNALS`; where the base is not linear those of S_meta, without normalised values."""
     nearest_question: tuple[int, float] | None
     """The nearest stored question: its place and cosine."""
     metadata_score: float | None
@@ -797,6 +794,15 @@ class Row:
 
     def put_before(self, older: Row) -> Row:
         """The same row put directly before another one, with that one's final score."""
+
+    def weighed(
+        self, weights: dict[str, float], constant: float
+    ) -> list[tuple[float, str, float, float | None, float]]:
+        """The signals with a value, and one of these weights that is not 0, among those of its
+        origin: (contribution, name, raw, normalised, weight), greatest |contribution| first, equal
+        ones in the order of `SIGNALS`. A contribution is weight · normalised, or weight · raw where
+        nothing was normalised, as in S_meta. `constant`, where it is not 0, is the first of its
+        size, as `bias` with the value 1."""
 
     def signal(self, name: str) -> tuple[float | None, float | None]:
         """(raw, normalised) of one of `SIGNALS`, whatever its weight. (None, None) = unavailable,

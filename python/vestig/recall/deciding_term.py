@@ -58,11 +58,11 @@ def summed(contributions: Iterable[tuple[str, float]]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for name, value in contributions:
-        term = _PARTS.get(name)
-        if term is None:
-            found[name] = value
-        else:
+        if name in _PARTS:
+            term = _PARTS[name]
             found[term] = found.get(term, 0.0) + value
+        else:
+            found[name] = value
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -45,9 +44,8 @@ RERANK: Final = "rerank"
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
 
 
-# −|contribution|, contribution, name, raw, normalised, weight
-_Term = tuple[float, float, str, float, float | None, float]
-_size: Final = itemgetter(0)
+# contribution, name, raw, normalised, weight
+_Term = tuple[float, str, float, float | None, float]
 
 
 class _Weighed(NamedTuple):
@@ -152,10 +150,10 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     base: str
-    weights: Sequence[Mapping[str, float]]
-    candidate_weights: Sequence[Mapping[str, float]]
+    weights: Sequence[dict[str, float]]
+    candidate_weights: Sequence[dict[str, float]]
     evidence: Sequence[Sequence[float]]
-    meta_shares: Mapping[str, float]
+    meta_shares: dict[str, float]
     has_vector: bool
     topic_of_query: Sequence[bool | None]
     query_time: datetime
@@ -170,21 +168,15 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         return self._signals(row, self._matched(row))
 
     def _weighed(self, row: ScanRow) -> _Weighed:
-        # the bias, then signals in the order of the core, stand in the order of the weights
         id = row.id
         known = self.rows.get(id)
         if known is not None:
             return known
-        weights, terms = self.meta_shares, list[_Term]()
+        weights, constant = self.meta_shares, 0.0
         if self.base == "linear":
             weights = (self.weights if row.chosen else self.candidate_weights)[row.origin]
-            if bias := row.constant:
-                terms.append((-abs(bias), bias, BIAS, 1.0, 1.0, bias))
-        for name, raw, normalised in row.signals:
-            if weight := weights.get(name):
-                added = (raw if normalised is None else normalised) * weight
-                terms.append((-abs(added), added, name, raw, normalised, weight))
-        terms.sort(key=_size)
+            constant = row.constant
+        terms = row.weighed(weights, constant)
         made = self.rows[id] = _Weighed(terms, *self._added(row, terms))
         return made
 
@@ -194,16 +186,15 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if self.base == "linear":
             evidence = row.evidence
             scale, constant = (1.0, 0.0) if evidence is None else evidence[:2]
-            bias = 0.0
-            pairs = list[tuple[str, float]]()
-            for _, added, name, _, _, _ in terms:
-                if name == BIAS:
-                    bias = scale * added
-                else:
-                    pairs.append((name, added if name == RERANK else scale * added))
-            return summed(pairs), bias + constant
+            added = summed(
+                [
+                    (name, value if name == RERANK else scale * value)
+                    for value, name, _, _, _ in terms
+                ]
+            )
+            return added, added.pop(BIAS, 0.0) + constant
         if self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * added for _, added, name, _, _, _ in terms}
+            found = {name: row.alpha_used * added for added, name, _, _, _ in terms}
             found["cosine"] = (1 - row.alpha_used) * row.semantic_score
             return summed(found.items()), 0.0
         return {"cosine": row.semantic_score}, 0.0
@@ -220,7 +211,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 matched=matched.get(name, UNSET),
                 of=topic if name == TOPIC else UNSET,
             )
-            for _, _, name, raw, normalised, weight in self._weighed(row).terms
+            for _, name, raw, normalised, weight in self._weighed(row).terms
         }
 
     def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:

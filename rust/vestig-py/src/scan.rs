@@ -4,15 +4,19 @@
 use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use vestig_core::recall::{
     Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Scoring as CoreScoring, Signal,
 };
 use vestig_core::segment::Id;
 
 use crate::ids::text_of;
+
+/// Contribution, name, raw, normalised, weight.
+type Term<'py> = (f64, Bound<'py, PyString>, f64, Option<f64>, f64);
 
 /// What the rows of a scan have in common.
 struct Shared {
@@ -85,7 +89,6 @@ pub(crate) struct Row {
     /// The rest of the numbers, not yet as Python objects.
     pub(crate) hit: Hit,
     shared: Arc<Shared>,
-    signals: PyOnceLock<Py<PyTuple>>,
     path: PyOnceLock<Py<PyTuple>>,
     steps: PyOnceLock<Py<PyTuple>>,
 }
@@ -128,7 +131,6 @@ impl Row {
             newer_than: None,
             hit,
             shared: Arc::clone(shared),
-            signals: PyOnceLock::new(),
             path: PyOnceLock::new(),
             steps: PyOnceLock::new(),
         }
@@ -158,18 +160,33 @@ fn cached<'py, T: IntoPyObject<'py>>(
 
 #[pymethods]
 impl Row {
-    /// (name, raw, normalised) of the signals with a value and a weight.
-    #[getter]
-    fn signals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        cached(py, &self.signals, || {
-            let weighed = self.shared.weighed[usize::from(self.hit.origin & 3)].iter();
-            let names = signal_names(py);
-            let entry = |signal: &Signal| {
-                let (raw, normalised) = self.hit.signals[*signal];
-                Some((names[*signal as usize].bind(py), raw?, normalised))
+    /// The signals with a value and one of these weights, greatest contribution first.
+    fn weighed<'py>(
+        &self,
+        py: Python<'py>,
+        weights: &Bound<'py, PyDict>,
+        constant: f64,
+    ) -> PyResult<Vec<Term<'py>>> {
+        let mut terms = Vec::with_capacity(Signal::COUNT);
+        if constant != 0.0 {
+            let name = intern!(py, "bias").clone();
+            terms.push((constant, name, 1.0, Some(1.0), constant));
+        }
+        let names = signal_names(py);
+        for signal in &self.shared.weighed[usize::from(self.hit.origin & 3)] {
+            let (Some(raw), normalised) = self.hit.signals[*signal] else {
+                continue;
             };
-            weighed.filter_map(entry).collect()
-        })
+            let name = names[*signal as usize].bind(py);
+            let weight = weights.get_item(name)?;
+            let weight: f64 = weight.map_or(Ok(0.0), |weight| weight.extract())?;
+            if weight != 0.0 {
+                let added = normalised.unwrap_or(raw) * weight;
+                terms.push((added, name.clone(), raw, normalised, weight));
+            }
+        }
+        terms.sort_by(|one, other| other.0.abs().total_cmp(&one.0.abs()));
+        Ok(terms)
     }
 
     /// (raw, normalised) of one signal.
