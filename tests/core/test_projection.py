@@ -296,7 +296,7 @@ def test_fields_of_rows_are_checked_by_name() -> None:
     assert (projection.rows, projection.applied_seq) == (1, 1)
 
 
-def test_rows_give_the_signals_that_were_weighed() -> None:
+def test_rows_give_their_terms_greatest_first() -> None:
     rows = make(random.Random(3), 12, 4)
     weights = [{"bias": -1.0, "cosine": 2.0, "lexical": 0.0}, {"lexical": 3.0}, {}, {"cosine": 1.0}]
     ranked = ranking(weights=weights, limit=12)
@@ -304,12 +304,19 @@ def test_rows_give_the_signals_that_were_weighed() -> None:
     scan = recall(opened(rows, 4), 12, query, everything(), ranked)
     seen = set()
     for row in scan.rows:
-        weighed = [
-            name for name, weight in weights[row.origin].items() if weight and name != "bias"
-        ]
-        assert [name for name, _, _ in row.signals] == weighed
-        assert all(row.signal(name) == (raw, share) for name, raw, share in row.signals)
-        assert row.signals is row.signals
+        own = weights[row.origin]
+        terms = [(own.get("bias", 0.0), "bias", 1.0, 1.0, own.get("bias", 0.0))]
+        for name in _core.SIGNALS:
+            raw, share = row.signal(name)
+            if raw is not None:
+                weight = own.get(name, 0.0)
+                terms.append((weight * (raw if share is None else share), name, raw, share, weight))
+        terms = [term for term in terms if term[4]]
+        assert {name for _, name, *_ in terms} == {name for name, weight in own.items() if weight}
+        assert row.constant == own.get("bias", 0.0)
+        found = row.weighed(own, row.constant)
+        assert found == sorted(terms, key=lambda term: -abs(term[0]))
+        assert row.weighed({}, 0.0) == []
         seen.add(row.origin)
     assert len(seen) > 1
     assert scan.rows is scan.rows

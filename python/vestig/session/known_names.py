@@ -66,7 +66,7 @@ class _EntityRowsByNamespace:
     def of(self, seq: int, namespace: str) -> EntityRows:
         """Those of one namespace that were read at this seq."""
         known, rows = self._state
-        if known != seq or sum(map(len, rows.values())) > _ROWS_MAX:
+        if known != seq or sum(map(len, list(rows.values()))) > _ROWS_MAX:
             rows = {}
             self._state = (seq, rows)
         # no copy: what another thread dropped meanwhile does not come back
