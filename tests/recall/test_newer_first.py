@@ -176,13 +176,20 @@ def test_each_moves_once_and_the_newest_ends_first(opener: Opener) -> None:
     assert ids(store, config={**weights(), "ranking.newer_first": False}) == made
 
 
+class WithoutPairs:
+    """A core that is never asked which memories are newer."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        assert name != "newer_pairs", "no two notes are among the results"
+        return getattr(self._core, name)
+
+
 def test_other_queries_cost_no_crossing(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors are compared only where a rule may apply."""
     store, old, new = store_of(opener, title="Residents")
-    from vestig.store.projection.keeper import ProjectionKeeper
-
-    def refused(*_: object, **__: object) -> None:
-        raise AssertionError("no note is among the results")
-
-    monkeypatch.setattr(ProjectionKeeper, "newer_pairs", refused)
+    keeper = store._session.keeper
+    monkeypatch.setattr(keeper, "core", WithoutPairs(keeper.core))
     assert ids(store) == [old, new]

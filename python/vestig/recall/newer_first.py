@@ -72,8 +72,8 @@ def _close_pairs(
     best = cast("Sequence[Row]", rows[:NEWER_ROWS])
     if sum([row.origin == _NOTE for row in best]) < 2:
         return {}
-    found = session.keeper.newer_pairs(
-        view,
+    found = session.keeper.core.newer_pairs(
+        view.seq,
         best,
         origin=_NOTE,
         gap_us=GAP_US,

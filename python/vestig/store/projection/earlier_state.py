@@ -89,28 +89,6 @@ class EarlierState(SqliteView):
         """Ids that a filter lets through, 16 bytes each."""
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
-    def newer_pairs(
-        self,
-        _: LedgerView,
-        rows: Sequence[_core.Row],
-        *,
-        origin: int,
-        gap_us: int,
-        least_cosine: float,
-        most_below: float,
-        start: bool,
-    ) -> list[tuple[int, int, float]]:
-        """As `ProjectionKeeper.newer_pairs`."""
-        return self.core.newer_pairs(
-            self.seq,
-            rows,
-            origin=origin,
-            gap_us=gap_us,
-            least_cosine=least_cosine,
-            most_below=most_below,
-            start=start,
-        )
-
     # --- rows as they were -----------------------------------------------------------------
 
     def _rows(self) -> Iterator[ProjectionRow]:

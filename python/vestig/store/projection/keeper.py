@@ -386,28 +386,6 @@ class ProjectionKeeper:
         """Ids that a filter lets through, 16 bytes each; for a callback of `run`."""
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
-    def newer_pairs(
-        self,
-        view: LedgerView,
-        rows: Sequence[_core.Row],
-        *,
-        origin: int,
-        gap_us: int,
-        least_cosine: float,
-        most_below: float,
-        start: bool,
-    ) -> list[tuple[int, int, float]]:
-        """As the core says; for a callback of `run`."""
-        return self.core.newer_pairs(
-            view.seq,
-            rows,
-            origin=origin,
-            gap_us=gap_us,
-            least_cosine=least_cosine,
-            most_below=most_below,
-            start=start,
-        )
-
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this
