@@ -44,7 +44,8 @@ use crate::scan::{Row, Scan, Scoring, scan_of};
 
 /// (first word, number of words, entity, name as stored).
 type NameHit<'py> = (usize, usize, Bound<'py, PyBytes>, String);
-/// Ids of entities without a row; (id, type, name) of entities; (name, type) of other names.
+/// Ids that the ledger has to be asked for; (id, type, name) of entities; (name, type) of other
+/// names.
 type QueryNameValues = (
     Vec<Id>,
     Vec<(String, String, String)>,
