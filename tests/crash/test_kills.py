@@ -47,6 +47,7 @@ def test_three_processes_with_200_commits_each_make_600(tmp_path: Path) -> None:
     open_store(str(store)).close()
     names = [f"process {place}" for place in range(3)]
     lines = run_writers(store, *names, count=count)
+    assert [line for line in lines if line.startswith("! ")] == [], "refused"
     texts = acknowledged(lines)
     assert len(texts) == 600
     assert broken_promises(store, texts) == []

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,7 @@ from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.write_queue import WriteQueue
 from vestig.telemetry.spans import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
@@ -174,6 +175,7 @@ class SqliteLedger:
         self._write_lock = threading.RLock()
         self._write_depth = 0
         self._busy = Busy()
+        self._queue = WriteQueue(Path(self._folder))
         self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
         self._writer: apsw.Connection | None = None
         self._log: int | None = None
@@ -267,6 +269,7 @@ class SqliteLedger:
             inherited.append(self._writer)
         for conn in inherited:
             forks.close_inherited(conn)
+        self._queue.close()
         self._begin_process()
 
     # --- reading -----------------------------------------------------------------------------
@@ -476,9 +479,8 @@ class SqliteLedger:
 
     def _immediate(self, started: float, deadline: float) -> Iterator[apsw.Connection]:
         with store_faults(self._where):
-            self._busy.deadline = deadline
             try:
-                conn = self._begin()
+                conn = self._begin_in_turn(deadline)
             except apsw.ReadOnlyError as error:
                 if self._path is None or not reserve.is_short(self._path.parent):
                     raise
@@ -495,27 +497,51 @@ class SqliteLedger:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
 
+    def _begin_in_turn(self, deadline: float) -> apsw.Connection:
+        """The writer inside a transaction.
+
+        Raises:
+            apsw.BusyError: not before the deadline.
+        """
+        if self._in_memory:
+            return self._begin()
+        busy = apsw.BusyError("no turn before the deadline")
+        with closing(self._queue.turns(deadline)) as turns:
+            for _ in turns:
+                self._busy.deadline = 0.0
+                try:
+                    conn = self._begin()
+                except apsw.BusyError as error:
+                    busy = error
+                else:
+                    self._busy.deadline = deadline
+                    return conn
+        raise busy
+
     def _begin(self) -> apsw.Connection:
-        """The writer inside a transaction."""
+        """The writer inside a transaction, if the lock is free."""
         if self._writer is not None:
             self._writer.execute("BEGIN IMMEDIATE")
             return self._writer
         try:
-            self._writer = self._first_begin()
+            return self._first_begin()
         except apsw.ReadOnlyError:
             # Readers of this process that found the disk full share no file with a writer.
             self.reopen_readers()
-            self._writer = self._first_begin()
-        return self._writer
+            return self._first_begin()
 
     def _first_begin(self) -> apsw.Connection:
         conn = open_writer(self._path, self._options.durability)
         try:
             conn.set_busy_handler(self._busy)
             conn.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            self._writer = conn  # for the next try
+            raise
         except BaseException:
             conn.close()
             raise
+        self._writer = conn
         return conn
 
     def _locked(self, started: float, holder: str) -> StoreLockedError:
@@ -744,6 +770,7 @@ class SqliteLedger:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            self._queue.close()
             if self._witness is not None:
                 self._witness.close()
             if self._plan is not None:
