@@ -201,12 +201,14 @@ class ImportReport(_Value, frozen=True, kw_only=True):
 class ForgetReport(_Value, frozen=True, kw_only=True):
     """What `forget` removed, and the proof that it is gone from every file.
 
-    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
-    hold as well. `residues` is 0: anything else is an error. `outside`: what is not of this store
-    and may still hold the texts.
+    `reembedded`: memories that stay and whose claim lost evidence; their vectors were made of it
+    too. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live
+    records hold as well. `residues` is 0: anything else is an error. `outside`: what is not of this
+    store and may still hold the texts.
     """
 
     memory_ids: tuple[str, ...]
+    reembedded: tuple[str, ...] = ()
     rows_removed: dict[str, int]
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()

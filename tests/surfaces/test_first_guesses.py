@@ -42,7 +42,7 @@ def test_short_forms_print_and_exit_as_the_long_ones(vestig: Vestig, tmp_path: P
     both("show", "mem_00000000")
     both("forget", "--tags", "infra", "--dry-run")
     both("forget")
-    assert "1 memories forgotten" in both("forget", "--tags", "infra", "--yes")
+    assert "1 memory forgotten" in both("forget", "--tags", "infra", "--yes")
     assert both("list") == "No memories found.\n"
 
 

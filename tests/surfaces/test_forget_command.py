@@ -73,7 +73,7 @@ def test_the_plan_names_the_fields_that_select(vestig: Vestig, ids: list[str]) -
     vestig("memory", "update", ids[0], "--tags", "old")
     vestig("memory", "archive", ids[0])
     answer = vestig("memory", "forget", "--tags", "OLD", "--since", "2000-01-01", "--dry-run")
-    assert "1 memories would be forgotten for good, selected by tags, since:" in answer.out
+    assert "1 memory would be forgotten for good, selected by tags, since:" in answer.out
     refused = vestig("memory", "forget", "--since", "2000-01-01", "--yes")
     assert refused.code == 2
     assert "all=True" in refused.err

@@ -427,7 +427,11 @@ def test_the_client_of_the_sdk_can_use_it(tmp_path: Path) -> None:
     )
 
     async def talk() -> str:
-        async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
+        async with (
+            # its default is the stream of the test that imported it first, closed by now
+            stdio_client(parameters, errlog=sys.__stderr__) as streams,
+            ClientSession(*streams) as session,
+        ):
             return await told_and_asked(session, FACT, "where is the key?")
 
     assert FACT in asyncio.run(talk())

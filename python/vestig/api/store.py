@@ -518,7 +518,8 @@ class Vestig:
         namespace: str | None = None,
     ) -> ForgetReport:
         """Removes memories for good: rows, events, links, and every byte of them in every file of
-        the store, which is searched to prove it. Backups and exports are other files.
+        the store, which is searched to prove it. Backups and exports are other files. A claim that
+        stays without some of its evidence is embedded again: its vector was made of that too.
 
         Args:
             ids: One id, or a list of ids; either these or `where`.
@@ -545,6 +546,7 @@ class Vestig:
             ...     len(report.memory_ids), report.residues, store.count()
             (1, 0, 0)
         """
+        from vestig.commit.enrich import enrich_inline
         from vestig.memories import forget as forgetting
 
         return forgetting.forget(
@@ -556,6 +558,7 @@ class Vestig:
             dry_run=dry_run,
             actor=actor,
             namespace=namespace,
+            run_jobs=enrich_inline,
         )
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:

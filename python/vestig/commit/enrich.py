@@ -64,7 +64,7 @@ def work_queue(run: QueueRun, *, ask: bool = True) -> None:
 
 
 def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[Degradation]:
-    """Tries these jobs of a commit at once, for at most `enrichment.inline_timeout_s` seconds in
+    """Tries these jobs of one call at once, for at most `enrichment.inline_timeout_s` seconds in
     all; those that are not done then stay in the queue. What degraded."""
     timeout_s = session.config.settings.enrichment.inline_timeout_s
     run = QueueRun(session, namespace, ids=ids, ends_at=time.monotonic() + timeout_s)
@@ -76,7 +76,7 @@ def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[
         degraded = run.degraded()
         left = len(ids) - run.tally.done
         if left:
-            detail = "jobs of this commit stay in the queue; run `vestig housekeeping enrich`"
+            detail = "jobs of this call stay in the queue; run `vestig housekeeping enrich`"
             degraded.append(Degradation(code="enrichment_pending", detail=detail, count=left))
         session.metrics.degraded(degraded)
         catch_up(session, [])

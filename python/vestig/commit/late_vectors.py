@@ -83,7 +83,7 @@ def _possible_update(
     close: list[tuple[bytes, float]],
     known: dict[str, Memory],
 ) -> PossibleUpdate | None:
-    """The best candidate: a late match never removes a memory."""
+    """The best candidate, unless an event names it already: a late match never removes a memory."""
     settings = session.config.settings
     zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
     texts = view.normal_texts(memory.namespace, [memory.id, *known])
@@ -92,11 +92,20 @@ def _possible_update(
         other = known.get(id_text("mem", raw))
         if other is None or other.content_hash == memory.content_hash:
             continue
+        if other.id in _offered(view, memory):
+            return None
         theirs = prepare(texts[other.id], to_us(other.t_valid), zone)
         return PossibleUpdate(
             memory_id=other.id, score=score, differs=differs(own, theirs, classes)
         )
     return None
+
+
+def _offered(view: LedgerView, memory: Memory) -> set[str]:
+    """Memories that this one was said to update: a vector that is made again offers none twice."""
+    events = view.events(memory.namespace, memory.id)
+    offers = [event.payload.get("possible_update_of") for event in events]
+    return {offer["memory_id"] for offer in offers if offer is not None}
 
 
 def _changes(

@@ -240,7 +240,10 @@ class EnrichmentSettings(Section, frozen=True, kw_only=True):
     ] = "deferred"
     inline_timeout_s: Annotated[
         Timeout,
-        doc("Seconds that a commit waits for its own jobs, with mode inline.", shown=True),
+        doc(
+            "Seconds that a commit with mode inline, or a forget, waits for its own jobs.",
+            shown=True,
+        ),
     ] = 20.0
     max_attempts: Annotated[
         Count, doc("Attempts before a job has failed for good.", shown=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ OUTSIDE: Final = (
     " so does what was sent to a language model"
 )
 _ACTOR_CHARS_MAX: Final = 200
+RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
 
 def forget(
@@ -49,8 +50,13 @@ def forget(
     dry_run: object,
     actor: object,
     namespace: object,
+    run_jobs: RunJobs,
 ) -> ForgetReport:
-    """Removes memories for good, and proves it."""
+    """Removes memories for good, and proves it.
+
+    Args:
+        run_jobs: tries these jobs (ids) of a namespace at once; what degraded.
+    """
     for name, value in (("all", every), ("force", force), ("dry_run", dry_run)):
         flag(name, value)
     by_id, wanted = _target(ids, where, every=bool(every))
@@ -62,8 +68,7 @@ def forget(
             at = moments(session.now_us())
             parts = filter_parts(wanted, space, at, include_expired=True, include_archived=True)
             found = _matching(session, parts)
-        removed, seq = Removed(rows={"memories": 0}), 0
-        memories: list[Memory] = []
+        removed, seq, memories = Removed(rows={"memories": 0}), 0, list[Memory]()
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             seq = txn.seq
             named = _named(session, txn, space, wanted) if by_id else found
@@ -82,8 +87,11 @@ def forget(
             session.drop_cached(seq)
             catch_up(session, degraded)
             proof = prove(session)
+            if jobs := tuple(removed.embed_jobs.values()):
+                degraded.extend(run_jobs(session, space, jobs))
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
+            reembedded=tuple(removed.embed_jobs),
             rows_removed=removed.rows,
             entities_removed=removed.rows.get("entities", 0),
             summaries_removed=removed.summaries,

@@ -11,7 +11,13 @@ from vestig.store.ledger.graph_removal import Removal
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = ["erase_answers", "remove_claims", "remove_evidence", "remove_evidence_of_sources"]
+__all__ = [
+    "erase_answers",
+    "memories_that_lost_evidence",
+    "remove_claims",
+    "remove_evidence",
+    "remove_evidence_of_sources",
+]
 
 _C: Final = INDEX["claims"]
 _E: Final = INDEX["claim_evidence"]
@@ -51,10 +57,15 @@ def remove_evidence_of_sources(removal: Removal, sources: Sequence[int]) -> None
     removal.remove_rows("claim_evidence", removal.select("claim_evidence", "source", sources))
 
 
+def memories_that_lost_evidence(removal: Removal) -> set[int]:
+    """Rows of the memories whose claims lost evidence in this removal."""
+    return {row[_E["memory"]] for table, row in removal.removed_rows if table == "claim_evidence"}
+
+
 def remove_claims(removal: Removal, memories: Sequence[int]) -> set[int]:
     """Removes the claims of these memories, and those that lost all of their evidence; rows of the
     entities that they named. The evidence was removed before."""
-    lost = {row[_E["memory"]] for table, row in removal.removed_rows if table == "claim_evidence"}
+    lost = memories_that_lost_evidence(removal)
     sql = "SELECT DISTINCT memory FROM claim_evidence WHERE memory IN (?*)"
     left = {memory for (memory,) in select_in(removal.conn, sql, sorted(lost))}
     gone = sorted({*memories, *(lost - left)})

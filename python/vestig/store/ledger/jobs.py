@@ -24,6 +24,7 @@ __all__ = [
     "find",
     "merged_changes",
     "release",
+    "renew",
     "retry_failed",
     "submit",
     "submitted",
@@ -173,6 +174,18 @@ def end(
         ),
     )
     _update_processing(conn, memory)
+
+
+def renew(conn: apsw.Connection, memory: int, kind: str, job_id: bytes, now_us: int) -> None:
+    """One pending job (id) of this kind in the place of all that the memory (row) has: whoever
+    works at one of those has nothing to end."""
+    conn.execute("DELETE FROM jobs WHERE memory = ? AND kind = ?", (memory, kind))
+    conn.execute(
+        "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+        " VALUES (?1, ?2, ?3, 'pending', 0, ?4, ?4)",
+        (job_id, memory, kind, now_us),
+    )
+    write_processing(conn, memory, "pending")
 
 
 def release(

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import apsw
 
 from vestig.errors import ConflictError, NotFoundError
-from vestig.ids import id_bytes, id_text
-from vestig.store.ledger import chain, erase_patterns
+from vestig.ids import id_bytes, id_text, new_id
+from vestig.store.ledger import chain, erase_patterns, jobs
 from vestig.store.ledger.claim_removal import (
     erase_answers,
+    memories_that_lost_evidence,
     remove_claims,
     remove_evidence,
     remove_evidence_of_sources,
@@ -64,15 +66,19 @@ _FROM_SOURCE: Final = tuple(
 )
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
+# What is made of the text that a memory is embedded as.
+_EMBEDDED: Final = ("vectors", "token_vectors", "token_codes")
 # Such tables outside the chain.
 _PLAIN: Final = ("tags", "jobs", "access")
 
 
 class Removed(NamedTuple):
-    """Removed rows per table, and ids of the summaries among the memories."""
+    """Removed rows per table, ids of the summaries among the memories, and for memories that stay
+    and lost their vectors (id) the jobs (id) that make them anew."""
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
+    embed_jobs: Mapping[str, str] = MappingProxyType({})
 
 
 def covering_summaries(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
@@ -117,6 +123,7 @@ def remove(
     remove_evidence_of_sources(removal, sources)
     removal.remove_rows("sources", removal.select("sources", "row", sources))
     named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
+    embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     erase_answers(removal, fields.namespace, rows, texts)
     remove_entities(removal, unsupported, fields)
@@ -124,12 +131,17 @@ def remove(
         for number in numbers:
             conn.execute(f"DELETE FROM {table} WHERE memory = ?", (number,))
             removal.counts[table] += conn.changes()
-    _rewrite_affected(removal, set(numbers), fields.seq, repeated)
+    affected = {row: repeated.get(row, {}) for row in (*repeated, *embed_jobs)}
+    _rewrite_affected(removal, set(numbers), fields.seq, affected)
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
     vectors = _remove_new_vectors(removal)
     _write_tombstones(removal, rows, fields)
     erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors)
-    return Removed(rows=dict(removal.counts), summaries=tuple(sorted(summaries)))
+    return Removed(
+        rows=dict(removal.counts),
+        summaries=tuple(sorted(summaries)),
+        embed_jobs=dict(embed_jobs.values()),
+    )
 
 
 def _texts(removal: Removal, numbers: Sequence[int]) -> set[str]:
@@ -193,6 +205,23 @@ def _take_back_repetitions(
     return counters
 
 
+def _remove_outdated_vectors(
+    removal: Removal, numbers: Sequence[int], now_us: int
+) -> dict[int, tuple[str, str]]:
+    """Removes the vectors and word pieces of memories that stay and whose claim lost evidence: they
+    were made of it too. Row → ids of the memory and of the job that makes them anew; a job that was
+    at it has read the old text, and writes nothing any more."""
+    stating = memories_that_lost_evidence(removal) - set(numbers)
+    for table in _EMBEDDED:
+        removal.remove_rows(table, removal.select(table, "memory", sorted(stating)))
+    made: dict[int, tuple[str, str]] = {}
+    for row in removal.select("memories", "row", sorted(stating)):
+        number, job = row[_M["row"]], new_id("job")
+        jobs.renew(removal.conn, number, "embed", id_bytes(job), now_us)
+        made[number] = (id_text("mem", row[_M["id"]]), job)
+    return made
+
+
 def _rewrite_affected(
     removal: Removal,
     removed: set[int],
@@ -231,6 +260,7 @@ def _remove_new_vectors(removal: Removal) -> list[bytes]:
         for table, row in removal.removed_rows
         if table in key_of
     ]
+    keys += memories_that_lost_evidence(removal)
     sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory IN (?*)"
     found = [row[0] for row in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(

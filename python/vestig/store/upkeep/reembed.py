@@ -62,8 +62,10 @@ _KINDS: Final = (
         f"questions t WHERE t.position <> {NO_QUESTION}", '-2 * t."row" - 1', "questions", "row"
     ),
 )
-# Whether the row of a key is there: divisions cut towards zero.
-_THERE: Final = """CASE WHEN ?1 > 0 THEN EXISTS (SELECT 1 FROM memories WHERE "row" = ?1)
+# Whether the row of a key is there, that of a memory as it was at seq ?4: divisions cut towards
+# zero.
+_THERE: Final = """CASE WHEN ?1 > 0
+    THEN EXISTS (SELECT 1 FROM memories WHERE "row" = ?1 AND wseq <= ?4)
     WHEN ?1 % 2 = 0 THEN EXISTS (SELECT 1 FROM entities WHERE "row" = -?1 / 2)
     ELSE EXISTS (SELECT 1 FROM questions WHERE "row" = -?1 / 2) END"""
 # Row, id and content hash where the text is checked against its hash; text before it (author) or
@@ -112,7 +114,7 @@ def reembed(
     resumed = _begin(ledger, identity)
     embedded = 0
     while True:
-        todo, total = _next_texts(ledger, batch)
+        todo, total, read_at = _next_texts(ledger, batch)
         if not todo:
             counts = _switch(ledger, identity)
             if counts is not None:
@@ -123,7 +125,7 @@ def reembed(
             continue
         vectors = embedder.embed([text for _row, text in todo])
         _check(embedder, identity, vectors, len(todo))
-        _keep(ledger, [row for row, _text in todo], vectors)
+        _keep(ledger, [row for row, _text in todo], vectors, read_at)
         embedded += len(todo)
         if progress is not None:
             progress(resumed + embedded, total)
@@ -157,14 +159,14 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     return count or 0
 
 
-def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int]:
-    """The next texts without a new vector: (key, text as it is embedded), and how many there are
-    in all."""
+def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int, int]:
+    """The next texts without a new vector: (key, text as it is embedded), how many there are in
+    all, and the seq at which they were read."""
     where = ledger.where
     todo: list[tuple[int, str]] = []
     total = 0
     with ledger.read() as view, store_faults(where):
-        conn = view.connection
+        conn, read_at = view.connection, view.seq
         for kind, columns in zip(_KINDS, _TEXTS, strict=True):
             total += fetch(conn, f"SELECT COUNT(*) FROM {kind.source}")[0][0]
             if len(todo) < batch:
@@ -175,7 +177,7 @@ def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]]
                 for key, *row in rows:
                     text = _text(kind, row, where)
                     todo.append((key, claim_text(claims[key]) if key in claims else text))
-    return todo, total
+    return todo, total, read_at
 
 
 def _text(kind: _TextKind, row: Sequence[Any], where: str) -> str:
@@ -204,12 +206,15 @@ def _check(
         )
 
 
-def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
+def _keep(
+    ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes], read_at: int
+) -> None:
+    """Keeps them, but for what was forgotten since the texts were read: a memory, or evidence of
+    its claim, for which its row was written again."""
+    made = [(row, _digest(row, raw), raw, read_at) for row, raw in zip(rows, vectors, strict=True)]
     with ledger.writer() as conn, store_faults(ledger.where):
-        # No vector is kept of what was forgotten meanwhile.
         conn.executemany(
-            f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}",
-            [(row, _digest(row, raw), raw) for row, raw in zip(rows, vectors, strict=True)],
+            f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}", made
         )
         conn.execute("COMMIT")
 

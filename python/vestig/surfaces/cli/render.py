@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -297,12 +297,12 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
     ids = report.memory_ids
     fields = ", ".join(name for name in FIELDS if name in args)
     by = f", selected by {fields}" if fields else ""
-    lines = [f"{len(ids)} memories would be forgotten for good{by}:"]
+    lines = [f"{_memories(ids)} would be forgotten for good{by}:"]
     lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
     if len(ids) > _PLANNED_IDS:
         lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
     rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
-    return "\n".join([*lines, f"Rows: {rows}", f"Note: {report.outside}"])
+    return "\n".join([*lines, f"Rows: {rows}", *_reembedded(report), f"Note: {report.outside}"])
 
 
 def forgotten(report: ForgetReport, args: Args) -> str:
@@ -312,10 +312,26 @@ def forgotten(report: ForgetReport, args: Args) -> str:
     if not report.memory_ids:
         return "Nothing to forget"
     return (
-        f"{len(report.memory_ids)} memories forgotten: {report.files_scanned} files"
+        f"{_memories(report.memory_ids)} forgotten: {report.files_scanned} files"
         f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
-        f" {report.shared_occurrences} occurrences in other memories\nNote: {report.outside}"
+        f" {report.shared_occurrences} occurrences in other memories\n"
+        + "\n".join([*_reembedded(report), f"Note: {report.outside}"])
     )
+
+
+def _memories(ids: Sequence[str]) -> str:
+    return "1 memory" if len(ids) == 1 else f"{len(ids)} memories"
+
+
+def _reembedded(report: ForgetReport) -> list[str]:
+    count = len(report.reembedded)
+    if not count:
+        return []
+    if count == 1:
+        return ["1 memory stays whose claim lost evidence: its vector is made again without it"]
+    return [
+        f"{count} memories stay whose claims lost evidence: their vectors are made again without it"
+    ]
 
 
 def garbage_collected(report: GcReport, _: Args) -> str:
