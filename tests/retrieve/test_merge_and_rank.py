@@ -13,7 +13,7 @@ from vestig.config.retrieve_sections import RankSettings
 from vestig.retrieve.facets import FacetForms, facet_forms
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.rank import RankedFact, ranked, relevances
+from vestig.retrieve.rank import LevelRow, RankedFact, ranked, relevances
 from vestig.retrieve.synonyms import synonyms
 from vestig.retrieve.types import Fact, FactKey
 from vestig.times import to_us
@@ -113,14 +113,15 @@ def test_the_best_similarity_and_five_pieces_of_evidence_stay(memory: Any) -> No
 
 
 def test_levels_add_the_mean_of_the_other_queries() -> None:
-    levels = {0: {"a": 2.0, "b": 1.0}, 1: {"a": 1.0, "b": 5.0}, 2: {"a": 0.0, "b": 1.0}}
+    rows = ({"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, {"a": 0.0, "b": 1.0})
+    levels = {number: LevelRow.of(row) for number, row in enumerate(rows)}
     assert relevances(["a", "b"], levels, 0.5) == {"a": 2.25, "b": 2.5}
     assert relevances(["a", "b"], levels, 0.0) == {"a": 2.0, "b": 1.0}
-    assert relevances(["a"], {0: {"a": 2.0}}, 0.5) == {"a": 2.0}
+    assert relevances(["a"], {0: LevelRow.of({"a": 2.0})}, 0.5) == {"a": 2.0}
 
 
 def order(pool: FactPool, level: dict[str, float], settings: RankSettings) -> list[RankedFact]:
-    levels = {0: {f"mem_MEMORY{name}": value for name, value in level.items()}}
+    levels = {0: LevelRow.of({f"mem_MEMORY{name}": value for name, value in level.items()})}
     return ranked(pool.merged, levels, settings, others=0.5, now_us=to_us(NOW), every_part=True)
 
 

@@ -26,7 +26,7 @@ from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import RecallRequest, query_argument
 from vestig.retrieve.facts import facts_of
-from vestig.retrieve.rank import FOCUS
+from vestig.retrieve.rank import FOCUS, LevelRow, Levels
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import Fact, PlannedQuery
 from vestig.session.embedding import all_query_vectors, check_identity
@@ -67,7 +67,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         seq: of that state.
         queries: in the order in which they were run; the first is the focus.
         best: of each query the ids of its best memories, of different texts.
-        levels: query number → memory id → S.
+        levels: S of each memory under each query.
         facts: memory id → the fact that it states, without a similarity.
         similarities: memory id → its largest cosine to a query; none where none was compared.
         bound: the queries at that state, for further searches of it.
@@ -78,7 +78,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     queries: tuple[EmbeddedQuery, ...]
     best: tuple[tuple[str, ...], ...]
-    levels: Mapping[int, Mapping[str, float]]
+    levels: Levels
     facts: Mapping[str, Fact]
     similarities: Mapping[str, float]
     bound: tuple[CoreQuery, ...]
@@ -249,13 +249,10 @@ class _State:
             best += [tuple(found.ids[place] for place in places) for places in own]
             pool |= {id for own in best for id in own}
         else:
-            without = {n: pool - levels[n].keys() for n in range(len(bound))}
+            without = {n: pool.difference(levels[n].places) for n in range(len(bound))}
             asked = [n for n, ids in without.items() if ids]
             found = self.crossing(bound, asked, {}, set().union(*without.values()))
-        for number, row in zip(asked, found.scores, strict=True):
-            pairs = zip(found.ids, row, strict=True)
-            own_levels = {id: level for id, level in pairs if level is not None}
-            levels[number] = {**levels.get(number, {}), **own_levels}
+        levels.update(_rows_after(levels, asked, found, every=bool(fresh)))
         for id, cosine in zip(found.ids, found.cosines, strict=True):
             if cosine is not None and cosine > similarities.get(id, -2.0):
                 similarities[id] = cosine
@@ -356,6 +353,30 @@ class _State:
         own = [ids[place] for place in places]
         keys = text_keys(self.search.session, self.view, self.space, own, self.at.known_at_us)
         return [places[at] for at in distinct(own, keys)] if keys else list(places)
+
+
+def _rows_after(before: Levels, asked: Sequence[int], found: _Crossing, *, every: bool) -> Levels:
+    """The rows of these queries with what was found.
+
+    Args:
+        every: it holds every memory of the pool; else rows keep what they had before.
+    """
+    places = {id: at for at, id in enumerate(found.ids)}
+    if every:
+        pairs = zip(asked, found.scores, strict=True)
+        return {number: LevelRow(places, [*row, None]) for number, row in pairs}
+    rows: dict[int, LevelRow] = {}
+    joined: dict[int, dict[str, int]] = {}
+    for number, row in zip(asked, found.scores, strict=True):
+        old = before[number]
+        held = len(old.values) - 1
+        both = joined.get(id(old.places))
+        if both is None:
+            both = joined[id(old.places)] = {
+                **old.places, **{one: held + at for one, at in places.items()}
+            }  # fmt: skip
+        rows[number] = LevelRow(both, [*old.values[:held], *row, None])
+    return rows
 
 
 def own_messages(view: LedgerView, request: Request, settings: HygieneSettings) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
@@ -15,10 +15,7 @@ from vestig.retrieve.result import CompositeParts
 from vestig.retrieve.types import FactKey
 from vestig.times import DAY_US, to_us
 
-__all__ = ["Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"]
-
-# Query number → memory id → level; a memory that a query cannot be compared with is missing.
-Levels = Mapping[int, Mapping[str, float]]
+__all__ = ["LevelRow", "Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"]
 
 # Relevance, novelty, recency and diversity.
 _PartValues = tuple[float, float, float, float]
@@ -27,6 +24,29 @@ FOCUS: Final = 0
 # More evidence than this, and more queries, add nothing.
 _EVIDENCE_STEPS: Final = 3
 _QUERY_STEPS: Final = 2
+
+
+class LevelRow(NamedTuple):
+    """The level of each memory under one query.
+
+    Args:
+        places: memory id → its place in `values`; one mapping for all queries that were searched
+            together.
+        values: levels, then one None for the memories that have no place; None = the query cannot
+            be compared with the memory.
+    """
+
+    places: Mapping[str, int]
+    values: Sequence[float | None]
+
+    @classmethod
+    def of(cls, levels: Mapping[str, float]) -> LevelRow:
+        """A row of these levels by memory id."""
+        return cls({id: at for at, id in enumerate(levels)}, [*levels.values(), None])
+
+
+# By the number of the query.
+Levels = Mapping[int, LevelRow]
 
 
 class RankedFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,21 +65,36 @@ def relevances(ids: Sequence[str], levels: Levels, others: float) -> dict[str, f
     A memory that a query cannot be compared with counts for it as the least of these memories.
 
     Example:
-        >>> levels = {0: {"a": 1.0, "b": 0.0}, 1: {"b": 2.0}, 2: {"a": 4.0}}
+        >>> rows = ({"a": 1.0, "b": 0.0}, {"b": 2.0}, {"a": 4.0})
+        >>> levels = {number: LevelRow.of(row) for number, row in enumerate(rows)}
         >>> relevances(["a", "b"], levels, 0.5)
         {'a': 2.5, 'b': 1.5}
     """
-    sums = [0.0] * len(ids)
-    count = max(1, len(levels) - (FOCUS in levels))
-    for query, found in levels.items():
-        weight = 1.0 if query == FOCUS else others / count
-        try:
-            values = list(map(found.__getitem__, ids))
-        except KeyError:
-            least = min((found[id] for id in ids if id in found), default=0.0)
-            values = [found.get(id, least) for id in ids]
-        sums = [total + weight * value for total, value in zip(sums, values, strict=True)]
-    return dict(zip(ids, sums, strict=True))
+    wanted: dict[int, list[int]] = {}
+    rows: list[list[float]] = []
+    focus = [0.0] * len(ids)
+    for query, (places, values) in levels.items():
+        at = wanted.get(id(places))
+        if at is None:
+            at = wanted[id(places)] = [places.get(one, -1) for one in ids]
+        own = _without_gaps(list(map(values.__getitem__, at)))
+        if query == FOCUS:
+            focus = own
+        else:
+            rows.append(own)
+    if not rows:
+        return dict(zip(ids, focus, strict=True))
+    weight = others / len(rows)
+    sums = map(math.fsum, zip(*rows, strict=True))
+    return {one: level + weight * total for one, level, total in zip(ids, focus, sums, strict=True)}
+
+
+def _without_gaps(levels: list[float | None]) -> list[float]:
+    """The least of the levels in the place of each None; 0 where there is no level."""
+    if None not in levels:
+        return cast("list[float]", levels)
+    least = min((level for level in levels if level is not None), default=0.0)
+    return [least if level is None else level for level in levels]
 
 
 def scaled(values: Sequence[float]) -> list[float]:
