@@ -63,7 +63,7 @@ class Example:
     relevant: Sequence[bool]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ExampleQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question with its population, the arguments of `recall` beside it, and its fold."""
 
     population: str
@@ -84,11 +84,11 @@ def some_of(queries: Sequence[Query], count: int, *named: object) -> list[Query]
 
 
 def examples(
-    name: str, store: BenchmarkStore, held: StoredUnits, asked: Sequence[Asked]
+    name: str, store: BenchmarkStore, held: StoredUnits, asked: Sequence[ExampleQuestion]
 ) -> Iterator[Example]:
     """What the questions get; those without any eligible memory are left out."""
 
-    def together(one: Asked) -> str:
+    def together(one: ExampleQuestion) -> str:
         return f"{one.population} {sorted(one.fields.items())}"
 
     for _, alike in groupby(sorted(asked, key=together), together):
@@ -123,7 +123,7 @@ def examples(
 
 def own_store(
     benchmark: Benchmark, others: Sequence[Benchmark], store: BenchmarkStore
-) -> Iterator[Asked]:
+) -> Iterator[ExampleQuestion]:
     """Every question of a set as it is, without its evidence, and in the next conversation.
 
     Args:
@@ -144,7 +144,7 @@ def own_store(
         if len(names) == 1:
             place = numbers[case.population]
             numbers[case.population] += 1
-        yield Asked(
+        yield ExampleQuestion(
             population=case.population,
             query=case.query,
             fields=case.fields(held),
@@ -154,7 +154,7 @@ def own_store(
 
 def small_stores(
     benchmark: Benchmark, others: Sequence[Benchmark], store: BenchmarkStore
-) -> Iterator[Asked]:
+) -> Iterator[ExampleQuestion]:
     """Blocks of the notes of a conversation, with the questions that each answers. Foreign are
     those of the next conversation, and as many of other sets."""
     held = store.stored[benchmark.name]
@@ -188,7 +188,7 @@ def small_stores(
                     kept = tuple(id for id in block if id not in left_out)
                     if not kept:
                         continue
-                    yield Asked(
+                    yield ExampleQuestion(
                         population=population,
                         query=query,
                         fields={
@@ -200,7 +200,7 @@ def small_stores(
                     )
 
 
-def mixed_store(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]:
+def mixed_store(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[ExampleQuestion]:
     """Questions of one of several sets, asked without scopes: as they are, without their evidence,
     and without their conversation. Of a conversation that another set tells too, only the own
     memories are there: the others answer the questions as well."""
@@ -220,7 +220,7 @@ def mixed_store(benchmark: Benchmark, store: BenchmarkStore) -> Iterator[Asked]:
                 (REMOVED, {"where": {"exclude_ids": tuple(removed)}}),
                 (FOREIGN, {"scope": tuple(elsewhere)}),
             ):
-                yield Asked(
+                yield ExampleQuestion(
                     population=population,
                     query=query,
                     fields={**fields, "query_time": held.when(query, name)},

@@ -86,7 +86,7 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryPieces:
     """The word pieces of a query: their ids, 4-bit codes and steps."""
 
     ids: Values
@@ -102,13 +102,13 @@ def unpacked(ids: bytes, codes: bytes) -> Tokens:
     return Tokens(np.frombuffer(ids, "<u4").astype(int), bits.astype(int) * 2 - 1, scales)
 
 
-def asked(ids: bytes, codes: bytes, steps: bytes) -> Asked:
+def asked(ids: bytes, codes: bytes, steps: bytes) -> QueryPieces:
     """From the bytes of a query of the core."""
     rows = np.frombuffer(codes, np.int8).reshape(-1, BITS)
-    return Asked(np.frombuffer(ids, "<u4").astype(int), rows, np.frombuffer(steps, "<f8"))
+    return QueryPieces(np.frombuffer(ids, "<u4").astype(int), rows, np.frombuffer(steps, "<f8"))
 
 
-def similarities(query: Asked, memory: Tokens) -> Values:
+def similarities(query: QueryPieces, memory: Tokens) -> Values:
     """By piece of the query, a row, and of the memory, a column: step · (scale · D)."""
     whole = query.codes.astype(int) @ memory.signs.astype(int).T
     return query.steps[:, None] * (memory.scales * whole)
@@ -144,7 +144,7 @@ class Late:
         holding = self.memories_with.get(counted(piece, self.special), 0)
         return math.log(1 + (self.size - holding + 0.5) / (holding + 0.5))
 
-    def best(self, query: Asked) -> Values:
+    def best(self, query: QueryPieces) -> Values:
         """For each piece of the query, a row, the most similar one of each memory, a column."""
         found = np.full((len(query.ids), self.size), -np.inf)
         for place, memory in enumerate(self.memories):
@@ -152,7 +152,7 @@ class Late:
                 found[:, place] = similarities(query, memory).max(1)
         return found
 
-    def raw(self, query: Asked) -> dict[str, Values]:
+    def raw(self, query: QueryPieces) -> dict[str, Values]:
         """`LATE_TERMS` of all eligible memories."""
         best = self.best(query)
         one, two = (np.array([best[:, rows].max(1) for rows in around]).T for around in self.around)

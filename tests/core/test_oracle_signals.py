@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
-from oracle_late import Asked, Late, Tokens, within
+from oracle_late import Late, QueryPieces, Tokens, within
 from oracle_signals import (
     FIRST_TERMS,
     Eligible,
@@ -326,9 +326,9 @@ def held(*pieces: tuple[int, float]) -> Tokens:
     return Tokens(np.array(ids, int), np.ones((len(ids), 256), int), np.array(scales))
 
 
-def asked(*ids: int) -> Asked:
+def asked(*ids: int) -> QueryPieces:
     """Pieces of a query that are similar by the scale of the memory alone."""
-    return Asked(np.array(ids), np.ones((len(ids), 256), np.int8), np.full(len(ids), 1 / 256))
+    return QueryPieces(np.array(ids), np.ones((len(ids), 256), np.int8), np.full(len(ids), 1 / 256))
 
 
 def test_late_windows_end_with_the_session_and_special_pieces_weigh_nothing() -> None:

@@ -20,7 +20,7 @@ from vestig.errors import ConfigError, ModelCallError, ProviderError, ProviderTi
 from vestig.llms.anthropic import AnthropicModel
 from vestig.ports import ANSWER_BYTES_MAX, ModelRequest
 from vestig.session.metrics import Metrics
-from vestig.session.model_calls import Asked, ModelCalls
+from vestig.session.model_calls import ModelCalls, ParsedAnswer
 from vestig.testing import FAULTS, HashingEmbedder, LoopbackMessages
 
 KEY: Final = "sk-secret-of-the-test"
@@ -60,7 +60,7 @@ def calls(server: LoopbackMessages, **keys: Any) -> ModelCalls:
     return ModelCalls(settings, AnthropicModel(settings.llm), metrics=Metrics())
 
 
-def ask(models: ModelCalls, **more: Any) -> Asked[Entities]:
+def ask(models: ModelCalls, **more: Any) -> ParsedAnswer[Entities]:
     return models.ask("extract_entities", {"content": TEXT}, answer=Entities, **more)
 
 

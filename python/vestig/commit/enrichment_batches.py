@@ -20,7 +20,7 @@ from vestig.commit.model_answer import PROMPTS, answer_form, prompt_values
 from vestig.commit.queue_run import PAUSING, QueueRun, by_memory, kinds_of
 from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, ProviderError
 from vestig.ports import BatchAnswer, Job, ModelRequest
-from vestig.session.model_calls import Asked
+from vestig.session.model_calls import ParsedAnswer
 from vestig.types import Memory
 
 __all__ = ["collect", "submit"]
@@ -186,7 +186,7 @@ def _end(run: QueueRun, jobs: list[Job], outcome: BatchAnswer) -> None:
     run.store(
         memory,
         waiting,
-        Asked(
+        ParsedAnswer(
             value=value,
             model=outcome.answer.model,
             calls=1,

@@ -34,7 +34,7 @@ from vestig.errors import (
 )
 from vestig.ports import Job, JobResult, Pieces
 from vestig.session.embedding import embed_memories, embedded_texts, remember_identity
-from vestig.session.model_calls import Asked, degradation_of
+from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
 from vestig.time_limit import within
 from vestig.times import DAY_US
@@ -365,7 +365,9 @@ class QueueRun:
         else:
             self.store(memory, jobs, asked)
 
-    def store(self, memory: Memory, jobs: Sequence[Job], asked: Asked[msgspec.Struct]) -> None:
+    def store(
+        self, memory: Memory, jobs: Sequence[Job], asked: ParsedAnswer[msgspec.Struct]
+    ) -> None:
         """Writes what a model answered about a memory, and ends these jobs."""
         answer, faults = read_parts(asked.value, [job.kind for job in jobs], asked.dropped)
         answered = Answered(

@@ -39,7 +39,7 @@ from vestig.telemetry.spans import span
 from vestig.time_limit import within
 from vestig.types import Degradation
 
-__all__ = ["Asked", "ModelCalls", "degradation_of", "without_model"]
+__all__ = ["ModelCalls", "ParsedAnswer", "degradation_of", "without_model"]
 
 _T = TypeVar("_T")
 
@@ -49,11 +49,11 @@ _JITTER: Final = (0.5, 1.5)
 _LATENCY: Final = "vestig_llm_latency_seconds"
 
 
-class Asked(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
-    """What a model answered.
+class ParsedAnswer(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
+    """An answer of a model, read into the wanted form.
 
     Args:
-        value: the answer in the wanted form.
+        value: the answer.
         model: the model that was asked.
         calls: tries that were sent, >= 1.
         usage: tokens of all of them.
@@ -127,7 +127,7 @@ class ModelCalls:
         model: str | None = None,
         ends_at: float | None = None,
         costs: Costs | None = None,
-    ) -> Asked[_T]:
+    ) -> ParsedAnswer[_T]:
         """Asks the model, repeating what may succeed later.
 
         Args:
@@ -158,7 +158,7 @@ class ModelCalls:
             cache_read_tokens=row.cache_read_tokens,
             cache_write_tokens=row.cache_write_tokens,
         )
-        return Asked(
+        return ParsedAnswer(
             value=value,
             model=sent.model,
             calls=tries,
