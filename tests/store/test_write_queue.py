@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -29,124 +28,197 @@ pytestmark = pytest.mark.skipif(
 LONG_S = 60.0
 
 
-def waiting(folder: Path, wait_s: float = LONG_S) -> Generator[None, None, None]:
-    """One that waits, and did not find the lock free at once."""
-    turns = WriteQueue(folder).turns(time.monotonic() + wait_s)
-    if WriteQueue(folder).is_empty:
-        next(turns)
-    return turns
+def test_who_waits_is_seen_by_others_and_not_by_itself(tmp_path: Path) -> None:
+    one, other = WriteQueue(tmp_path), WriteQueue(tmp_path)
+    assert one.take() == 0
+    assert (one.sees_nobody(), other.sees_nobody()) == (True, False)
+    one.leave()
+    assert other.sees_nobody()
+    other.close()
+    other.close()
+    assert other.sees_nobody(), "opened again"
 
 
-def gets_a_turn(turns: Iterator[None]) -> bool:
-    """Whether the next turn comes before the deadline, at which there is one in any case."""
-    began = time.monotonic()
-    next(turns)
-    return time.monotonic() - began < 0.05
+def test_each_is_first_once_all_before_it_have_left(tmp_path: Path) -> None:
+    queues = [WriteQueue(tmp_path) for _ in range(4)]
+    places = [queue.take() for queue in queues]
+    assert places == [0, 1, 2, 3]
+
+    def first() -> list[bool]:
+        return [queue.is_first(place) for queue, place in zip(queues, places, strict=True)]
+
+    assert first() == [True, False, False, False]
+    queues[1].leave()
+    assert first()[2:] == [False, False]
+    queues[0].leave()
+    assert first()[2:] == [True, False]
+    late = WriteQueue(tmp_path)
+    assert late.take() == 4, "behind all, although places before are free"
+    assert not late.is_first(4)
+    queues[2].close()
+    assert first()[3], "a folder that is closed holds no place"
 
 
-def test_who_waits_is_seen_by_others(tmp_path: Path) -> None:
+def test_a_turn_comes_at_once_when_nobody_waits_and_at_the_deadline(tmp_path: Path) -> None:
     queue = WriteQueue(tmp_path)
-    turns = waiting(tmp_path)
-    assert queue.is_empty
-    assert gets_a_turn(turns)
-    assert not queue.is_empty
+    assert len(list(queue.turns(0.0))) == 2
+    assert queue.sees_nobody()
+    ahead = WriteQueue(tmp_path)
+    ahead.take()
+    assert len(list(queue.turns(0.0))) == 1
+    ahead.leave()
+    assert ahead.sees_nobody(), "the place was left"
+
+
+def test_turns_come_to_the_first_again_and_again(tmp_path: Path) -> None:
+    turns = WriteQueue(tmp_path).turns(time.monotonic() + LONG_S)
+    assert [next(turns) for _ in range(5)] == [None] * 5
+    assert not WriteQueue(tmp_path).sees_nobody()
     turns.close()
-    assert queue.is_empty
-    queue.close()
-    queue.close()
-    assert queue.is_empty, "opened again"
+    assert WriteQueue(tmp_path).sees_nobody()
 
 
-def test_who_waits_does_not_see_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["take", "is_first", "leave"])
+def test_an_interrupt_leaves_no_place(tmp_path: Path, name: str) -> None:
+    """It comes right behind the call of the system."""
+    queue, other = WriteQueue(tmp_path), WriteQueue(tmp_path)
+    faithful = getattr(WriteQueue, name)
+
+    def interrupted(*given: object) -> None:
+        faithful(*given)
+        raise KeyboardInterrupt
+
+    with mock.patch.object(WriteQueue, name, interrupted), pytest.raises(KeyboardInterrupt):
+        list(queue.turns(time.monotonic() + 0.05))
+    assert other.sees_nobody()
+
+
+def test_an_interrupt_leaves_no_transaction(tmp_path: Path) -> None:
+    """It comes when the transaction has just begun."""
+    store = tmp_path / "store"
+    with open_ledger(store) as ledger, open_ledger(store, lock_timeout_s=0.0) as other:
+        add(ledger, "one")
+        faithful = ledger._queue.leave
+
+        def interrupted() -> None:
+            faithful()
+            raise KeyboardInterrupt
+
+        held = WriteQueue(store)
+        held.take()
+        with (
+            mock.patch.object(ledger._queue, "leave", interrupted),
+            mock.patch.object(ledger._queue, "is_first", return_value=True),
+            pytest.raises(KeyboardInterrupt),
+            ledger.write(made.NOW),
+        ):
+            pass
+        held.leave()
+        add(other, "two")
+        add(ledger, "three")
+        with other.read() as view:
+            assert view.seq == 3
+
+
+def test_a_queue_that_is_dropped_closes_its_folder(tmp_path: Path) -> None:
     queue = WriteQueue(tmp_path)
-    turns = queue.turns(time.monotonic() + LONG_S)
-    for _ in range(3):
-        next(turns)
-    assert queue.is_empty
-    assert not WriteQueue(tmp_path).is_empty
-
-
-def test_each_has_its_turn_once_all_before_it_have_left(tmp_path: Path) -> None:
-    with mock.patch.object(write_queue, "lock_holder", return_value="process 1"):
-        turns = []
-        for number in range(4):
-            turns.append(waiting(tmp_path, LONG_S if number == 0 else 0.1))
-            assert gets_a_turn(turns[-1]) == (number == 0)
-        turns[0].close()
-        for number in range(1, 4):
-            turns[number].close()
-            assert gets_a_turn(waiting(tmp_path, 0.1)) == (number == 3)
-
-
-def test_without_time_there_is_one_try(tmp_path: Path) -> None:
-    assert len(list(WriteQueue(tmp_path).turns(0.0))) == 2
-    turns = waiting(tmp_path)
-    next(turns)
-    assert len(list(WriteQueue(tmp_path).turns(0.0))) == 1
+    queue.take()
+    del queue
+    assert WriteQueue(tmp_path).sees_nobody()
 
 
 WAITING = """
-import sys, time
+import os, sys
 from pathlib import Path
-from vestig.store.sqlite import write_queue
-from vestig.store.sqlite.write_queue import WriteQueue
-turns = WriteQueue(Path(sys.argv[1])).turns(time.monotonic() + 60)
-next(turns), next(turns)
+from vestig.store.ledger.opening import open_ledger
+from vestig.store.sqlite import forks
+ledger = open_ledger(Path(sys.argv[1]), lock_timeout_s=60)
+with ledger.write(0):
+    pass
+assert ledger._queue.take() == 0
+
+def child():
+    ready, tell = os.pipe()
+    if os.fork() == 0:
+        os.write(tell, b"1")
+        sys.stdin.readline()
+        os._exit(0)
+    os.read(ready, 1)
+
+if sys.argv[2] == "fork":
+    child()
+elif sys.argv[2] == "fork inside":
+    with forks.inside():
+        child()
 print("waits", flush=True)
 sys.stdin.readline()
 """
 
 
-@pytest.fixture
-def first(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is the first of those that wait."""
+def waiting(folder: Path, kind: str = "alone") -> subprocess.Popen[bytes]:
+    """A process that holds the first place; its child, if it has one, lives on until the pipe
+    is closed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WAITING, str(tmp_path)],
+        [sys.executable, "-c", WAITING, str(folder), kind],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"waits\n"
+    return process
+
+
+@pytest.mark.parametrize("kind", ["alone", "fork", "fork inside"])
+def test_a_killed_process_leaves_its_place(tmp_path: Path, kind: str) -> None:
+    store = tmp_path / "store"
+    process = waiting(store, kind)
     with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"waits\n"
-        yield process
+        assert not WriteQueue(store).sees_nobody()
         process.kill()
+        process.wait()
+        assert WriteQueue(store).sees_nobody()
 
 
-def test_a_killed_process_leaves_its_place(tmp_path: Path, first: subprocess.Popen[bytes]) -> None:
-    assert not WriteQueue(tmp_path).is_empty
-    first.kill()
-    first.wait()
-    assert WriteQueue(tmp_path).is_empty
+def test_a_stopped_process_is_passed_over(tmp_path: Path) -> None:
+    """Once, not at each write."""
+    store = tmp_path / "store"
+    process = waiting(store)
+    with process, open_ledger(store, lock_timeout_s=LONG_S) as ledger:
+        process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        with mock.patch.object(write_queue, "lock_holder", return_value="") as looked:
+            add(ledger, "one")
+            assert looked.call_count == 2
+            add(ledger, "two")
+            assert looked.call_count == 2
+        assert time.monotonic() - began < LONG_S / 2
+        behind = WriteQueue(store)
+        assert behind.take() == 1
+        assert not ledger._queue.sees_nobody(), "who waits behind it is seen"
+        process.kill()
+        process.wait()
+        behind.leave()
+        assert ledger._queue.take() == 0
+        assert ledger._queue._passed == {0}
+        ledger._queue.leave()
+        assert ledger._queue.sees_nobody()
+        assert ledger._queue._passed == set()
 
 
-def test_a_stopped_process_holds_up_nobody(tmp_path: Path, first: subprocess.Popen[bytes]) -> None:
-    first.send_signal(signal.SIGSTOP)
-    began = time.monotonic()
+def test_a_forked_child_has_a_queue_of_its_own(tmp_path: Path) -> None:
     with open_ledger(tmp_path, lock_timeout_s=LONG_S) as ledger:
-        for number in range(2):
-            with ledger.write(made.NOW) as txn:
-                txn.apply(made.added(made.memory(f"text {number}")))
-    assert time.monotonic() - began < LONG_S / 2
-    assert not WriteQueue(tmp_path).is_empty
-
-
-def test_a_forked_child_waits_for_itself(tmp_path: Path) -> None:
-    """It closes what it inherited, and a place of its parent is that of another."""
-    with open_ledger(tmp_path, lock_timeout_s=LONG_S) as ledger:
-        with ledger.write(made.NOW) as txn:
-            txn.apply(made.added(made.memory("parent")))
-        turns = waiting(tmp_path)
-        next(turns)
+        add(ledger, "parent")
+        ahead = WriteQueue(tmp_path)
+        ahead.take()
         child = os.fork()
         if child == 0:
             try:
-                with ledger.write(made.NOW) as txn:
-                    txn.apply(made.added(made.memory("child")))
+                add(ledger, "child")
             except BaseException:
                 os._exit(1)
             os._exit(0)
         time.sleep(0.05)
-        turns.close()
+        ahead.leave()
         assert os.waitpid(child, 0)[1] == 0
         with ledger.read() as view:
             assert view.seq == 2
@@ -156,7 +228,7 @@ def test_a_forked_child_waits_for_itself(tmp_path: Path) -> None:
 def test_where_no_place_is_to_be_had_the_lock_is_tried_for(tmp_path: Path, folder: str) -> None:
     with mock.patch("fcntl.fcntl", side_effect=OSError):
         queue = WriteQueue(tmp_path / folder)
-        assert queue.is_empty
+        assert queue.sees_nobody()
         turns = queue.turns(time.monotonic() + LONG_S)
         assert [next(turns) for _ in range(5)] == [None] * 5
         turns.close()
@@ -174,8 +246,7 @@ def test_a_writer_in_a_loop_lets_another_in(tmp_path: Path) -> None:
 
     def write(ledger: SqliteLedger) -> None:
         while not over.is_set() and commits[0] < 2_000:
-            with ledger.write(made.NOW) as txn:
-                txn.apply(made.added(made.memory(f"text {commits[0]}")))
+            add(ledger, f"text {commits[0]}")
             commits[0] += 1
 
     with (
@@ -183,17 +254,27 @@ def test_a_writer_in_a_loop_lets_another_in(tmp_path: Path) -> None:
         open_ledger(store, lock_timeout_s=LONG_S) as other,
         mock.patch.object(SqliteLedger, "_commit", slow),
     ):
-        thread = threading.Thread(target=write, args=(busy,))
-        thread.start()
+        at_place = []
+        take = other._queue.take
+
+        def noted() -> int | None:
+            place = take()
+            at_place.append(commits[0])
+            return place
+
         passed = []
-        for number in range(8):
-            before = commits[0]
-            with other.write(made.NOW) as txn:
-                passed.append(commits[0] - before)
-                txn.apply(made.added(made.memory(f"other {number}")))
-        over.set()
-        thread.join()
-    # The one that is being written, and one that began before this thread had run again.
+        with mock.patch.object(other._queue, "take", noted):
+            thread = threading.Thread(target=write, args=(busy,))
+            thread.start()
+            for number in range(8):
+                at_place.clear()
+                with other.write(made.NOW) as txn:
+                    # none where the lock was free at once
+                    passed.append(commits[0] - at_place[0] if at_place else 0)
+                    txn.apply(made.added(made.memory(f"other {number}")))
+            over.set()
+            thread.join()
+    # That which is being written, and one whose end was not counted yet.
     assert max(passed) <= 2, passed
 
 
@@ -204,12 +285,17 @@ def test_who_waits_behind_others_is_refused_in_time(tmp_path: Path) -> None:
         open_ledger(store, lock_timeout_s=0.2) as second,
         holder.write(made.NOW),
     ):
-        before = waiting(store)
-        next(before)
+        ahead = WriteQueue(store)
+        ahead.take()
         began = time.monotonic()
         with pytest.raises(StoreLockedError, match="this process"), second.write(made.NOW):
             pass
-        assert time.monotonic() - began >= 0.2
-        before.close()
-    with open_ledger(store) as ledger, ledger.write(made.NOW):
-        pass
+        assert 0.2 <= time.monotonic() - began < LONG_S / 2
+        ahead.leave()
+    with open_ledger(store) as ledger:
+        add(ledger, "afterwards")
+
+
+def add(ledger: SqliteLedger, text: str) -> None:
+    with ledger.write(made.NOW) as txn:
+        txn.apply(made.added(made.memory(text)))

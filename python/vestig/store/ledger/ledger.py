@@ -260,6 +260,10 @@ class SqliteLedger:
                 " open a store of its own there"
             )
 
+    def leave_queue_of_parent(self) -> None:
+        """In any child of a fork: what it has inherited would keep the places of its parent."""
+        self._queue.close()
+
     def after_fork_in_child(self) -> None:
         """Closes what the parent opened; the child opens its own at first use."""
         if self._path is None:
@@ -269,7 +273,6 @@ class SqliteLedger:
             inherited.append(self._writer)
         for conn in inherited:
             forks.close_inherited(conn)
-        self._queue.close()
         self._begin_process()
 
     # --- reading -----------------------------------------------------------------------------
@@ -478,24 +481,25 @@ class SqliteLedger:
             self._write_lock.release()
 
     def _immediate(self, started: float, deadline: float) -> Iterator[apsw.Connection]:
-        with store_faults(self._where):
-            try:
-                conn = self._begin_in_turn(deadline)
-            except apsw.ReadOnlyError as error:
-                if self._path is None or not reserve.is_short(self._path.parent):
-                    raise
-                raise files.full(self._path) from error
-            except apsw.BusyError as error:
-                holder = "" if self._path is None else files.lock_holder(self._path)
-                raise self._locked(started, holder) from error
         try:
+            with store_faults(self._where):
+                try:
+                    conn = self._begin_in_turn(deadline)
+                except apsw.ReadOnlyError as error:
+                    if self._path is None or not reserve.is_short(self._path.parent):
+                        raise
+                    raise files.full(self._path) from error
+                except apsw.BusyError as error:
+                    holder = "" if self._path is None else files.lock_holder(self._path)
+                    raise self._locked(started, holder) from error
             if self._log is None and self._place is not None:
                 self._log = files.inode_of(self._log_file)
             self._check_place()
             yield conn
         finally:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
+            # An interrupt may come when the transaction has just begun.
+            if self._writer is not None and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
 
     def _begin_in_turn(self, deadline: float) -> apsw.Connection:
         """The writer inside a transaction.
@@ -531,17 +535,16 @@ class SqliteLedger:
             return self._first_begin()
 
     def _first_begin(self) -> apsw.Connection:
-        conn = open_writer(self._path, self._options.durability)
+        self._writer = conn = open_writer(self._path, self._options.durability)
         try:
             conn.set_busy_handler(self._busy)
             conn.execute("BEGIN IMMEDIATE")
         except apsw.BusyError:
-            self._writer = conn  # for the next try
-            raise
+            raise  # the next try needs no other connection
         except BaseException:
+            self._writer = None
             conn.close()
             raise
-        self._writer = conn
         return conn
 
     def _locked(self, started: float, holder: str) -> StoreLockedError:

@@ -156,7 +156,7 @@ def _limit(conn: apsw.Connection, cache_kib: int) -> None:
 
 
 class Busy:
-    """SQLite's busy handler: waits with jitter until a deadline."""
+    """SQLite's busy handler: waits with jitter until a deadline; 0 = not at all."""
 
     def __init__(self) -> None:
         self.deadline = 0.0

@@ -31,6 +31,9 @@ _REST_S = 5.0
 class Forkable(Protocol):
     """A ledger, as far as forks concern it."""
 
+    def leave_queue_of_parent(self) -> None:
+        """Lets go of the parent's place among those that wait to write."""
+
     def after_fork_in_child(self) -> None:
         """Closes every inherited connection."""
 
@@ -99,6 +102,8 @@ class _State:
     def in_child(self) -> None:
         self.gate = Gate()
         self.unusable = self.unusable or not self.at_rest
+        for ledger in list(self.ledgers):
+            ledger.leave_queue_of_parent()
         if not self.unusable:
             for ledger in list(self.ledgers):
                 ledger.after_fork_in_child()
