@@ -201,10 +201,11 @@ class ImportReport(_Value, frozen=True, kw_only=True):
 class ForgetReport(_Value, frozen=True, kw_only=True):
     """What `forget` removed, and the proof that it is gone from every file.
 
-    `reembedded`: memories that stay and whose claim lost evidence; their vectors were made of it
-    too. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live
-    records hold as well. `residues` is 0: anything else is an error. `outside`: what is not of this
-    store and may still hold the texts.
+    `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
+    and links by likeness, is removed, and made again without it; later, where `degraded` has
+    `enrichment_pending`. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
+    that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
+    what is not of this store and may still hold the texts.
     """
 
     memory_ids: tuple[str, ...]

@@ -518,8 +518,9 @@ class Vestig:
         namespace: str | None = None,
     ) -> ForgetReport:
         """Removes memories for good: rows, events, links, and every byte of them in every file of
-        the store, which is searched to prove it. Backups and exports are other files. A claim that
-        stays without some of its evidence is embedded again: its vector was made of that too.
+        the store, which is searched to prove it. Backups and exports are other files. Where a claim
+        of another memory loses evidence, what was made of that goes too, and is made again: at once
+        if the embedder answers, else by `admin.enrich`.
 
         Args:
             ids: One id, or a list of ids; either these or `where`.

@@ -14,7 +14,7 @@ from contextlib import suppress
 from vestig.arguments import count_argument, flag_argument
 from vestig.commit import enrichment_batches
 from vestig.commit.queue_run import KINDS, QueueRun
-from vestig.errors import StoreLockedError
+from vestig.errors import EmbeddingMismatchError, ProviderError, StoreLockedError
 from vestig.results import EnrichReport
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
@@ -69,8 +69,8 @@ def enrich_inline(session: Session, namespace: str, ids: Sequence[str]) -> list[
     timeout_s = session.config.settings.enrichment.inline_timeout_s
     run = QueueRun(session, namespace, ids=ids, ends_at=time.monotonic() + timeout_s)
     with session.operation("enrich"):
-        # the memories are stored: what keeps their jobs from being taken is said below
-        with suppress(StoreLockedError), run:
+        # the call has done what it was asked for: what keeps its jobs from being done is said below
+        with suppress(StoreLockedError, ProviderError, EmbeddingMismatchError), run:
             run.embed()
             run.ask()
         degraded = run.degraded()

@@ -83,14 +83,15 @@ def _possible_update(
     close: list[tuple[bytes, float]],
     known: dict[str, Memory],
 ) -> PossibleUpdate | None:
-    """The best candidate, unless an event names it already: a late match never removes a memory."""
+    """The best candidate that is older, unless an event names it already: a late match never
+    removes a memory."""
     settings = session.config.settings
     zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
     texts = view.normal_texts(memory.namespace, [memory.id, *known])
     own = prepare(texts[memory.id], to_us(memory.t_valid), zone)
     for raw, score in close:
         other = known.get(id_text("mem", raw))
-        if other is None or other.content_hash == memory.content_hash:
+        if other is None or other.content_hash == memory.content_hash or other.seq > memory.seq:
             continue
         if other.id in _offered(view, memory):
             return None

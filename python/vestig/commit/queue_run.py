@@ -236,12 +236,12 @@ class QueueRun:
         if not present:
             return
         try:
+            remember_identity(session)
             made = dict(zip(memories, self._vectors(texts, found), strict=True))
         except ProviderError as error:
             self._finish([JobResult(job_id=job.id, error=str(error)) for job in present])
             return
         for job in present:
-            remember_identity(session)
             late = late_vector(session, memories[job.memory_id], made[job.memory_id])
             ended = self._finish([JobResult(job_id=job.id, changes=late.changes)])
             self.tally.updates += late.is_update and bool(ended)

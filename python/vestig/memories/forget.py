@@ -37,6 +37,7 @@ OUTSIDE: Final = (
     " so does what was sent to a language model"
 )
 _ACTOR_CHARS_MAX: Final = 200
+# Tries these jobs (ids) of a namespace at once; what degraded.
 RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
 
@@ -52,11 +53,7 @@ def forget(
     namespace: object,
     run_jobs: RunJobs,
 ) -> ForgetReport:
-    """Removes memories for good, and proves it.
-
-    Args:
-        run_jobs: tries these jobs (ids) of a namespace at once; what degraded.
-    """
+    """Removes memories for good, and proves it."""
     for name, value in (("all", every), ("force", force), ("dry_run", dry_run)):
         flag(name, value)
     by_id, wanted = _target(ids, where, every=bool(every))
@@ -86,9 +83,11 @@ def forget(
         if memories and not dry_run:
             session.drop_cached(seq)
             catch_up(session, degraded)
-            proof = prove(session)
-            if jobs := tuple(removed.embed_jobs.values()):
-                degraded.extend(run_jobs(session, space, jobs))
+            jobs = tuple(removed.embed_jobs.values())
+            try:
+                proof = prove(session)
+            finally:  # a proof that is repeated runs no job
+                degraded.extend(run_jobs(session, space, jobs) if jobs else ())
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             reembedded=tuple(removed.embed_jobs),
@@ -96,11 +95,7 @@ def forget(
             entities_removed=removed.rows.get("entities", 0),
             summaries_removed=removed.summaries,
             edges_removed=removed.rows.get("edges", 0),
-            files_scanned=proof.files_scanned,
-            bytes_scanned=proof.bytes_scanned,
-            shared_occurrences=proof.shared_occurrences,
-            residues=0,
-            outside=OUTSIDE,
+            **_proved(proof),
             dry_run=bool(dry_run),
             seq=seq,
             degraded=tuple(degraded),
@@ -119,11 +114,7 @@ def forget_finish(session: Session) -> ForgetReport:
             memory_ids=tuple(ids),
             rows_removed={},
             edges_removed=0,
-            files_scanned=proof.files_scanned,
-            bytes_scanned=proof.bytes_scanned,
-            shared_occurrences=proof.shared_occurrences,
-            residues=0,
-            outside=OUTSIDE,
+            **_proved(proof),
             seq=seq,
         )
 
@@ -139,6 +130,17 @@ def prove(session: Session) -> erase.ErasureProof:
         proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
         return proof
+
+
+def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
+    """The fields of a report that say what was searched."""
+    return {
+        "files_scanned": proof.files_scanned,
+        "bytes_scanned": proof.bytes_scanned,
+        "shared_occurrences": proof.shared_occurrences,
+        "residues": 0,
+        "outside": OUTSIDE,
+    }
 
 
 def gc(session: Session, *, dry_run: object) -> GcReport:

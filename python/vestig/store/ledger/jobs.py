@@ -118,8 +118,9 @@ def _chosen(kinds: Sequence[str], ids: Sequence[str] | None) -> tuple[str, tuple
     condition = f" AND j.kind IN ({','.join('?' * len(kinds))})"
     if ids is None:
         return condition, tuple(kinds)
-    chosen = tuple(known_ids(ids, "job"))
-    return f"{condition} AND j.id IN ({','.join('?' * len(chosen))})", (*kinds, *chosen)
+    chosen = msgspec.json.encode([id.hex() for id in known_ids(ids, "job")]).decode()
+    named = " AND j.id IN (SELECT unhex(value) FROM json_each(?))"
+    return condition + named, (*kinds, chosen)
 
 
 def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:

@@ -33,7 +33,7 @@ from vestig.store.ledger.graph_removal import (
 )
 from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
 from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX, columns_sql
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
 __all__ = [
@@ -65,6 +65,11 @@ _FROM_SOURCE: Final = tuple(
     code for code, (start, _end) in enumerate(EDGE_ENDS) if start == "source"
 )
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
+# Edges that say how alike the vectors of two memories are.
+_COMPUTED: Final = (
+    f"SELECT {columns_sql('edges')} FROM edges WHERE edge_type = {EDGE_CODES['RELATED']}"
+    " AND origin = 'computed'"
+)
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
 # What is made of the text that a memory is embedded as.
 _EMBEDDED: Final = ("vectors", "token_vectors", "token_codes")
@@ -73,8 +78,14 @@ _PLAIN: Final = ("tags", "jobs", "access")
 
 
 class Removed(NamedTuple):
-    """Removed rows per table, ids of the summaries among the memories, and for memories that stay
-    and lost their vectors (id) the jobs (id) that make them anew."""
+    """What one forgetting removed.
+
+    Args:
+        rows: how many, by table.
+        summaries: ids of the summaries among the memories.
+        embed_jobs: by the id of a memory that stays and lost its vector, the id of the job that
+            makes it anew.
+    """
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
@@ -208,14 +219,17 @@ def _take_back_repetitions(
 def _remove_outdated_vectors(
     removal: Removal, numbers: Sequence[int], now_us: int
 ) -> dict[int, tuple[str, str]]:
-    """Removes the vectors and word pieces of memories that stay and whose claim lost evidence: they
-    were made of it too. Row → ids of the memory and of the job that makes them anew; a job that was
-    at it has read the old text, and writes nothing any more."""
-    stating = memories_that_lost_evidence(removal) - set(numbers)
+    """Removes what was made of the evidence that memories which stay have lost: their vectors, word
+    pieces, and edges that compare the vectors with others. Row → ids of the memory and of the job
+    that makes them anew; a job in progress may have read the old text, and writes nothing."""
+    outdated = sorted(memories_that_lost_evidence(removal) - set(numbers))
     for table in _EMBEDDED:
-        removal.remove_rows(table, removal.select(table, "memory", sorted(stating)))
+        removal.remove_rows(table, removal.select(table, "memory", outdated))
+    for end in ("from_row", "to_row"):
+        sql = f"{_COMPUTED} AND {end} IN (?*)"
+        removal.remove_rows("edges", list(select_in(removal.conn, sql, outdated)))
     made: dict[int, tuple[str, str]] = {}
-    for row in removal.select("memories", "row", sorted(stating)):
+    for row in removal.select("memories", "row", outdated):
         number, job = row[_M["row"]], new_id("job")
         jobs.renew(removal.conn, number, "embed", id_bytes(job), now_us)
         made[number] = (id_text("mem", row[_M["id"]]), job)

@@ -27,7 +27,9 @@ from vestig.store.portable.records import (
     MemoryRecord,
     Record,
     SourceRecord,
+    TokenCodesRecord,
     TombstoneRecord,
+    VectorRecord,
 )
 from vestig.store.portable.stored_nodes import (
     stored_entity,
@@ -59,11 +61,21 @@ def owners_of(record: Record) -> list[str]:
     return [id for id in ids if id is not None]
 
 
+def is_computed(record: Record) -> bool:
+    """Whether it is an edge that says how alike two vectors are."""
+    return (
+        isinstance(record, EdgeRecord)
+        and record.edge_type is EdgeType.RELATED
+        and record.origin == "computed"
+    )
+
+
 class ForgottenRecords:
     """The tombstones of a store, and what one restore skips because of them.
 
-    `skipped`: memories of the file that were forgotten in this store. `elsewhere`: namespace →
-    memories of this store that the file says were forgotten, each once.
+    `skipped`: memories of the file that were forgotten in this store. `reembedded`: memories of the
+    file whose claims lose evidence by that; their vectors are skipped, which were made of it.
+    `elsewhere`: namespace → memories of this store that the file says were forgotten, each once.
     """
 
     def __init__(self, conn: apsw.Connection, placement: Placement) -> None:
@@ -75,6 +87,7 @@ class ForgottenRecords:
         self._unsupported: frozenset[str] = frozenset()
         # memories whose claims have no evidence left
         self._unfounded: frozenset[str] = frozenset()
+        self.reembedded: frozenset[str] = frozenset()
         self.skipped: set[str] = set()
         self.elsewhere: dict[str, dict[str, None]] = {}
 
@@ -96,16 +109,23 @@ class ForgottenRecords:
         for record in records:
             support.take(record)
         self._unsupported = support.unsupported(self._entities)
-        self._unfounded = support.unfounded(self._memories | self._unsupported)
+        gone = self._memories | self._unsupported
+        self._unfounded = support.unfounded(gone)
+        self.reembedded = support.losing_evidence(gone)
 
     def skips(self, record: Record) -> bool:
         """Whether the record is a forgotten memory, a name that nothing supports without one, or
-        belongs to either; or a claim all of whose evidence does."""
+        belongs to either; or a claim all of whose evidence does; or was made of evidence that
+        does."""
         if isinstance(record, MemoryRecord) and record.id in self._memories:
             self.skipped.add(record.id)
         if isinstance(record, ClaimRecord) and record.memory in self._unfounded:
             return True
+        if isinstance(record, (VectorRecord, TokenCodesRecord)):
+            return record.memory in self._memories or record.memory in self.reembedded
         owners = owners_of(record)
+        if is_computed(record) and not self.reembedded.isdisjoint(owners):
+            return True
         return any(id in self._memories or id in self._unsupported for id in owners)
 
     def without_references(self, record: MemoryRecord) -> MemoryRecord:
@@ -172,8 +192,10 @@ class _Support:
         self._manual: set[str] = set()
         self._lost_edge: set[str] = set()
         self._supported: set[str] = set()
-        # memory → what all evidence of its claim was taken from; None = there is some without
-        self._evidence: dict[str, set[str] | None] = {}
+        # memory → what evidence of its claim was taken from
+        self._evidence: dict[str, set[str]] = {}
+        # memories with evidence that names no source
+        self._told_elsewhere: set[str] = set()
 
     def take(self, record: Record) -> None:
         """The next record of the file."""
@@ -205,8 +227,8 @@ class _Support:
             case EvidenceRecord():
                 sources = self._evidence.setdefault(record.memory, set())
                 if record.source_id is None:
-                    self._evidence[record.memory] = None
-                elif sources is not None:
+                    self._told_elsewhere.add(record.memory)
+                else:
                     sources.add(record.source_id)
             case _:
                 pass
@@ -234,7 +256,15 @@ class _Support:
         return frozenset(
             memory
             for memory, sources in self._evidence.items()
-            if sources is not None and all(id in gone for id in sources)
+            if memory not in self._told_elsewhere and all(id in gone for id in sources)
+        )
+
+    def losing_evidence(self, gone: Collection[str]) -> frozenset[str]:
+        """Memories with a claim some of whose evidence was taken from what is gone."""
+        return frozenset(
+            memory
+            for memory, sources in self._evidence.items()
+            if any(id in gone for id in sources)
         )
 
     def unsupported(self, removed_here: set[str]) -> frozenset[str]:

@@ -19,7 +19,7 @@ import msgspec
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger import memory_versions
+from vestig.store.ledger import jobs, memory_versions
 from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.rows import from_json
@@ -79,7 +79,7 @@ from vestig.store.portable.stored_nodes import (
     stored_source,
     stored_text,
 )
-from vestig.store.sqlite.lookups import fetch, next_row
+from vestig.store.sqlite.lookups import fetch, next_row, select_in
 from vestig.telemetry.spans import span
 from vestig.types import Status
 
@@ -662,29 +662,36 @@ class _Restoration:
 
     def _queue_embedding(self) -> tuple[str, ...]:
         """Jobs for memories that came without a vector from a file that cannot say whether they
-        had one; a warning if there are such."""
+        had one, and for those whose vector was made of evidence that is forgotten here; a warning
+        if there are such."""
         header = self._check.header
-        if header.format_version >= TRAILER_SINCE or header.embedding is None:
-            return ()
-        found = fetch(
-            self._conn,
-            'SELECT "row", t_created_us FROM memories m WHERE "row" >= ? AND t_expired_us IS NULL'
-            ' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m."row")'
-            " AND NOT EXISTS (SELECT 1 FROM jobs j"
-            " WHERE j.memory = m.\"row\" AND j.kind = 'embed')",
-            (self._first_row,),
-        )
-        for row, created_us in found:
-            self._conn.execute(
-                "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
-                " VALUES (?, ?, 'embed', 'pending', 0, ?, ?)",
-                (id_bytes(new_id("job")), row, created_us, created_us),
+        found = self._reembedded()
+        if header.format_version < TRAILER_SINCE and header.embedding is not None:
+            found |= dict(
+                fetch(
+                    self._conn,
+                    'SELECT "row", t_created_us FROM memories m WHERE "row" >= ?'
+                    " AND t_expired_us IS NULL"
+                    ' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m."row")'
+                    " AND NOT EXISTS (SELECT 1 FROM jobs j"
+                    " WHERE j.memory = m.\"row\" AND j.kind = 'embed')",
+                    (self._first_row,),
+                )
             )
-            memory_versions.write_processing(self._conn, row, "pending")
+        for row, created_us in found.items():
+            jobs.renew(self._conn, row, "embed", id_bytes(new_id("job")), created_us)
         if not found:
             return ()
         made = "`vestig housekeeping enrich` makes them"
         return (f"{len(found)} memories came without a vector; {made}",)
+
+    def _reembedded(self) -> dict[int, int]:
+        """Row → when it was stored, of the memories that were restored without their vector."""
+        place = self._placement
+        restored = self._forgotten.reembedded & (place.rows.keys() - place.existing)
+        rows = [place.row(id) for id in sorted(restored)]
+        sql = 'SELECT "row", t_created_us FROM memories WHERE "row" IN (?*)'
+        return dict(select_in(self._conn, sql, rows))
 
     def _epoch_warnings(self) -> tuple[str, ...]:
         if not self._skipped_epochs:

@@ -209,8 +209,8 @@ def _check(
 def _keep(
     ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes], read_at: int
 ) -> None:
-    """Keeps them, but for what was forgotten since the texts were read: a memory, or evidence of
-    its claim, for which its row was written again."""
+    """Keeps them, but for memories that are gone or were written again since the texts were read:
+    evidence of a claim may have been forgotten. Those come again."""
     made = [(row, _digest(row, raw), raw, read_at) for row, raw in zip(rows, vectors, strict=True)]
     with ledger.writer() as conn, store_faults(ledger.where):
         conn.executemany(

@@ -41,7 +41,7 @@ _NEXT: Final = (
 )
 _STILL: Final = (
     'SELECT m."row" FROM memories m JOIN vectors v ON v.memory = m."row"'
-    " WHERE +v.model = ? AND NOT EXISTS"
+    " WHERE +v.model = ? AND m.wseq <= ? AND NOT EXISTS"
     ' (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
     ' AND m."row" IN (?*)'
 )
@@ -83,6 +83,7 @@ def fill_codes(
     while True:
         with ledger.read() as view, store_faults(where):
             todo = fetch(view.connection, sql, (AXES, *origins, last, batch))
+            read_at = view.seq
             claims = claims_at(view.connection, [row[0] for row in todo])
         if not todo:
             _drop_old(ledger, batch)
@@ -102,7 +103,7 @@ def fill_codes(
             )
         model = todo[0][5]
         found = {row[0]: pieces for row, (_vector, pieces) in zip(todo, made, strict=True)}
-        done += _keep(ledger, found, model, where)
+        done += _keep(ledger, found, model, read_at)
         last = todo[-1][0]
         if progress is not None:
             progress(done, max(done, total))
@@ -129,11 +130,14 @@ def check_text(where: str, id: bytes, content_hash: bytes, text: str) -> None:
         raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
 
 
-def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, where: str) -> int:
-    """Writes them, but for what was forgotten, embedded by another model or written meanwhile."""
-    with ledger.write(NO_CLOCK) as txn, store_faults(where):
+def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, read_at: int) -> int:
+    """Writes them, but for what was forgotten, embedded by another model or written since the texts
+    were read: a claim may have lost evidence."""
+    with ledger.write(NO_CLOCK) as txn, store_faults(ledger.where):
         conn = txn.connection
-        rows = sorted(row for (row,) in select_in(conn, _STILL, tuple(found), (model, AXES)))
+        rows = sorted(
+            row for (row,) in select_in(conn, _STILL, tuple(found), (model, read_at, AXES))
+        )
         if not rows:
             return 0
         link, salts, seq = txn.new_link(), chain.Salts(), txn.seq + 1

@@ -327,11 +327,10 @@ def _reembedded(report: ForgetReport) -> list[str]:
     count = len(report.reembedded)
     if not count:
         return []
-    if count == 1:
-        return ["1 memory stays whose claim lost evidence: its vector is made again without it"]
-    return [
-        f"{count} memories stay whose claims lost evidence: their vectors are made again without it"
-    ]
+    lost = "would lose" if report.dry_run else "lost"
+    which = "1 claim" if count == 1 else f"{count} claims"
+    vectors = "vector" if count == 1 else "vectors"
+    return [f"{which} of other memories {lost} evidence, and the {vectors} made of it"]
 
 
 def garbage_collected(report: GcReport, _: Args) -> str:
