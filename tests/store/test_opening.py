@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 from pathlib import Path
@@ -326,3 +327,18 @@ def test_an_older_store_is_not_migrated_read_only(store: Path) -> None:
         StoreLockedError, match=f"expected schema version {NOW_AT + 1}, found {NOW_AT}"
     ):
         open_ledger(store, schema=NEXT, read_only=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_a_ledger_that_is_dropped_leaves_no_open_file(tmp_path: Path) -> None:
+    def held() -> list[str]:
+        links = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+        targets = [os.readlink(link) for link in links if os.path.lexists(link)]
+        return [target for target in targets if target.startswith(str(tmp_path))]
+
+    ledger = open_ledger(tmp_path / "store")
+    add(ledger, "one")
+    assert held() != []
+    del ledger
+    gc.collect()
+    assert held() == []

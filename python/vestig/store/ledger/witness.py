@@ -117,6 +117,9 @@ class WitnessFiles:
         self._fds: dict[Path, int] = {}
         self.missing: list[Path] = []
 
+    def __del__(self) -> None:
+        self.close()
+
     def read(self) -> list[tuple[Path, Witness]]:
         """All whole copies."""
         found = ((path, read_witness(path)) for path in self.paths)

@@ -61,7 +61,7 @@ def owners_of(record: Record) -> list[str]:
     return [id for id in ids if id is not None]
 
 
-def is_computed(record: Record) -> bool:
+def _is_computed(record: Record) -> bool:
     """Whether it is an edge that says how alike two vectors are."""
     return (
         isinstance(record, EdgeRecord)
@@ -124,7 +124,7 @@ class ForgottenRecords:
         if isinstance(record, (VectorRecord, TokenCodesRecord)):
             return record.memory in self._memories or record.memory in self.reembedded
         owners = owners_of(record)
-        if is_computed(record) and not self.reembedded.isdisjoint(owners):
+        if _is_computed(record) and not self.reembedded.isdisjoint(owners):
             return True
         return any(id in self._memories or id in self._unsupported for id in owners)
 
