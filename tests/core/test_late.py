@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pytest
-from oracle_late import LATE_TERMS, Asked, Late, Tokens, within
+from oracle_late import LATE_TERMS, Late, QueryPieces, Tokens, within
 from oracle_signals import Memory, Places, Values
 from rows import (
     HEAD,
@@ -48,11 +48,11 @@ def memory_of(dice: random.Random, ids: Sequence[int]) -> Tokens:
     return Tokens(np.array(ids, int), signs.reshape(len(ids), 256), halves)
 
 
-def query_of(dice: random.Random, ids: Sequence[int]) -> Asked:
+def query_of(dice: random.Random, ids: Sequence[int]) -> QueryPieces:
     """Random codes of a query."""
     codes = np.array([[dice.randrange(-7, 8) for _ in range(256)] for _ in ids], np.int8)
     steps = np.array([dice.choice([0.0, dice.uniform(0.01, 0.2)]) for _ in ids])
-    return Asked(np.array(ids, int), codes.reshape(len(ids), 256), steps)
+    return QueryPieces(np.array(ids, int), codes.reshape(len(ids), 256), steps)
 
 
 def packed(made: Tokens) -> tuple[bytes, bytes] | None:
@@ -67,7 +67,7 @@ def packed(made: Tokens) -> tuple[bytes, bytes] | None:
     return made.ids.astype("<u4").tobytes(), codes
 
 
-def packed_query(made: Asked) -> tuple[bytes, bytes, bytes] | None:
+def packed_query(made: QueryPieces) -> tuple[bytes, bytes, bytes] | None:
     """As queries hold it."""
     if not len(made.ids):
         return None
@@ -131,7 +131,7 @@ def laid_out(dice: random.Random, world: World, path: Path | None) -> _core.Proj
     return projection
 
 
-def expected(world: World, query: Asked) -> dict[str, Values]:
+def expected(world: World, query: QueryPieces) -> dict[str, Values]:
     """Raw values of all eligible memories."""
     seated = seats(world.rows)
     memories = [
@@ -150,7 +150,7 @@ def expected(world: World, query: Asked) -> dict[str, Values]:
 
 def scanned(
     projection: _core.Projection,
-    query: Asked,
+    query: QueryPieces,
     weights: dict[str, float],
     chosen: dict[str, Any] | None = None,
     **settings: Any,
@@ -221,7 +221,7 @@ def test_late_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
         check(scan, part, expected(part, query), np.arange(len(rows)))
 
 
-def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, Asked, list[int]]:
+def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, QueryPieces, list[int]]:
     """Rows, where they lie, a query, and the places of the rows in the order of their cosines."""
     dice = random.Random(seed)
     world = make(dice, count)
