@@ -7,7 +7,12 @@ from contextlib import suppress
 from typing import Any, Final
 
 from vestig.arguments import check_unicode, flag
-from vestig.errors import ConflictError, StoreLockedError, ValidationError
+from vestig.errors import (
+    ConflictError,
+    ForgetIncompleteError,
+    StoreLockedError,
+    ValidationError,
+)
 from vestig.filters import (
     FIELDS,
     NARROWING,
@@ -84,10 +89,7 @@ def forget(
             session.drop_cached(seq)
             catch_up(session, degraded)
             jobs = tuple(removed.embed_jobs.values())
-            try:
-                proof = prove(session)
-            finally:  # a proof that is repeated runs no job
-                degraded.extend(run_jobs(session, space, jobs) if jobs else ())
+            proof = _prove_and_run(session, lambda: run_jobs(session, space, jobs), degraded)
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             reembedded=tuple(removed.embed_jobs),
@@ -130,6 +132,20 @@ def prove(session: Session) -> erase.ErasureProof:
         proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
         return proof
+
+
+def _prove_and_run(
+    session: Session, run: Callable[[], list[Degradation]], degraded: list[Degradation]
+) -> erase.ErasureProof:
+    """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
+    none."""
+    try:
+        proof = prove(session)
+    except ForgetIncompleteError:
+        run()
+        raise
+    degraded.extend(run())
+    return proof
 
 
 def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
