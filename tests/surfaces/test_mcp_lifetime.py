@@ -229,7 +229,6 @@ def test_a_server_that_idles_holds_up_no_forget(tmp_path: Path) -> None:
 def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setattr("vestig.surfaces.mcp.run.find_spec", lambda _: None)
     assert run(["mcp", "--config", str(written_config(tmp_path))]) == 2
     out, err = capfd.readouterr()
