@@ -132,7 +132,7 @@ def check_text(where: str, id: bytes, content_hash: bytes, text: str) -> None:
 
 def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, read_at: int) -> int:
     """Writes them, but for what was forgotten, embedded by another model or written since the texts
-    were read: a claim may have lost evidence."""
+    were read: a claim may have lost evidence. Those that are left out get theirs in a later run."""
     with ledger.write(NO_CLOCK) as txn, store_faults(ledger.where):
         conn = txn.connection
         rows = sorted(
