@@ -263,7 +263,8 @@ def _rewrite_affected(
 
 
 def _remove_new_vectors(removal: Removal) -> list[bytes]:
-    """Removes and returns the vectors that an unfinished re-embedding made for the removed rows."""
+    """Removes and returns the vectors that an unfinished re-embedding made for the removed rows
+    and for memories whose claims lost evidence."""
     if not has_new_vectors(removal.conn):
         return []
     key_of: dict[str, Callable[[int], int]] = {
