@@ -16,7 +16,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "lazy_pattern", "_core"),
     ("types",),
     ("errors",),
-    ("hints", "ids", "changes", "results", "parameters", "time_limit", "telemetry"),
+    ("hints", "ids", "changes", "results", "json_text", "parameters", "time_limit", "telemetry"),
     ("arguments",),
     ("store", "store.sqlite", "config", "language"),
     ("filters",),

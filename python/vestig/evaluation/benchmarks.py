@@ -19,6 +19,7 @@ import msgspec
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
+from vestig.json_text import read_json
 
 __all__ = ["SHIPPED", "Benchmark", "Query", "Unit", "read_benchmark", "without_categories"]
 
@@ -151,7 +152,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
-                row = msgspec.json.decode(line)
+                row = read_json(line)
                 if not isinstance(row, dict):
                     raise msgspec.DecodeError("no object")
                 yield f"{path.name}:{number}", row

@@ -24,6 +24,7 @@ from vestig.evaluation.retrieval_figures import (
 )
 from vestig.hints import check_names
 from vestig.ids import is_full_id
+from vestig.json_text import read_json
 from vestig.ports import Embedder, LedgerView, Progress
 from vestig.retrieve.confidence import Label
 from vestig.retrieve.request import RetrieveRequest, check_request, scoped
@@ -235,7 +236,7 @@ def _read(file: Path) -> list[_Line]:
 
 def _line(place: str, text: bytes) -> _Line:
     try:
-        row = msgspec.json.decode(text)
+        row = read_json(text)
     except (msgspec.DecodeError, RecursionError):
         raise ValidationError(place, "a line", "a JSON object", "it cannot be read") from None
     if not isinstance(row, dict):

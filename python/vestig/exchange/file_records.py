@@ -14,6 +14,7 @@ from typing import IO, Any, BinaryIO, Final, cast
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.json_text import RepeatedNameError, read_json
 from vestig.types import Word
 
 __all__ = ["Format", "Record", "RecordFile", "Unreadable", "format_of"]
@@ -49,7 +50,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A line that holds no JSON object; `fact` says what it holds, never its text."""
+    """A line that holds no JSON object; `fact` says what it holds, of its text a name at most."""
 
     line: int
     fact: str
@@ -185,7 +186,9 @@ class RecordFile:
         if "\ufffd" in text and text.encode("utf-8") != line:
             self.replaced_lines += 1
         try:
-            value = msgspec.json.decode(text)
+            value = read_json(text)
+        except RepeatedNameError as error:
+            return Unreadable(number, f"expected each name once in an object: {error}")
         except (msgspec.DecodeError, RecursionError):
             return Unreadable(number, "expected a JSON object, got unreadable JSON")
         if not isinstance(value, dict):
@@ -208,7 +211,11 @@ class RecordFile:
         while block := _read(stream, _SPOOL_BYTES):
             whole += block
         try:
-            value = msgspec.json.decode(whole.decode("utf-8", "replace").removeprefix("\ufeff"))
+            value = read_json(whole.decode("utf-8", "replace").removeprefix("\ufeff"))
+        except RepeatedNameError as error:
+            raise ValidationError(
+                "path", "a JSON value", "each name once in an object", str(error)
+            ) from None
         except (msgspec.DecodeError, RecursionError):
             return None
         if isinstance(value, dict):

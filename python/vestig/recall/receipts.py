@@ -17,6 +17,7 @@ from vestig.config import Config, built_in
 from vestig.config.weights import changed_weights
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import checked_filter
+from vestig.json_text import read_json
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
@@ -169,7 +170,7 @@ def _read(given: object) -> Receipt:
         given = given["receipt"]
     try:
         if isinstance(given, (str, bytes)):
-            decoded = msgspec.json.decode(given)
+            decoded = read_json(given)
             if not isinstance(decoded, dict):
                 _refused(type(decoded).__name__)
             return _read(decoded)

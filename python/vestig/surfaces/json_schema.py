@@ -15,6 +15,7 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
 from vestig.hints import check_names
+from vestig.json_text import read_json
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Arguments
 
@@ -77,7 +78,8 @@ def decoded(data: bytes) -> Any:
 
     Raises:
         ValidationError: unreadable, with NaN, infinity or a number beyond a float's range, with a
-            lone surrogate, or nested too deeply. Never shows what was given.
+            lone surrogate, with a name twice in one object, or nested too deeply. Shows nothing of
+            what was given but that name.
 
     Example:
         >>> decoded(b'{"limit": 3}')
@@ -89,7 +91,7 @@ def decoded(data: bytes) -> Any:
 '5 bytes'; JSON is malformed: invalid character (byte 1)
     """
     try:
-        return msgspec.json.decode(data)
+        return read_json(data)
     except RecursionError:
         fault = "it is nested too deeply"
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -19,6 +19,7 @@ from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.hints import nearest
 from vestig.ids import is_full_id
+from vestig.json_text import RepeatedNameError, check_distinct_names
 from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
@@ -213,6 +214,9 @@ def read_line(line: str | bytes) -> Header | Trailer | Record:
     """
     try:
         record: Header | Trailer | Record = _decoder.decode(line)
+        check_distinct_names(line)
+    except RepeatedNameError as error:
+        raise ValidationError("", str(error), "a record of an export") from error
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         place = str(error).rpartition(" - at ")[2].strip("`") if " - at " in str(error) else "$"
         raise ValidationError("", f"something else at {place}", "a record of an export") from error

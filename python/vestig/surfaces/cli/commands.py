@@ -198,6 +198,7 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
     import msgspec
 
     from vestig.errors import ValidationError
+    from vestig.json_text import read_json
 
     found: dict[str, Any] = {}
     for text in texts:
@@ -205,7 +206,7 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
         if not sign or not name:
             raise ValidationError("metadata", text, "NAME=VALUE")
         try:
-            found[name] = msgspec.json.decode(value)
+            found[name] = read_json(value)
         except (msgspec.DecodeError, UnicodeEncodeError):
             found[name] = value
     return found
@@ -215,9 +216,12 @@ def _object(param: Parameter, text: str) -> dict[str, Any]:
     import msgspec
 
     from vestig.errors import ValidationError
+    from vestig.json_text import check_distinct_names
 
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
+        found = msgspec.json.decode(text, type=dict[str, Any])
+        check_distinct_names(text)
+        return found
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
         raise ValidationError(
             param.name, f"{len(text)} characters", f"one JSON object after {param.flag}", str(error)

@@ -1,0 +1,69 @@
+"""JSON that others wrote, read strictly: no name stands twice in one object."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    import json
+
+__all__ = ["RepeatedNameError", "check_distinct_names", "read_json"]
+
+_NAME_CHARS: Final = 60
+
+
+class RepeatedNameError(msgspec.DecodeError):
+    """A name that stands twice in one object; readers differ in which of its values counts."""
+
+
+def read_json(text: str | bytes | bytearray) -> Any:
+    """The value of a JSON text in UTF-8.
+
+    Raises:
+        msgspec.DecodeError: no JSON, NaN, infinity, a number beyond a float's range.
+        RepeatedNameError: a name stands twice in one object.
+        UnicodeDecodeError: bytes that are no UTF-8.
+        UnicodeEncodeError: text with a lone surrogate.
+        RecursionError: nested too deeply.
+
+    Example:
+        >>> read_json('{"ids": "a", "confirm": true}')
+        {'ids': 'a', 'confirm': True}
+        >>> read_json('{"ids": "a", "ids": "b"}')
+        Traceback (most recent call last):
+        ...
+        vestig.json_text.RepeatedNameError: the name 'ids' stands twice in one object
+    """
+    value = msgspec.json.decode(text)
+    check_distinct_names(text)
+    return value
+
+
+def check_distinct_names(text: str | bytes | bytearray) -> None:
+    """Refuses JSON, already known to be readable, in which a name stands twice in one object.
+
+    Raises:
+        RepeatedNameError: one does.
+        RecursionError: nested too deeply.
+    """
+    _names().decode(text if isinstance(text, str) else text.decode())
+
+
+@cache
+def _names() -> json.JSONDecoder:
+    import json
+
+    # numbers are counted, not made: a long one would take time
+    return json.JSONDecoder(object_pairs_hook=_distinct, parse_int=len, parse_float=len)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> None:
+    found: set[str] = set()
+    for name, _ in pairs:
+        if name in found:
+            shown = name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…"
+            raise RepeatedNameError(f"the name {shown!r} stands twice in one object")
+        found.add(name)
