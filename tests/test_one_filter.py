@@ -290,17 +290,19 @@ def test_the_flags_of_a_command_say_the_same(
     assert {one["id"] for one in answer("recall", QUERY, "--limit", "20")["results"]} == wanted
 
 
-def test_a_field_without_a_value_is_absent_everywhere(filled: dict[str, Any]) -> None:
+LISTS = tuple(name for name, row in FIELDS.items() if row.kind in ("words", "texts"))
+NOTHINGS: tuple[Any, ...] = (None, "", {}, [], (), set(), frozenset(), dict[str, str]().keys())
+
+
+def test_a_field_without_a_value_is_absent_in_every_read(filled: dict[str, Any]) -> None:
     store: vestig.Vestig = filled["store"]
     for name in FIELDS:
-        for nothing in (None, "", [], {}, ()):
+        for nothing in (None, "", {}):
             where: Any = {name: nothing}
             assert store.count(where) == len(CURRENT), where
             assert len(store.list(where)) == len(CURRENT)
             assert len(store.recall(QUERY, where=where, limit=20)) == len(CURRENT)
             assert store.search(QUERY, where=where).results
-            with pytest.raises(vestig.ValidationError, match=f"{name} without a value"):
-                store.forget(where=where, all=True)
     for name in KEYWORDS:
         given: dict[str, Any] = {name: None}
         other: Any = {name: "2026-01-01"}
@@ -310,3 +312,81 @@ def test_a_field_without_a_value_is_absent_everywhere(filled: dict[str, Any]) ->
         store.forget(tags="plant")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         store.export(io.StringIO(), scope="lab")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("beside", [{}, {"unscoped": False}, {"pinned": False}], ids=str)
+def test_an_empty_list_selects_nothing_in_every_read(
+    filled: dict[str, Any], name: str, beside: dict[str, Any]
+) -> None:
+    store: vestig.Vestig = filled["store"]
+    rest: Any = beside
+    wanted = store.count(rest) if name.startswith("exclude_") else 0
+    assert store.count({name: iter(()), **rest}) == wanted
+    for empty in ([], (), set()):
+        where: Any = {name: empty, **beside}
+        assert store.count(Filter(**where)) == wanted
+        assert store.list(where).total == wanted
+        assert len(store.recall(QUERY, where=where, limit=20)) == wanted
+        searched: Any = {"kinds": "MEMORY"} | where
+        assert len(store.search(QUERY, "vector", where=searched, limit=20)) == wanted
+        # nothing stands beside what a hit is linked with either
+        assert bool(store.search(QUERY, where=where, limit=20).results) == bool(wanted)
+        found = store.retrieve([{"content": QUERY}], where=where)
+        assert bool(found.facts) == bool(wanted)
+        assert bool(found.messages) <= bool(wanted)
+        assert store.export(io.StringIO(), where=where).records.get("memory", 0) == wanted
+        if name in KEYWORDS:
+            given: Any = {name: empty}
+            assert store.count(rest, **given) == store.list(rest, **given).total == wanted
+            assert len(store.recall(QUERY, where=rest, limit=20, **given)) == wanted
+
+
+def test_no_scope_beside_those_without_one_are_the_latter(filled: dict[str, Any]) -> None:
+    store: vestig.Vestig = filled["store"]
+    assert store.count({"scope": [], "unscoped": True}) == store.count({"unscoped": True}) == 3
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_forget_refuses_a_field_without_a_value(filled: dict[str, Any], name: str) -> None:
+    store: vestig.Vestig = filled["store"]
+    before, refused = store.count(), rf"^(where\.)?{name}: expected"
+    for nothing in NOTHINGS:
+        for beside in ({}, {"authors": "Ada"}, {"tags": ["plant"]}, {"ids": [filled["a"]]}):
+            where: Any = {**beside, name: nothing}
+            for given in (where, Filter(**where)):
+                for every in (False, True):
+                    with pytest.raises(vestig.ValidationError, match=refused):
+                        store.forget(where=given, all=every)
+            with pytest.raises(vestig.ValidationError, match=refused):
+                store.forget([filled["a"]], where=where)
+    assert store.count() == before
+
+
+def test_no_ids_beside_a_filter_select_nothing(filled: dict[str, Any]) -> None:
+    store: vestig.Vestig = filled["store"]
+    before = store.count()
+    for nothing in ([], "", (), set()):
+        with pytest.raises(vestig.ValidationError, match="ids"):
+            store.forget(nothing, where={"tags": "plant"})
+        with pytest.raises(vestig.ValidationError, match="ids"):
+            store.forget(nothing)
+    assert store.count() == before
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--tags", ""], ["--tags", " , "], ["--session-ids", ""], ["--since", ""], ["--kinds", ""]],
+    ids=str,
+)
+def test_forget_of_the_command_line_refuses_a_flag_without_a_value(
+    filled: dict[str, Any], flags: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    store: vestig.Vestig = filled["store"]
+    store.admin.backup(tmp_path / "copy")
+    config = tmp_path / "vestig.yaml"
+    config.write_text("embedding: {provider: hashing, dimension: 64}\n", encoding="utf-8")
+    place = ["--store", str(tmp_path / "copy"), "--config", str(config), "--yes"]
+    assert run(["forget", "--authors", "Ada", *flags, *place]) == 2
+    said = capfd.readouterr().err
+    assert flags[0].removeprefix("--").replace("-", "_") in said

@@ -12,6 +12,7 @@ from datetime import date, datetime
 from typing import Any, Final, TypeAlias, TypedDict
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_unicode, parse_time
 from vestig.errors import ValidationError
@@ -34,6 +35,7 @@ __all__ = [
     "Time",
     "Words",
     "checked_filter",
+    "checked_selection",
     "filter_parts",
     "moments",
 ]
@@ -291,12 +293,14 @@ class FilterFields(TypedDict, total=False):
     min_similarity: float | None
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """Which memories take part, for `where=`. It applies before ranking and before any cut.
 
-    A field that is None, an empty text, list or mapping is absent; 0 and false are values. All
-    fields must hold. One text stands for a list of one. Tags, authors, sources, actors and names
-    of entities that nobody has match nothing.
+    A field that is None, an empty text or an empty mapping is absent; 0 and false are values. An
+    empty list selects nothing, and one of an `exclude_…` field leaves nothing out. `forget`
+    refuses a field that is named without a value. All fields must hold. One text stands for a
+    list of one. Tags, authors, sources, actors and names of entities that nobody has match
+    nothing.
 
     Args:
         scope: Only these scopes; all when absent.
@@ -343,47 +347,52 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         (1, 1)
     """
 
-    scope: Words = None
-    unscoped: bool | None = None
-    kinds: Words = None
-    statuses: Words = None
-    include_expired: bool | None = None
-    include_archived: bool | None = None
-    tags: Words = None
-    tags_mode: str | None = None
-    sources: Words = None
-    actors: Words = None
-    authors: Words = None
-    roles: Words = None
-    session_ids: Words = None
-    origin_types: Words = None
-    exclude_authors: Words = None
-    exclude_session_ids: Words = None
-    exclude_tags: Words = None
-    exclude_sources: Words = None
-    entities: Words = None
-    metadata: Mapping[str, Any] | None = None
-    since: Time = None
-    until: Time = None
-    created_since: Time = None
-    created_until: Time = None
-    ids: Words = None
-    exclude_ids: Words = None
-    source_ids: Words = None
-    message_ids: Words = None
-    pinned: bool | None = None
-    retention_policies: Words = None
-    min_similarity: float | None = None
+    scope: Words | UnsetType = UNSET
+    unscoped: bool | UnsetType | None = UNSET
+    kinds: Words | UnsetType = UNSET
+    statuses: Words | UnsetType = UNSET
+    include_expired: bool | UnsetType | None = UNSET
+    include_archived: bool | UnsetType | None = UNSET
+    tags: Words | UnsetType = UNSET
+    tags_mode: str | UnsetType | None = UNSET
+    sources: Words | UnsetType = UNSET
+    actors: Words | UnsetType = UNSET
+    authors: Words | UnsetType = UNSET
+    roles: Words | UnsetType = UNSET
+    session_ids: Words | UnsetType = UNSET
+    origin_types: Words | UnsetType = UNSET
+    exclude_authors: Words | UnsetType = UNSET
+    exclude_session_ids: Words | UnsetType = UNSET
+    exclude_tags: Words | UnsetType = UNSET
+    exclude_sources: Words | UnsetType = UNSET
+    entities: Words | UnsetType = UNSET
+    metadata: Mapping[str, Any] | UnsetType | None = UNSET
+    since: Time | UnsetType = UNSET
+    until: Time | UnsetType = UNSET
+    created_since: Time | UnsetType = UNSET
+    created_until: Time | UnsetType = UNSET
+    ids: Words | UnsetType = UNSET
+    exclude_ids: Words | UnsetType = UNSET
+    source_ids: Words | UnsetType = UNSET
+    message_ids: Words | UnsetType = UNSET
+    pinned: bool | UnsetType | None = UNSET
+    retention_policies: Words | UnsetType = UNSET
+    min_similarity: float | UnsetType | None = UNSET
 
     def given(self) -> dict[str, Any]:
         """The fields that are not absent.
 
         Example:
-            >>> Filter(tags=["a"], authors=None, since="").given()
-            {'tags': ['a']}
+            >>> Filter(tags=["a"], roles=[], authors=None, since="").given()
+            {'tags': ['a'], 'roles': []}
         """
-        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        fields = self.named()
         return {name: value for name, value in fields.items() if not is_absent(value)}
+
+    def named(self) -> dict[str, Any]:
+        """The fields that were passed, those of None too."""
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 # What lets through what every call does that names no filter.
@@ -391,13 +400,13 @@ NO_FILTER: Final = Filter()
 
 
 def is_absent(value: object) -> bool:
-    """Whether a field of a filter says nothing: None, or an empty text, list or mapping.
+    """Says that a field of a filter restricts nothing in a read: None, an empty text or mapping.
 
     Example:
-        >>> [is_absent(value) for value in (None, "", [], {}, 0, False)]
-        [True, True, True, True, False, False]
+        >>> [is_absent(value) for value in (None, "", {}, [], 0, False)]
+        [True, True, True, False, False, False]
     """
-    if isinstance(value, (str, list, tuple, set, frozenset, Mapping)):
+    if isinstance(value, (str, Mapping)):
         return not value
     return value is None
 
@@ -558,6 +567,31 @@ def checked_filter(
     return Filter(**found)
 
 
+def checked_selection(where: Filter | FilterFields | Mapping[str, Any] | None) -> Filter:
+    """A checked filter that says what goes: a field that is named has a value, for one that lost
+    its value would widen what goes.
+
+    Raises:
+        ValidationError: as `checked_filter`; a field that is named without a value.
+
+    Example:
+        >>> checked_selection({"authors": "Ann", "session_ids": None})
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ValidationError: where.session_ids: expected a value, got None; leave the \
+field out where it selects nothing
+    """
+    chosen = checked_filter(where)
+    named = where.named() if isinstance(where, Filter) else where or {}
+    checked = chosen.given()
+    for name, value in named.items():
+        if is_absent(value) or checked[name] == ():
+            raise ValidationError(
+                f"where.{name}", value, "a value", "leave the field out where it selects nothing"
+            )
+    return chosen
+
+
 # --- what the core and the ledger are asked ---------------------------------------------------
 
 
@@ -625,7 +659,8 @@ def moments(
 
 class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
     """A checked filter, taken apart by who can decide. `columns` are keyword arguments of the
-    core's filter (codes, µs); of the rest only the ledger knows the ids of the memories."""
+    core's filter (codes, µs); of the rest only the ledger knows the ids of the memories. A filter
+    that selects nothing has no `ids`, and no other field of a list."""
 
     namespace: str
     moments: Moments
@@ -686,6 +721,8 @@ def filter_parts(
         columns["include_archived"] = include_archived
         return FilterParts(namespace=namespace, moments=at, columns=columns)
     given = chosen.given()
+    if _selects_nothing(given):
+        given = {"ids": ()}
     scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
     if scopes:
         columns["scopes"] = scopes
@@ -722,6 +759,16 @@ def filter_parts(
         retention_policies=None
         if policies is None
         else tuple(RetentionPolicy(word) for word in policies),
+    )
+
+
+def _selects_nothing(given: Mapping[str, Any]) -> bool:
+    """Says that a list names no value: no memory has one of none."""
+    return any(
+        value == ()
+        and not name.startswith("exclude_")
+        and not (name == "scope" and given.get("unscoped"))
+        for name, value in given.items()
     )
 
 

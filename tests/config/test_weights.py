@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import vestig
 from vestig.config import Config
 from vestig.config.signals import CANDIDATE_TERMS, ORIGINS, TERMS, TOKEN_TERMS
 from vestig.config.weights import (
@@ -215,12 +216,53 @@ def test_weights_come_from_a_file_beside_the_one_that_names_it(
     for given in (
         {"env": {"VESTIG_RANKING__WEIGHTS": "deep/own.json"}},
         {"env": {"VESTIG_M5__SIGNALS__WEIGHTS": str(file)}},
-        {"overrides": {"ranking": {"weights": "deep/own.json"}}},
-        {"overrides": {"m5.signals.weights": str(file)}},
     ):
         assert changed_weights(loaded(**given).settings) == expected
-    later = loaded().with_overrides({"ranking.weights": str(file)})
-    assert changed_weights(later.settings) == expected
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        lambda path: {"ranking.weights": path},
+        lambda path: {"ranking": {"weights": path}},
+        lambda path: {"m5.signals.weights": path},
+        lambda path: {"recall.profiles.own.ranking.weights": path},
+        lambda path: {"recall": {"profiles": {"own": {"m5.signals.weights": path}}}},
+    ],
+    ids=["dotted", "nested", "old name", "profile", "profile, old name"],
+)
+@pytest.mark.parametrize("there", [True, False], ids=["a file", "no file"])
+def test_a_call_names_no_file(
+    home: Path, loaded: Loader, keys: Callable[[str], dict[str, Any]], there: bool
+) -> None:
+    file = home / "project" / "credentials"
+    if there:
+        file.write_text("note: {api_key: sk-1, cosine: hunter2}\n", encoding="utf-8")
+    said = set()
+    for given in (keys(str(file)), keys("credentials")):
+        for call in (
+            lambda given=given: loaded(overrides=given),
+            lambda given=given: loaded().with_overrides(given),
+            lambda given=given: loaded().with_keys(given),
+            lambda given=given: vestig.open(":memory:", config=given),
+        ):
+            with pytest.raises(ConfigError, match=r"expected a mapping \{origin") as caught:
+                call()
+            said.add(str(caught.value))
+    assert len(said) == 1, "nothing of the file, not even whether there is one"
+    assert "sk-1" not in said.pop()
+
+
+def test_a_recall_reads_no_file(tmp_path: Path) -> None:
+    (tmp_path / "creds.yaml").write_text("note: {cosine: hunter2}\n", encoding="utf-8")
+    with vestig.open(":memory:") as store:
+        store.commit("The harbour crane lifts forty tonnes.")
+        for path in (str(tmp_path / "creds.yaml"), "/etc/passwd", "/nowhere"):
+            for name in ("ranking.weights", "m5.signals.weights"):
+                with pytest.raises(ConfigError) as caught:
+                    store.recall("crane", config={name: path})
+                assert "hunter2" not in str(caught.value)
+                assert "root" not in str(caught.value)
 
 
 def test_a_profile_sets_weights_too(loaded: Loader, home: Path) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "Item",
     "find_project_file",
     "flatten",
+    "names_weights_file",
     "own_items",
     "profile_key",
     "read_file",
@@ -185,7 +186,7 @@ def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> lis
     number}}, or a file as `make learn` writes it. A relative path counts from `folder`."""
     found: list[Item] = []
     for item in items:
-        if (profile_key(item.key) or item.key) != _WEIGHTS or not isinstance(item.value, str):
+        if not names_weights_file(item):
             found.append(item)
             continue
         base = folder if item.folder is None else Path(item.folder)
@@ -197,6 +198,11 @@ def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> lis
         else:
             found += _weights_file(raw, label, item.key, problems)
     return found
+
+
+def names_weights_file(item: Item) -> bool:
+    """Says that an item names a file of weights instead of holding them."""
+    return (profile_key(item.key) or item.key) == _WEIGHTS and isinstance(item.value, str)
 
 
 def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[Item]:

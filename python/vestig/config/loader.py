@@ -18,6 +18,7 @@ from vestig.config.files import (
     Item,
     find_project_file,
     flatten,
+    names_weights_file,
     read_file,
     with_weights,
     without_tilde,
@@ -164,7 +165,7 @@ class Config:
             'cosine'
         """
         problems = Problems()
-        items = _call_items(overrides, problems, self._folder)
+        items = _call_items(overrides, problems)
         for item in items:
             if spec_of(item.key) is not None and (
                 not item.key.startswith(PROFILE_PREFIXES) or item.key == PROFILE_KEYS
@@ -190,7 +191,7 @@ class Config:
             'work'
         """
         problems = Problems()
-        items = _call_items(values, problems, self._folder)
+        items = _call_items(values, problems)
         problems.raise_if_any()
         layer = _call_layer(items, None)
         return Config((*self._layers, layer), self._folder, self._data_folder)
@@ -239,7 +240,7 @@ def load(
     ]
     items = with_weights(set_by_variables, folder, problems)
     layers.append(Layer(name="environment", items=tuple(items)))
-    layers.append(_call_layer(_call_items(overrides, problems, folder), profile))
+    layers.append(_call_layer(_call_items(overrides, problems), profile))
     try:
         config = Config(tuple(layers), folder, user_folder("data", variables).parent)
     except ConfigError as error:
@@ -284,21 +285,30 @@ def built_in(values: Mapping[str, Any]) -> Config:
         7
     """
     problems = Problems()
-    items = _call_items(values, problems, Path())
+    items = _call_items(values, problems)
     problems.raise_if_any()
     return Config((_call_layer(items, None),), Path(), Path())
 
 
-def _call_items(
-    overrides: Mapping[str, Any] | None, problems: Problems, folder: Path
-) -> tuple[Item, ...]:
+def _call_items(overrides: Mapping[str, Any] | None, problems: Problems) -> tuple[Item, ...]:
+    """The keys of a call. They are values: a call never names a file to be read, for whoever sends
+    one need not be who may read the files of this machine."""
     if overrides is None:
         return ()
     if not isinstance(overrides, Mapping):
         raise ConfigError(
             f"call: expected a mapping of keys to values, got a {type(overrides).__name__}"
         )
-    return tuple(with_weights(flatten(overrides, problems), folder, problems))
+    items = flatten(overrides, problems)
+    for item in items:
+        if names_weights_file(item):
+            problems.add(
+                item.place,
+                item.key,
+                "expected a mapping {origin: {term: number}}, got text; only a configuration file"
+                " or a variable may name a file of weights",
+            )
+    return tuple(item for item in items if not names_weights_file(item))
 
 
 def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:

@@ -1,9 +1,10 @@
 """Which project files are trusted, and what one that was merely found may set.
 
 A folder that somebody else filled lies above the working directory sooner or later. What is found
-there may change how memories are ranked and cleaned, and nothing that leads elsewhere: no
-provider, address, path, namespace, variable or other file. `vestig config trust FILE` records the
-real path and the hash of a file and of all that it reads in the user's state folder.
+there may change how memories are ranked and shown, and nothing else: it decides for no text whether
+it is kept, and leads to no provider, address, path, namespace, variable or other file. `vestig
+config trust FILE` records the real path and the hash of a file and of all that it reads in the
+user's state folder.
 """
 
 from __future__ import annotations
@@ -36,20 +37,17 @@ from vestig.errors import ConfigError, NotFoundError
 __all__ = ["TrustedFile", "found_file_may_set", "found_items", "trust", "trusted_files", "untrust"]
 
 _FOLDER: Final = "trusted"
-# Keys and sections that a file may set wherever it was found, and what of them it may not.
+# Keys and sections that a file may set wherever it was found, and what of them it may not. What
+# stands in neither is refused: a new key is, until somebody decides that it loses no text.
 _ANYWHERE: Final = (
     "time.zone",
-    "hygiene",
-    "keywords",
     "usage",
-    "entities",
     "links",
     "questions",
     "walk",
     "ranking",
     "reference",
     "signals",
-    "index",
     "recall",
     "search",
     "decay",
@@ -57,8 +55,8 @@ _ANYWHERE: Final = (
 )
 _TRUSTED_ONLY: Final = frozenset(
     (
-        "entities.model",
         "questions.model",
+        "ranking.weights",
         "recall.synthesize",
         "recall.query_entities",
         "retrieve.llm",
@@ -66,7 +64,6 @@ _TRUSTED_ONLY: Final = frozenset(
         "retrieve.message_blacklist",
     )
 )
-_WEIGHTS: Final = "ranking.weights"
 
 
 class TrustedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,14 +88,18 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def found_file_may_set(key: str) -> bool:
-    """Whether a file that was merely found may set a key.
+    """Says that a file that was merely found may set a key, or a section as a whole.
 
     Example:
         >>> found_file_may_set("ranking.base"), found_file_may_set("embedding.base_url")
         (True, False)
     """
-    within = any(key == name or key.startswith(f"{name}.") for name in _ANYWHERE)
-    return within and key not in _TRUSTED_ONLY
+    within = any(_is_part(key, name) for name in _ANYWHERE)
+    return within and not any(_is_part(key, name) or _is_part(name, key) for name in _TRUSTED_ONLY)
+
+
+def _is_part(key: str, name: str) -> bool:
+    return key == name or key.startswith(f"{name}.")
 
 
 def found_items(source: Source, environ: Mapping[str, str], problems: Problems) -> list[Item]:
@@ -141,8 +142,6 @@ def _trusted_only(items: list[Item]) -> Iterator[Item]:
 def _is_beyond(item: Item) -> bool:
     inner = profile_key(item.key)
     key = item.key if inner is None else inner
-    if key == _WEIGHTS:
-        return isinstance(item.value, str)
     known = spec_of(key) is not None or mapping_of(key) is not None or key in sections()
     return known and not found_file_may_set(key)
 

@@ -125,7 +125,7 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
     wanted = defaults.graph_depth if asked.graph_depth is None else asked.graph_depth
     entities, memories = _kinds(asked.where)
     query, warnings = _query(asked, seeds, defaults.query_chars_max)
-    least = asked.where.min_similarity
+    least = asked.where.given().get("min_similarity")
     if least is not None and query is None:
         raise ValidationError(
             "min_similarity", least, "nothing: without a query nothing is compared"

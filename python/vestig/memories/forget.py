@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -18,9 +18,8 @@ from vestig.filters import (
     NARROWING,
     SELECTORS,
     FilterParts,
-    checked_filter,
+    checked_selection,
     filter_parts,
-    is_absent,
     moments,
 )
 from vestig.ids import id_text, split_ids
@@ -189,11 +188,11 @@ def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
     """(whether memories are named by id, the ids or the checked filter).
 
     Raises:
-        ValidationError: nothing is selected; a selector that is null or empty selects nothing.
+        ValidationError: nothing is selected, or a field is named without a value.
     """
-    chosen = checked_filter(where)  # type: ignore[arg-type]
+    chosen = checked_selection(where)  # type: ignore[arg-type]
     given = chosen.given()
-    if not is_absent(ids):
+    if ids is not None:
         if given:
             raise ValidationError("ids", "ids and where", "either ids or where, not both")
         return True, [ids] if isinstance(ids, str) else ids
@@ -202,7 +201,7 @@ def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
     if not effective & (SELECTORS | NARROWING if every else SELECTORS):
         raise ValidationError(
             "where",
-            _unselected(ids, where, given),
+            f"only {', '.join(given)}" if given else "no filter",
             "ids, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)
@@ -213,15 +212,6 @@ def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
             ),
         )
     return False, chosen
-
-
-def _unselected(ids: object, where: object, given: Mapping[str, Any]) -> str:
-    """What was given and does not select."""
-    named = list(where) if isinstance(where, Mapping) else []
-    absent = [*(["ids"] if ids is not None else []), *(name for name in named if name not in given)]
-    parts = [f"only {', '.join(given)}"] if given else []
-    parts += [f"{', '.join(absent)} without a value"] if absent else []
-    return "; ".join(parts) or "no filter"
 
 
 def _actor(value: object) -> str | None:

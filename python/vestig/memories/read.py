@@ -351,7 +351,7 @@ def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Cho
     """What of the ledger a filter lets through: by its own columns, or by ids where a field needs
     the projection, which then decides every field."""
     parts = chosen.parts
-    if chosen.where.given().keys() - _OF_ROWS:
+    if chosen.needs_projection:
         raw = keeper.eligible(view, resolved(view, core, parts))
         return Listing(limit=None, statuses=None, ids=tuple(split_ids(raw)))
     kinds = parts.columns.get("kinds")
@@ -368,6 +368,11 @@ def _total(view: LedgerView, space: str, listing: Listing) -> int:
 class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
     where: Filter
     parts: FilterParts
+
+    @property
+    def needs_projection(self) -> bool:
+        """Says that a field is none of the ledger's own columns, or that nothing is selected."""
+        return self.parts.ids is not None or bool(self.where.given().keys() - _OF_ROWS)
 
 
 def _chosen(session: Session, namespace: object, at: Moments, where: Filter) -> _Chosen:
@@ -415,7 +420,7 @@ def count(session: Session, namespace: object, at: Moments, where: Filter) -> in
 
 def _read(session: Session, chosen: _Chosen, read: Callable[[LedgerView, Any], _T]) -> _T:
     """One state of the ledger; with the projection at it where a field needs its columns."""
-    if chosen.where.given().keys() - _OF_ROWS:
+    if chosen.needs_projection:
         return session.keeper.run(read)
     with session.ledger.read() as view:
         return read(view, None)

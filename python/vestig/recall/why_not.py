@@ -399,7 +399,7 @@ class _Missing:
         listed = filter.get("ids")
         if listed is not None and self.raw not in split_ids(listed):
             return False
-        if request.arguments.where.min_similarity is not None:
+        if "min_similarity" in request.arguments.where.given():
             self.spend()
             alone = msgspec.structs.replace(request.filter, ids=(self.id,))
             only = msgspec.structs.replace(request, filter=alone)
