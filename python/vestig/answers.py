@@ -41,6 +41,7 @@ __all__ = [
     "Step",
     "TraceRankBoost",
     "WhyNot",
+    "memory_in_brief",
 ]
 
 
@@ -283,28 +284,85 @@ class RecallHit:
         known: str | None = self.__dict__.get("_content")
         return self.memory.content if known is None else known
 
-    def plain_fields(self) -> dict[str, Any]:
-        """What JSON shows: scores, similarity, reason and repeats beside the fields of the memory,
-        without null, without repeats where there are none, and without what only the store needs
-        (`show` has it)."""
-        return self.fields_without_reason() | {"reason": self.reason}
+    @property
+    def memory_id(self) -> str:
+        """The memory's id, by the name that it has in the outcome of a commit."""
+        return self.id
 
-    def fields_without_reason(self) -> dict[str, Any]:
-        """As `plain_fields`; the reason is not made."""
-        memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
-        shown = {name: value for name, value in memory.items() if value is not None}
-        for name in ("content_hash", "embedding_model"):
-            shown.pop(name, None)
-        shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
-        shown["embedding"] = self.embedding
-        repeated = {"repeats": self.repeats, "repeats_more": self.repeats_more}
-        return shown | {name: value for name, value in repeated.items() if value}
+    @property
+    def text(self) -> str:
+        """The memory's text."""
+        return self.content
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
-        plain = to_plain(self)
+    @property
+    def author(self) -> str | None:
+        """Who said or wrote it."""
+        return self.memory.author
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The memory's tags."""
+        return self.memory.tags
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The memory's metadata, tags among it."""
+        return self.memory.metadata
+
+    @property
+    def t_valid(self) -> datetime:
+        """Since when its statement holds."""
+        return self.memory.t_valid
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was stored."""
+        return self.memory.t_created
+
+    def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
+        """What JSON shows: id, text, score, times, author, session and tags; with `explain` every
+        field of the memory but those that only the store needs (`show` has them), similarity,
+        final score, reason and repeats. Null is left out."""
+        if not explain:
+            shown = {"id": self.id, "content": self.content, "score": self.score}
+            shown |= memory_in_brief(self.memory)
+        else:
+            memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
+            shown = {name: value for name, value in memory.items() if value is not None}
+            for name in ("content_hash", "embedding_model"):
+                shown.pop(name, None)
+            shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
+            more = {"tags": self.tags, "repeats": self.repeats, "repeats_more": self.repeats_more}
+            shown |= {name: value for name, value in more.items() if value}
+            shown["reason"] = self.reason
+        if self.embedding is not UNSET:
+            shown["embedding"] = self.embedding
+        return shown
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+
+        Args:
+            explain: with every field of the memory, the reason and all numbers behind its rank.
+        """
+        plain = to_plain(self.plain_fields(explain=explain))
         assert isinstance(plain, dict)
         return plain
+
+
+def memory_in_brief(memory: Memory) -> dict[str, Any]:
+    """When, by whom, where and under which tags a memory was said: what JSON shows of a result
+    beside its id and text. What it does not have is left out."""
+    shown = {
+        "t_valid": memory.t_valid,
+        "t_invalid": memory.t_invalid,
+        "t_created": memory.t_created,
+        "t_expired": memory.t_expired,
+        "author": memory.author,
+        "session_id": memory.session_id,
+        "tags": memory.tags or None,
+    }
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
@@ -573,12 +631,28 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
-    def plain_fields(self) -> dict[str, Any]:
-        """The fields that JSON shows: what was not asked for is absent."""
-        names = (name for name in self.__struct_fields__ if name not in _OF_LAYOUTS)
-        shown = {name: getattr(self, name) for name in names}
+    def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
+        """The fields that JSON shows: what was not asked for is absent; `formula`, `analysis` and
+        `associated` come with `explain`."""
+        hidden = _OF_LAYOUTS if explain else _OF_LAYOUTS | _EXPLAINING
+        shown = {n: getattr(self, n) for n in self.__struct_fields__ if n not in hidden}
+        for name in _HITS & shown.keys():
+            shown[name] = [hit.plain_fields(explain=explain) for hit in shown[name]]
         return {k: v for k, v in shown.items() if v is not None or k not in _ON_REQUEST}
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+
+        Args:
+            explain: with the reason of each hit, how the query was understood, the formula and what
+                links lead to: all that is needed to compute each score again.
+        """
+        plain = to_plain(self.plain_fields(explain=explain))
+        assert isinstance(plain, dict)
+        return plain
 
 
 _ON_REQUEST: Final = frozenset(("why_not", "receipt", "context", "trace"))
+_EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
+_HITS: Final = frozenset(("results", "nearest_misses", "associated"))
 _OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

@@ -145,7 +145,7 @@ def formula(world: World) -> Any:
 
 
 def reason_fields(world: World) -> Any:
-    return sorted(some(world).recall(QUERY).to_dict()["results"][0]["reason"])
+    return sorted(some(world).recall(QUERY).to_dict(explain=True)["results"][0]["reason"])
 
 
 def profile(world: World) -> Any:

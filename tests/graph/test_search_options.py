@@ -179,7 +179,7 @@ def test_memories_behind_a_hit(
     assert behind[world[CANOE]] == (world[CANOE],)
     assert calls == [[ada, nobody]], "one look-up for all"
     without = store.search(QUERY, "vector", include_memory_ids=False)
-    assert all("memory_ids" not in hit.to_dict() for hit in without)
+    assert all("memory_ids" not in hit.to_dict(explain=True) for hit in without)
     assert calls == [[ada, nobody]]
 
 
@@ -198,11 +198,12 @@ def test_reads_change_nothing_unless_touched(world: dict[str, Any], clock: Froze
 
 
 def test_results_are_plain_json(world: dict[str, Any]) -> None:
-    document = world["store"].search(QUERY, "vector").to_dict()
+    document = world["store"].search(QUERY, "vector").to_dict(explain=True)
     hit = document["results"][2]
     assert hit["node"]["canonical_name"] == "Ada"
     assert set(hit) == {
-        "node_id", "kind", "score", "source", "graph_depth", "similarity", "node", "memory_ids"
+        "node_id", "kind", "score", "source", "graph_depth", "similarity", "node", "memory_ids",
+        "final", "reason",
     }  # fmt: skip
     assert "trace" not in document
     with pytest.raises(NotFoundError):

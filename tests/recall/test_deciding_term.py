@@ -37,7 +37,7 @@ def test_the_term_with_the_greatest_lead_is_named(opener: Opener, query: str) ->
     store = opener()
     for text in TEXTS:
         store.commit(text)
-    reasons = [hit.to_dict()["reason"] for hit in store.recall(query, limit=len(TEXTS))]
+    reasons = [hit.to_dict(explain=True)["reason"] for hit in store.recall(query, limit=len(TEXTS))]
     for own, following in zip(reasons, [*reasons[1:], None], strict=True):
         ours, theirs = shares(own), {} if following is None else shares(following)
         leads = {term: ours.get(term, 0) - theirs.get(term, 0) for term in {*ours, *theirs}}
@@ -65,7 +65,7 @@ def test_no_function_word_is_named_as_a_match(opener: Opener) -> None:
     for n in range(0, len(functional) - 4, 12):
         query = " ".join([*functional[n : n + 4], "pump"])
         for hit in store.recall(query, limit=3):
-            for name, signal in hit.to_dict()["reason"]["signals"].items():
+            for name, signal in hit.to_dict(explain=True)["reason"]["signals"].items():
                 if "matched" in signal and name in ("keyword", "lexical", "topic_lexical"):
                     assert set(signal["matched"]) <= {"pump"}
             for word in functional[n : n + 4]:

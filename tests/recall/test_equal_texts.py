@@ -56,7 +56,7 @@ def test_a_text_of_three_sessions_is_one_result(store: vestig.Vestig, clock: Fro
     )  # fmt: skip
     assert (result[1].repeats, result[0].repeats_more) == ((), 0)
     assert (result.counts.folded, result.counts.returned, result.counts.eligible) == (2, 2, 4)
-    plain = result.to_dict()["results"]
+    plain = result.to_dict(explain=True)["results"]
     assert [set(repeat) for repeat in plain[0]["repeats"]] == [
         {"id", "session_id", "sequence", "t_valid"}
     ] * 2
@@ -172,7 +172,7 @@ def test_limit_distinct_texts_come_back_behind_many_repeats(opener: Opener) -> N
         hit = next(hit for hit in result if hit.content == YES)
         assert (len(hit.repeats), hit.repeats_more) == (50, 249)
         assert result.counts.folded == 299
-        assert hit.to_dict()["repeats_more"] == 249
+        assert hit.to_dict(explain=True)["repeats_more"] == 249
     assert len(store.recall(YES, limit=3, config={"recall.min_score": 0.0})) == 3
 
 

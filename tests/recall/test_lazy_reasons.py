@@ -258,7 +258,7 @@ def test_equality_copies_and_encodings_show_the_reason(store: vestig.Vestig) -> 
     encoded = msgspec.json.decode(msgspec.json.encode(store.recall(QUERY, seed=1)[0]))
     assert encoded["reason"] == msgspec.json.decode(msgspec.json.encode(hit.reason))
     assert "embedding" not in encoded
-    shown = store.recall(QUERY, seed=1)[0].to_dict()
+    shown = store.recall(QUERY, seed=1)[0].to_dict(explain=True)
     assert shown["reason"] == hit.reason.to_dict()
     assert (shown["score"], shown["final"]) == (hit.score, hit.reason.final_score)
     assert "embedding" not in shown
@@ -278,7 +278,7 @@ def test_the_json_of_a_note_without_session_is_small(store: vestig.Vestig) -> No
     text = "The boiler pump failed on the night of the storm, and Ada ordered a brass gasket."
     store.commit(text)
     found = store.recall("why did the boiler pump fail?")
-    first = found.to_dict()["results"][0]
+    first = found.to_dict(explain=True)["results"][0]
     assert first["content"] == text
     assert set(first["reason"]["signals"]) <= set(learned()["note"])
     assert len(json.dumps(first, separators=(",", ":"), ensure_ascii=False).encode()) <= 2_400

@@ -71,7 +71,7 @@ def test_it_stands_first_with_a_flag_a_clause_and_the_score(opener: Opener) -> N
     assert first.reason.newer_than.to_dict() == {"id": old, "final": second.final}
     assert f"newer_than: {old}" in first.reason.flags
     assert f"Newer than {old}, which says otherwise." in first.reason.explanation
-    assert "newer_than" not in second.to_dict()["reason"]
+    assert "newer_than" not in second.to_dict(explain=True)["reason"]
     (only,) = store.recall(WHERE, query_vector=vector_at(1.0), config=weights(), limit=1)
     assert only.id == new, "before the cut to the limit"
     receipt = store.recall(

@@ -43,7 +43,7 @@ def filled(opener: Opener) -> vestig.Vestig:
 
 def results(store: vestig.Vestig, config: dict[str, Any], **fields: Any) -> Any:
     found = store.recall(QUERY, config=config, limit=24, **fields)
-    return json.loads(json.dumps(found.to_dict()))
+    return json.loads(json.dumps(found.to_dict(explain=True)))
 
 
 def test_final_scores_recompute_from_the_reason(opener: Opener) -> None:

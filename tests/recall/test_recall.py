@@ -152,7 +152,7 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
     ):
         result = store.recall(
             "which port has the deploy of service 3?", **selecting(options)
-        ).to_dict()
+        ).to_dict(explain=True)
         json.dumps(result)
         assert len(result["results"]) == 5
         for hit in result["results"]:
@@ -177,10 +177,10 @@ def test_switches_of_this_stage(opener: Opener) -> None:
     plain = store.recall(QUERY, config=off, limit=10)
     assert [hit.id for hit in plain] == baseline
     assert all(hit.reason.tracerank_boost.multiplier == 1.0 for hit in plain)
-    short = store.recall(QUERY, config={"recall.reasons.enabled": False}).to_dict()
+    short = store.recall(QUERY, config={"recall.reasons.enabled": False}).to_dict(explain=True)
     assert set(short["results"][0]["reason"]) == {"retrieval_method", "similarity", "final_score"}
     for key, gone in (("include_path", "path"), ("include_scores", "signals")):
-        reason = store.recall(QUERY, config={f"recall.reasons.{key}": False}).to_dict()
+        reason = store.recall(QUERY, config={f"recall.reasons.{key}": False}).to_dict(explain=True)
         assert gone not in reason["results"][0]["reason"]
         assert "explanation" in reason["results"][0]["reason"]
 
@@ -369,8 +369,10 @@ def test_same_arguments_same_numbers(opener: Opener) -> None:
     texts = {" ".join(rng.choices(words, k=6)) for _ in range(300)}
     store = opener(config={"hygiene": {"near_duplicate": {"enabled": False}}})
     store.commit_many(sorted(texts))
-    first = store.recall("green table by the river", limit=20).to_dict()["results"]
-    second = store.recall("green table by the river", limit=20).to_dict()["results"]
+    first = store.recall("green table by the river", limit=20).to_dict(explain=True)["results"]
+    second = store.recall("green table by the river", limit=20).to_dict(explain=True)["results"]
     assert first == second
     store.admin.rebuild()
-    assert store.recall("green table by the river", limit=20).to_dict()["results"] == first
+    assert (
+        store.recall("green table by the river", limit=20).to_dict(explain=True)["results"] == first
+    )

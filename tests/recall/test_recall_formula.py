@@ -58,7 +58,7 @@ def test_final_scores_recompute_from_json(
 ) -> None:
     for query in (QUERY, "what did Ada Lovelace say last week about the deploy?"):
         found = services.recall(query, profile=profile, config=switch, limit=8, seed=5)
-        result = json.loads(json.dumps(found.to_dict()))
+        result = json.loads(json.dumps(found.to_dict(explain=True)))
         assert len(result["results"]) == 8
         pooled = [h for h in result["results"] if "Filled" not in h["reason"]["explanation"]]
         scores = [hit["score"] for hit in pooled]

@@ -53,7 +53,7 @@ def questions(count: int) -> list[str]:
 def plain(found: object) -> bytes:
     """Everything of a result but its times."""
     assert isinstance(found, RecallResult)
-    return msgspec.json.encode(msgspec.structs.replace(found, timings_ms={}).to_dict())
+    return msgspec.json.encode(msgspec.structs.replace(found, timings_ms={}).to_dict(explain=True))
 
 
 CALLS: dict[str, dict[str, Any]] = {

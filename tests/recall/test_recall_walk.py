@@ -98,7 +98,7 @@ def test_seeds(opener: Opener) -> None:
     def trace(**fields: object) -> object:
         plain = graph.recall(
             mode="probabilistic", config=loose, limit=5, **selecting(fields)
-        ).to_dict()
+        ).to_dict(explain=True)
         return plain["results"], plain["seed"]
 
     first = graph.recall(mode="probabilistic", config=loose)
@@ -112,7 +112,7 @@ def test_seeds(opener: Opener) -> None:
     drawn = graph.recall(mode="probabilistic", seed="random", config=loose, limit=5)
     assert drawn.seed_origin == "random"
     assert 0 <= drawn.seed <= SEED_MAX
-    assert trace(seed=drawn.seed) == (drawn.to_dict()["results"], drawn.seed)
+    assert trace(seed=drawn.seed) == (drawn.to_dict(explain=True)["results"], drawn.seed)
     with pytest.raises(vestig.ValidationError, match="seed"):
         graph.recall(seed=SEED_MAX + 1)
 
@@ -123,7 +123,10 @@ def test_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
 
     def walks() -> list[object]:
         shape = {"mode": "probabilistic", "config": loose, "limit": 5}
-        return [graph.recall(seed=s, **selecting(shape)).to_dict()["results"] for s in range(200)]  # type: ignore[arg-type]
+        return [
+            graph.recall(seed=s, **selecting(shape)).to_dict(explain=True)["results"]
+            for s in range(200)
+        ]  # type: ignore[arg-type]
 
     before = walks()
     assert len({str(walk) for walk in before}) > 1, "the seed decides"
@@ -208,7 +211,7 @@ def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> Non
     (step,) = reason.steps
     assert step.weight == near(1.0)
     assert str(reason.explanation).startswith("Reached via 1-hop traversal (signal 1.0000) from")
-    plain = found.to_dict()
+    plain = found.to_dict(explain=True)
     assert [hit["id"] for hit in plain["associated"]] == [walked.id]
     assert near(final(plain["associated"][0], plain["formula"])) == walked.final
     without = graph.store.recall("what lies nearest?", config={"walk.enabled": False}, limit=10)

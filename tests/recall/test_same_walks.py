@@ -58,7 +58,7 @@ def fill(store: vestig.Vestig) -> None:
 
 def plain(result: Any) -> dict[str, Any]:
     """What may not differ: all but durations and the state's number."""
-    found: dict[str, Any] = result.to_dict()
+    found: dict[str, Any] = result.to_dict(explain=True)
     for name in ("timings_ms", "seq", "query_time", "receipt", "degraded"):
         found.pop(name, None)
     return found

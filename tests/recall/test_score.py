@@ -47,7 +47,7 @@ def garden(opener: Opener) -> vestig.Vestig:
 
 def test_scores_recompute_from_json(garden: vestig.Vestig) -> None:
     for options in ({}, {"limit": 12}, {"min_confidence": 1.0}, {"profile": "reference"}):
-        found = json.loads(json.dumps(garden.recall(KNOWN, **options).to_dict()))  # type: ignore[arg-type]
+        found = json.loads(json.dumps(garden.recall(KNOWN, **options).to_dict(explain=True)))  # type: ignore[arg-type]
         hits = found["results"] + found["nearest_misses"] + found["associated"]
         assert hits
         for hit in hits:
@@ -154,7 +154,7 @@ def test_layouts_and_json_of_the_command_line(tmp_path: Path) -> None:
     run: Callable[..., Any] = CliRunner().invoke
     for text in TEXTS[:4]:
         assert run(cli, [*where, "add", text]).exit_code == 0
-    shown = run(cli, [*where, "--json", "recall", KNOWN])
+    shown = run(cli, [*where, "--json", "recall", KNOWN, "--explain"])
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.output)
     first = found["results"][0]

@@ -53,7 +53,7 @@ def values(term: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def by_id(found: Any) -> dict[str, dict[str, Any]]:
-    return {hit["id"]: hit for hit in found.to_dict()["results"]}
+    return {hit["id"]: hit for hit in found.to_dict(explain=True)["results"]}
 
 
 @pytest.mark.parametrize("signal", [signal for signal in SWITCHES if parts(signal)])
@@ -85,7 +85,7 @@ def test_a_signal_that_is_off_is_as_if_it_weighed_nothing(
 @pytest.mark.parametrize("query", [QUESTION, "boats", "how lovely is the old boat?"])
 def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> None:
     found = store.recall(query, limit=EVERY)
-    result = json.loads(json.dumps(found.to_dict()))
+    result = json.loads(json.dumps(found.to_dict(explain=True)))
     normalisers = result["formula"]["normalisers"]
     assert set(normalisers) == {hit["origin_type"] for hit in result["results"]}
     for hit in result["results"]:

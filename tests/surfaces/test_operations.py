@@ -51,6 +51,7 @@ COMMANDS = {
 }
 # Arguments that only shape what this surface prints, or stand for another one.
 SURFACE_ONLY = {
+    "search": {"explain"},
     "memory search": {"explain", "timing", "format", "mode", "order"},
     "memory recall": {"explain", "timing", "format", "mode", "order"},
     "memory list": {"snippet_len", "ascending"},

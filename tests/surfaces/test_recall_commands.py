@@ -15,7 +15,7 @@ QUERY = "which port has the staging database?"
 
 def test_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
     words = ("--seed", "7", "--mode", "deterministic", "--order", "dfs")
-    document = vestig("memory", "recall", QUERY, *words, "--json").document
+    document = vestig("memory", "recall", QUERY, *words, "--json", "--explain").document
     assert (document["seed"], document["seed_origin"]) == (7, "call")
     assert (document["mode"], document["order"]) == ("deterministic", "dfs")
     drawn = vestig("memory", "search", QUERY, "--seed", "random", "--json").document
@@ -27,7 +27,9 @@ def test_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
 
 
 def test_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
-    document = vestig("memory", "recall", QUERY, "--profile", "reference", "--json").document
+    document = vestig(
+        "memory", "recall", QUERY, "--profile", "reference", "--json", "--explain"
+    ).document
     assert document["profile"] == "reference"
     assert document["formula"]["base"] == "semantic"
     shown = vestig("config", "explain", "reference.alpha_meta", "--profile", "reference")
@@ -104,12 +106,12 @@ def test_a_turn_that_repeats_a_text(vestig: Vestig) -> None:
     assert told.out.startswith("Memory stored: mem_")
     assert told.out.rstrip().endswith(f" (repeats {first['memory_id']})")
     assert "(exact duplicate detected)" in vestig(*words, "s2").out
-    found = vestig("memory", "recall", text, "--json").document
+    found = vestig("memory", "recall", text, "--json", "--explain").document
     (hit,) = found["results"]
     assert found["counts"]["folded"] == 1
     assert {hit["session_id"], *(one["session_id"] for one in hit["repeats"])} == {"s1", "s2"}
     assert ", repeats=1)" in vestig("memory", "recall", text).out
-    one = vestig("memory", "recall", text, "--session-ids", "s2", "--json").document
+    one = vestig("memory", "recall", text, "--session-ids", "s2", "--json", "--explain").document
     assert [hit["session_id"] for hit in one["results"]] == ["s2"]
     assert "repeats" not in one["results"][0]
     assert len(vestig("memory", "list", "--json").document["memories"]) == 2

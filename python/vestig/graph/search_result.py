@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from vestig.answers import SNIPPET, Repeat
+from vestig.answers import SNIPPET, Repeat, memory_in_brief
 from vestig.language.text_forms import one_line
 from vestig.results import SequenceResult, listing
 from vestig.telemetry.spans import Span
+from vestig.times import to_plain
 from vestig.types import Degradation, Entity, Memory, _Value
 
 __all__ = ["SearchHit", "SearchResult"]
@@ -41,12 +42,39 @@ class SearchHit(_Value, frozen=True, kw_only=True):
         """The node's id."""
         return self.node_id
 
-    def plain_fields(self) -> dict[str, Any]:
-        """What JSON shows: repeats where there are some, and what was asked for."""
+    def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
+        """What JSON shows: the node in brief, its score and how it was reached; with `explain` the
+        whole node, its similarity, repeats, and what was asked for."""
+        if not explain:
+            names = ("node_id", "kind", "score", "source", "graph_depth")
+            return {name: getattr(self, name) for name in names} | {"node": _in_brief(self.node)}
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         absent = {name for name in ("repeats", "repeats_more") if not shown[name]}
         absent |= {name for name in ("memory_ids", "raw_score") if shown[name] is None}
-        return {name: value for name, value in shown.items() if name not in absent}
+        shown = {name: value for name, value in shown.items() if name not in absent}
+        reason = {
+            "retrieval_method": "graph_traversal" if self.graph_depth else "direct_match",
+            "similarity": self.similarity,
+            "hops": self.graph_depth,
+            "final_score": self.score,
+        }
+        return shown | {"final": self.score, "reason": reason}
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+
+        Args:
+            explain: with the whole node, and what its score is made of.
+        """
+        plain = to_plain(self.plain_fields(explain=explain))
+        assert isinstance(plain, dict)
+        return plain
+
+
+def _in_brief(node: Memory | Entity) -> dict[str, Any]:
+    if isinstance(node, Memory):
+        return {"content": node.content, **memory_in_brief(node)}
+    return {"canonical_name": node.canonical_name, "entity_type": node.entity_type}
 
 
 class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
@@ -69,9 +97,20 @@ class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<SearchResult {', '.join(parts)}>", self.results)
 
-    def plain_fields(self) -> dict[str, Any]:
+    def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
         """What JSON shows: the trace where it was asked for."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        shown["results"] = [hit.plain_fields(explain=explain) for hit in self.results]
         if self.trace is None:
             del shown["trace"]
         return shown
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+
+        Args:
+            explain: with whole nodes, and what their scores are made of.
+        """
+        plain = to_plain(self.plain_fields(explain=explain))
+        assert isinstance(plain, dict)
+        return plain

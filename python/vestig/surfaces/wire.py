@@ -55,14 +55,20 @@ def encode(value: Any) -> bytes:
     return msgspec.json.encode(to_plain(value))
 
 
-def document(type_name: str, value: Any) -> dict[str, Any]:
+def document(type_name: str, value: Any, *, explain: bool = False) -> dict[str, Any]:
     """A value as a document of schema `vestig/<type_name>/1`; a sequence becomes one member.
+
+    Args:
+        explain: with the reasons of a ranked result, and all that its scores are made of.
 
     Example:
         >>> document("events", [])
         {'schema': 'vestig/events/1', 'events': []}
     """
-    plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
+    if explain:
+        plain = value.to_dict(explain=True)
+    else:
+        plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
     if not isinstance(plain, dict):
         plain = {type_name: plain}
     return {"schema": f"vestig/{type_name}/1", **plain}

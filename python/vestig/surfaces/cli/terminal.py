@@ -128,7 +128,8 @@ class Terminal:
         if self.as_json or args.get("format") == "json":
             from vestig.surfaces import wire
 
-            self._write(wire.encode(wire.document(operation.document, value)) + b"\n")
+            shown = wire.document(operation.document, value, explain=bool(args.get("explain")))
+            self._write(wire.encode(shown) + b"\n")
         else:
             text = operation.text(value, args)
             self._write_text(text, err=self._streamed)

@@ -14,6 +14,7 @@ __all__ = [
     "COMMIT_ARGUMENTS",
     "COMMIT_PARAMETERS",
     "COUNT_ARGUMENTS",
+    "EXPLAIN",
     "FILTER_PARAMETERS",
     "FORMATS",
     "ID",
@@ -46,10 +47,14 @@ _PROGRAM_ONLY: Final = frozenset(("messages", "query_vector", "profile", "namesp
 _IN_PROVENANCE: Final = tuple(Provenance.__annotations__)
 # Fields of a filter where there is no query.
 FILTER_PARAMETERS: Final = tuple(row for row in FIELDS.values() if row.name != "min_similarity")
+EXPLAIN: Final = Parameter(
+    name="explain",
+    kind="flag",
+    flag="--explain",
+    help="Say why each result is there; with --json, all that its score is made of.",
+)
 LAYOUT_PARAMETERS: Final = (
-    Parameter(
-        name="explain", kind="flag", flag="--explain", help="Say why each memory was returned."
-    ),
+    EXPLAIN,
     Parameter(
         name="timing", kind="flag", flag="--timing", help="Print the time of each stage on stderr."
     ),

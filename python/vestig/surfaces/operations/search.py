@@ -9,7 +9,11 @@ from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
 from vestig.parameters import SEARCH as ROWS
 from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.operations.memory_parameters import SEARCH_ARGUMENTS, filter_arguments
+from vestig.surfaces.operations.memory_parameters import (
+    EXPLAIN,
+    SEARCH_ARGUMENTS,
+    filter_arguments,
+)
 from vestig.types import Entity
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ _LABEL_CHARS: Final = 100
 
 def _search(call: Call) -> Any:
     given = filter_arguments(call.args)
+    given.pop(EXPLAIN.name, None)
     return call.store.search(given.pop("query", None), **given)
 
 
@@ -33,17 +38,19 @@ def _label(hit: SearchHit) -> str:
     return one_line(node.content, _LABEL_CHARS)
 
 
-def _line(hit: SearchHit) -> str:
+def _line(hit: SearchHit, explained: bool) -> str:
     depth = f", depth={hit.graph_depth}" if hit.graph_depth else ""
     raw = f", undecayed={hit.raw_score:.4f}" if isinstance(hit.raw_score, float) else ""
+    if explained and hit.similarity is not None:
+        raw += f", similarity={hit.similarity:.4f}"
     return f"{hit.score:.4f} | {hit.source}{depth}{raw} | {hit.node_id} | {_label(hit)}"
 
 
-def _text(result: SearchResult, _: Mapping[str, Any]) -> str:
+def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
     if not result.results:
         return "Nothing found."
     lines = [f"score: {result.score_scale}" + (", decayed" if result.decayed else "")]
-    return "\n".join([*lines, *(_line(hit) for hit in result)])
+    return "\n".join([*lines, *(_line(hit, bool(args.get(EXPLAIN.name))) for hit in result)])
 
 
 _SEARCH: Final = Operation(
@@ -54,6 +61,7 @@ _SEARCH: Final = Operation(
             for name, row in ROWS.items()
             if (row.flag or name == "query") and name != "namespace"
         ),
+        EXPLAIN,
         *FIELDS.values(),
     ),
     run=_search,
