@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from world import Act, World
@@ -135,6 +136,26 @@ def timed_out(world: World) -> Any:
             go.set()
 
 
+def held_open(world: World) -> Any:
+    """How many of four idle connections the server leaves open."""
+    with site(world) as served, ExitStack() as stack:
+        links = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
+            for _ in range(4)
+        ]
+        time.sleep(0.3)
+        count = 0
+        for link in links:
+            link.setblocking(False)
+            try:
+                link.recv(1)
+            except BlockingIOError:
+                count += 1
+            except OSError:
+                pass
+        return count
+
+
 def kept(world: World) -> Any:
     with site(world) as served:
         key = {"Idempotency-Key": "one"}
@@ -165,7 +186,9 @@ SERVING: Final[dict[str, Act]] = {
     "serve.allowed_origins": Act(["http://page.example"], shared),
     "serve.max_concurrent": Act(3, at_once(3), {"serve.max_waiting": 0}),
     "serve.max_waiting": Act(0, at_once(3), {"serve.max_wait_ms": 20_000}),
-    "serve.max_wait_ms": Act(20_000, at_once(3, 0.5)),
+    "serve.max_wait_ms": Act(20, at_once(3, 0.5)),
+    "serve.max_connections": Act(2, held_open),
+    "serve.max_connections_per_client": Act(2, held_open),
     "serve.request_timeout_s": Act(0.1, timed_out),
     "serve.idempotency_ttl_s": Act(60, kept),
 }

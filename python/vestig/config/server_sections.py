@@ -68,10 +68,22 @@ class ServeSettings(Section, frozen=True, kw_only=True):
         tuple[Text, ...], doc("Origins that a request may come from beside the server's own.")
     ] = ()
     max_concurrent: Annotated[Count, doc("Requests that run at once.")] = 2
-    max_waiting: Annotated[CountOrZero, doc("Requests that may wait for one of those to end.")] = 2
-    max_wait_ms: Annotated[CountOrZero, doc("Milliseconds that a request waits at most.")] = 20
+    max_waiting: Annotated[CountOrZero, doc("Requests that may wait for one of those to end.")] = 64
+    max_wait_ms: Annotated[CountOrZero, doc("Milliseconds that a request waits at most.")] = 2_000
+    max_connections: Annotated[
+        Count,
+        doc(
+            "Connections at once, within the limit of open files; for a new one, the one that has"
+            " kept the server waiting longest is closed. `vestig mcp` over HTTP keeps it too."
+        ),
+    ] = 512
+    max_connections_per_client: Annotated[Count, doc("Connections of one address at once.")] = 128
     request_timeout_s: Annotated[
-        Timeout, doc("Seconds after which a request is answered as not done in time.")
+        Timeout,
+        doc(
+            "Seconds after which a request is answered as not done in time, and in which its body"
+            " has to come, beside the time for its size."
+        ),
     ] = 30.0
     idempotency_ttl_s: Annotated[
         Count, doc("Seconds that the answer to a write with an Idempotency-Key is kept.")

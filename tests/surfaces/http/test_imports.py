@@ -6,6 +6,7 @@ import errno
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,15 +97,22 @@ def test_a_full_disk_under_an_import_is_named(site: Site, monkeypatch: pytest.Mo
     assert (reply.status, reply.code) == (507, "store-full")
 
 
-def test_nothing_is_left_in_the_folder_for_files_that_come(
-    tmp_path: Path,
-) -> None:
+def test_no_file_in_another_folder_holds_what_comes_also_while_it_is_read(tmp_path: Path) -> None:
+    """So that a process that is killed leaves none."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     before, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
         with serving(tmp_path / "store") as site:
+            read, seen = site.store.import_, []
+
+            def looking(*given: Any, **more: Any) -> Any:
+                seen.append(list(folder.rglob("*")))
+                return read(*given, **more)
+
+            site.store.import_ = looking  # type: ignore[method-assign]
             site.post("import", lines(5), LINES)
+            assert seen == [[]]
             site.post("import", lines(5), EVENTS)
             site.post("import", b"nonsense", LINES)
             assert list(folder.iterdir()) == []

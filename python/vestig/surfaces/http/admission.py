@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import Final
 
-from vestig.surfaces.http.refusals import Refusal
+from vestig.surfaces.http.refusals import Refusal, busy
 
 __all__ = ["Admission", "RateLimiter"]
 
@@ -38,7 +38,7 @@ class Admission:
             self._free -= 1
             return
         if self.is_full:
-            raise self.refusal()
+            raise busy()
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(place)
         try:
@@ -52,7 +52,7 @@ class Admission:
                 # `leave` takes out what was given up
                 self._queue.remove(place)
             if isinstance(error, TimeoutError):
-                raise self.refusal() from None
+                raise busy() from None
             raise
 
     def leave(self) -> None:
@@ -63,15 +63,6 @@ class Admission:
                 place.set_result(None)
                 return
         self._free += 1
-
-    @staticmethod
-    def refusal() -> Refusal:
-        """What a request is told that finds no place."""
-        return Refusal(
-            "not-ready",
-            "the server is busy: expected a free place, all are taken; ask again later",
-            headers={"Retry-After": "1"},
-        )
 
 
 class RateLimiter:

@@ -9,8 +9,7 @@ from typing import Any, Final
 from vestig.ids import new_id
 from vestig.surfaces.http.access import Access, header, request_id_of
 from vestig.surfaces.http.admission import Admission
-from vestig.surfaces.http.refusals import Gone
-from vestig.surfaces.http.service import problem_response
+from vestig.surfaces.http.refusals import Gone, busy, send_problem
 
 __all__ = ["Application", "Gate"]
 
@@ -57,14 +56,14 @@ class Gate:
             if scope["path"] not in _OPEN_PATHS:
                 self._access.check_token(scope["headers"])
                 if self._admission.is_full and scope["path"] != METRICS_PATH:
-                    raise Admission.refusal()
+                    raise busy()
             await self._app(scope, receive, tell)
         except Gone:
             return
         except Exception as error:  # whatever happens, the client is answered
             if started:
                 raise
-            await problem_response(error, request_id)(scope, receive, tell)
+            await send_problem(tell, error, request_id)
 
     def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         if not self._access.cors_origins:

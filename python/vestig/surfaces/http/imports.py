@@ -7,8 +7,7 @@ import errno
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
@@ -17,18 +16,14 @@ from vestig.errors import StoreFullError
 from vestig.results import ImportReport
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import header
-from vestig.surfaces.http.admission import Admission
+from vestig.surfaces.http.bodies import check_length, pieces, too_large
 from vestig.surfaces.http.calls import Answer
-from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
+from vestig.surfaces.http.refusals import Gone, Refusal, busy, problem_of
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import (
     Service,
-    check_length,
     check_media_type,
-    pieces,
     problem_response,
-    too_large,
-    too_slow,
 )
 from vestig.surfaces.json_schema import read_object
 
@@ -52,7 +47,8 @@ class Imports:
         """The report of an import, or events: progress, then done or error."""
         request_id: str = request.scope["state"]["request_id"]
         began = self._service.session.now_us(), time.perf_counter()
-        folder = tempfile.TemporaryDirectory(prefix="vestig-import-")
+        # without a name: nothing of it is left, however the process ends
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - an import may outlive the request
         streamed = False
         try:
             given = read_object(
@@ -61,14 +57,13 @@ class Imports:
                 what="an argument of import",
             )
             check_media_type(request.scope["headers"], IMPORT_TYPES)
-            path = Path(folder.name) / "lines"
-            await self._taken(request, path)
+            await self._taken(request, file)
             if (header(request.scope["headers"], b"accept") or "").startswith(_EVENTS):
-                events = self._events(path, given, request_id, folder)
+                events = self._events(file, given, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
             report = await self._service.admitted(
-                lambda: self._run(path, given, None), timeout_s=None
+                lambda: self._run(file, given, None), timeout_s=None
             )
             response = Response(_document(report), media_type="application/json")
         except Gone:
@@ -77,22 +72,22 @@ class Imports:
             response = problem_response(error, request_id)
         finally:
             if not streamed:
-                folder.cleanup()
+                file.close()
         answer = Answer(status=response.status_code, body=b"")
         self._service.log("import", response, answer, (began[0], time.perf_counter() - began[1]))
         return response
 
-    async def _taken(self, request: Request, path: Path) -> None:
+    async def _taken(self, request: Request, file: IO[bytes]) -> None:
         """Takes a file in; only so many come at once, for each may be large.
 
         Raises:
             Refusal: as many come already. StoreFullError: no room for it.
         """
         if self._taking >= self._service.settings.max_concurrent:
-            raise Admission.refusal()
+            raise busy()
         self._taking += 1
         try:
-            await self._take(request, path)
+            await self._take(request, file)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
@@ -100,43 +95,34 @@ class Imports:
         finally:
             self._taking -= 1
 
-    async def _take(self, request: Request, path: Path) -> None:
-        """Writes the body to a file. Each piece has to come in time.
+    async def _take(self, request: Request, file: IO[bytes]) -> None:
+        """Writes the body to a file.
 
         Raises:
-            Refusal: 413 or 408. Gone: the client went away.
+            Refusal: 413. Gone: the client went away.
         """
         bytes_max = self._service.settings.max_import_bytes
-        check_length(request, bytes_max)
+        check_length(request.scope["headers"], bytes_max)
         taken = 0
-        parts = pieces(request)
-        with path.open("wb") as file:
-            while True:
-                try:
-                    async with asyncio.timeout(self._service.settings.request_timeout_s):
-                        part = await anext(parts, None)
-                except TimeoutError:
-                    raise too_slow() from None
-                if part is None:
-                    return
-                if taken == 0 and part.startswith(_GZIP):
-                    # its size would be bounded only after it was unpacked
-                    raise Refusal("validation", "body: expected lines, got gzip", status=415)
-                taken += len(part)
-                if taken > bytes_max:
-                    raise too_large(bytes_max)
-                await asyncio.to_thread(file.write, part)
+        async for part in pieces(request.receive):
+            if taken == 0 and part.startswith(_GZIP):
+                # its size would be bounded only after it was unpacked
+                raise Refusal("validation", "body: expected lines, got gzip", status=415)
+            taken += len(part)
+            if taken > bytes_max:
+                raise too_large(bytes_max)
+            await asyncio.to_thread(file.write, part)
+        await asyncio.to_thread(file.flush)
 
-    def _run(self, path: Path, given: dict[str, Any], progress: Any) -> ImportReport:
-        report: ImportReport = self._service.store.import_(path, progress=progress, **given)
+    def _run(self, file: Any, given: dict[str, Any], progress: Any) -> ImportReport:
+        report: ImportReport = self._service.store.import_(file, progress=progress, **given)
         return report
 
     async def _events(
         self,
-        path: Path,
+        file: IO[bytes],
         given: dict[str, Any],
         request_id: str,
-        folder: tempfile.TemporaryDirectory[str],
     ) -> AsyncIterator[bytes]:
         """Server-sent events. A client that goes away ends the stream, not the import."""
         loop = asyncio.get_running_loop()
@@ -154,13 +140,13 @@ class Imports:
         async def work() -> None:
             try:
                 report = await self._service.admitted(
-                    lambda: self._run(path, given, progress), timeout_s=None
+                    lambda: self._run(file, given, progress), timeout_s=None
                 )
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", problem_of(error, request_id)[1])
             finally:
-                folder.cleanup()
+                file.close()
 
         task = asyncio.create_task(work())
         self._running.add(task)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.surfaces import wire
 from vestig.telemetry.logs import logger
 
-__all__ = ["Gone", "Refusal", "problem_of"]
+__all__ = ["Gone", "Refusal", "busy", "place_of", "problem_of", "send_problem"]
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Gone(Exception):
@@ -41,6 +43,29 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
+def busy() -> Refusal:
+    """What a request is told that finds no place."""
+    return Refusal(
+        "not-ready",
+        "the server is busy: expected a free place, all are taken; ask again later",
+        headers={"Retry-After": "1"},
+    )
+
+
+async def send_problem(send: Send, error: BaseException, request_id: str) -> None:
+    """Answers a request with the problem object of an error."""
+    status, shown, headers = problem_of(error, request_id)
+    body = wire.encode(shown)
+    named = {
+        "content-type": "application/problem+json",
+        "content-length": str(len(body)),
+        **headers,
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
 def problem_of(error: BaseException, request_id: str) -> tuple[int, dict[str, Any], dict[str, str]]:
     """(status, problem object, further headers) of an error. What nobody raised on purpose says
     only the id of the request.
@@ -66,8 +91,13 @@ def problem_of(error: BaseException, request_id: str) -> tuple[int, dict[str, An
 
 def _report(error: BaseException, request_id: str) -> None:
     """Type and place only: the message of a foreign exception may hold stored text."""
+    name = type(error).__name__
+    logger("vestig.http").error("request %s: %s at %s", request_id, name, place_of(error))
+
+
+def place_of(error: BaseException) -> str:
+    """The function and line that raised an error; "" where nobody knows."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    place = "" if step is None else f"{step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
-    logger("vestig.http").error("request %s: %s at %s", request_id, type(error).__name__, place)
+    return "" if step is None else f"{step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
@@ -18,6 +18,7 @@ from vestig.session.session import Session
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import header, is_loopback
 from vestig.surfaces.http.admission import Admission, RateLimiter
+from vestig.surfaces.http.bodies import Bodies, check_length
 from vestig.surfaces.http.calls import Answer, Calls, Given
 from vestig.surfaces.http.exposition import CONTENT_TYPE, metrics_text
 from vestig.surfaces.http.health import health
@@ -31,8 +32,6 @@ _T = TypeVar("_T")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 _RETRIEVALS: Final = 10
-# Bodies that are held while they come; slow clients take no place of those who are quick.
-_READING_MAX: Final = 64
 
 
 def problem_response(error: BaseException, request_id: str) -> Response:
@@ -58,7 +57,7 @@ class Service:
         self._lookers = ThreadPoolExecutor(1, thread_name_prefix="vestig-health")
         self._log = RequestLog(session) if self.settings.audit else None
         self.running = 0
-        self._reading = 0
+        self._bodies = Bodies()
 
     def close(self) -> None:
         """Ends the threads that nothing runs in, and writes the log."""
@@ -198,63 +197,9 @@ class Service:
         for name in beside:
             raise Refusal("validation", f"{name}: expected in the body, not in the query")
         check_media_type(headers, (_JSON,))
-        return Given(body=await self.body(request, self.settings.max_body_bytes), key=key)
-
-    async def body(self, request: Request, bytes_max: int) -> bytes:
-        """The body of a request.
-
-        Raises:
-            Refusal: 413, longer than `bytes_max`; 408, it does not come in time.
-            Gone: the client went away.
-        """
-        check_length(request, bytes_max)
-        if self._reading >= _READING_MAX:
-            raise Admission.refusal()
-        parts = bytearray()
-        self._reading += 1
-        try:
-            async with asyncio.timeout(self.settings.request_timeout_s):
-                async for part in pieces(request):
-                    parts += part
-                    if len(parts) > bytes_max:
-                        raise too_large(bytes_max)
-        except TimeoutError:
-            raise too_slow() from None
-        finally:
-            self._reading -= 1
-        return bytes(parts)
-
-
-async def pieces(request: Request) -> AsyncIterator[bytes]:
-    """The body of a request as it comes.
-
-    Raises:
-        Gone: the client went away.
-    """
-    while True:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise Gone
-        yield message.get("body", b"")
-        if not message.get("more_body", False):
-            return
-
-
-def check_length(request: Request, bytes_max: int) -> None:
-    """Refuses a body whose declared length is too much before a byte of it is read."""
-    declared = header(request.scope["headers"], b"content-length") or ""
-    if declared.isdecimal() and int(declared) > bytes_max:
-        raise too_large(bytes_max)
-
-
-def too_slow() -> Refusal:
-    """What a request is told whose body does not come in time."""
-    return Refusal("not-ready", "the body did not come in time", status=408)
-
-
-def too_large(bytes_max: int) -> Refusal:
-    """What a request with too long a body is told."""
-    return Refusal("too-large", f"body: expected at most {bytes_max} bytes")
+        bytes_max = self.settings.max_body_bytes
+        check_length(headers, bytes_max)
+        return Given(body=await self._bodies.read(request.receive, bytes_max), key=key)
 
 
 def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:

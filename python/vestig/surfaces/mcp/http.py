@@ -17,11 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vestig.config.server_sections import ServeSettings
 from vestig.ids import new_id
-from vestig.surfaces import wire
 from vestig.surfaces.http.access import Access
+from vestig.surfaces.http.bodies import Bodies
 from vestig.surfaces.http.listener import Server as Listener
 from vestig.surfaces.http.listener import listen
-from vestig.surfaces.http.refusals import Refusal, problem_of
+from vestig.surfaces.http.refusals import Gone, Refusal, send_problem
 from vestig.surfaces.mcp.lines import LINE_BYTES_MAX, Refused, answer_to_refused, read_line
 
 __all__ = ["PATH", "serve_http"]
@@ -29,7 +29,6 @@ __all__ = ["PATH", "serve_http"]
 PATH: Final = "/mcp"
 _STOP_S: Final = 1
 _JSON: Final = "application/json"
-_PROBLEM: Final = "application/problem+json"
 
 
 class _Gate:
@@ -38,6 +37,7 @@ class _Gate:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self._bodies = Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,17 +47,17 @@ class _Gate:
             self._access.check_place(scope["headers"])
             self._access.check_token(scope["headers"])
             self._check_route(scope)
-            body = await _body(receive)
+            body = await self._bodies.read(receive, LINE_BYTES_MAX, cut=True)
             read_line(body)
+        except Gone:
+            return
         except Refusal as refusal:
-            status, shown, headers = problem_of(refusal, new_id("req"))
-            answer = Response(wire.encode(shown), status, headers, media_type=_PROBLEM)
+            await send_problem(send, refusal, new_id("req"))
         except Refused as refused:
             answer = Response(answer_to_refused(refused), 400, media_type=_JSON)
+            await answer(scope, receive, send)
         else:
             await self._app(scope, _replayed(body, receive), send)
-            return
-        await answer(scope, receive, send)
 
     @staticmethod
     def _check_route(scope: Scope) -> None:
@@ -67,18 +67,6 @@ class _Gate:
             raise Refusal(
                 "validation", "expected the method POST", status=405, headers={"Allow": "POST"}
             )
-
-
-async def _body(receive: Receive) -> bytes:
-    """The body of a request; of one that is too long only the beginning."""
-    held = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise Refusal("validation", "expected the whole body", status=400)
-        held += message.get("body", b"")[: max(0, LINE_BYTES_MAX + 1 - len(held))]
-        if not message.get("more_body", False):
-            return bytes(held)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -117,6 +105,6 @@ def serve_http(server: Server, settings: ServeSettings, say: Callable[[str], Non
     host, port = place.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     line = f"Listening on http://{shown}:{port}{PATH}"
-    Listener(_Gate(app, access), lambda: say(line), stop_s=_STOP_S, lifespan="on").run(
-        sockets=[place]
-    )
+    gate = _Gate(app, access)
+    listener = Listener(gate, settings, lambda: say(line), stop_s=_STOP_S, lifespan="on")
+    listener.run(sockets=[place])
