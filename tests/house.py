@@ -90,10 +90,10 @@ VENDOR_FAMILIES = [{"onnxruntime", "tokenizers"}]
 # other, but no session, no store and not the native core.
 PURE = frozenset(
     (
+        "commit/canonical_form.py",
+        "commit/canonical_quantities.py",
         "commit/entity_merge.py",
         "commit/claims.py",
-        "commit/fact_guard.py",
-        "commit/fact_guard_words.py",
         "commit/item.py",
         "commit/names.py",
         "commit/questions.py",

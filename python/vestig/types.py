@@ -19,6 +19,7 @@ __all__ = [
     "CommitOutcome",
     "CommitOutcomeKind",
     "Degradation",
+    "Difference",
     "Edge",
     "EdgeType",
     "Entity",
@@ -268,25 +269,42 @@ class ItemError(_Value, frozen=True, kw_only=True):
     message: str
 
 
-class PossibleUpdate(_Value, frozen=True, kw_only=True):
-    """A memory with nearly the same text that states another fact.
+class Difference(_Value, frozen=True, kw_only=True):
+    """A run of words in which a text differs from an older one: what stood in the `old` text, and
+    what the `new` one has there. One of them may be empty.
 
-    `score`: cosine of both vectors. `differs`: the classes of facts that differ, of
-    `numbers`, `dates`, `negation`, `units`, `entities`, `words`; () where none was compared.
+    Example:
+        >>> str(Difference(old="500 EUR", new="500 USD"))
+        "'500 EUR' → '500 USD'"
+    """
+
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        """Both runs, quoted."""
+        return f"{self.old!r} → {self.new!r}"
+
+
+class PossibleUpdate(_Value, frozen=True, kw_only=True):
+    """A memory with nearly the same text that makes another statement.
+
+    `score`: cosine of both vectors. `differs`: the words in which the texts differ, in order, at
+    most eight runs of them; () where both state the same.
     """
 
     memory_id: str
     score: float
-    differs: tuple[str, ...]
+    differs: tuple[Difference, ...]
 
 
 class Memory(_Value, frozen=True, kw_only=True):
     """One memory.
 
     `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal
-    form (NFC, single spaces). `t_valid` to `t_invalid`: when its statement holds; `t_created` to
-    `t_expired`: when the store knew it. Ends are None while open. `sequence`: position in the
-    session. `version` is 1 for a new memory and grows with each `update`.
+    form (NFC, single spaces, indentation of lines). `t_valid` to `t_invalid`: when its statement
+    holds; `t_created` to `t_expired`: when the store knew it. Ends are None while open. `sequence`:
+    position in the session. `version` is 1 for a new memory and grows with each `update`.
     """
 
     id: str

@@ -85,7 +85,7 @@ def test_same_text_is_an_exact_duplicate(store: vestig.Vestig, clock) -> None:  
 
 
 def test_near_duplicate_keeps_the_variant(opener: Opener) -> None:
-    first, second = "The staging cluster runs in Oslo", "The staging cluster really runs in Oslo"
+    first, second = "The staging cluster runs in Oslo", "The staging cluster runs in Oslo!"
     store = opener(vectors=pair(0.95, first, second))
     kept = store.commit(first)
     near = store.commit(second, source="manual")
@@ -108,7 +108,7 @@ def exact_cosine(value: float) -> list[float]:
     ("cosine", "expected"), [(0.92, Kind.NEAR_DUPE), (0.919999, Kind.INSERTED_NEW)]
 )
 def test_threshold_is_inclusive(opener: Opener, cosine: float, expected: Kind) -> None:
-    first, second = "The cache lives on node seven", "The cache really lives on node seven"
+    first, second = "The cache lives on node seven", "The cache lives on node seven!"
     vectors = {first: vector_at(1.0), second: exact_cosine(cosine)}
     store = opener(vectors=vectors)
     store.commit(first)
@@ -126,7 +126,7 @@ def test_other_fact_is_kept_and_linked(opener: Opener) -> None:
     assert other.outcome is Kind.INSERTED_NEW
     assert other.possible_update_of is not None
     assert other.possible_update_of.memory_id == kept.memory_id
-    assert other.possible_update_of.differs == ("units",)
+    assert other.possible_update_of.differs == (vestig.types.Difference(old="EUR", new="USD"),)
     assert store.admin.stats().edges["RELATED"] == 1
 
 
@@ -136,14 +136,14 @@ def test_recall_returns_both_texts(opener: Opener) -> None:
     store.commit(first)
     other = store.commit(second)
     assert other.possible_update_of is not None
-    assert other.possible_update_of.differs == ("times",)
+    assert other.possible_update_of.differs == (vestig.types.Difference(old="14:00", new="15:00"),)
     found = {hit.content for hit in store.recall("when does the window open?")}
     assert found == {first, second}
 
 
 @pytest.mark.parametrize(("choice", "edges"), [("link", 1), ("insert", 0)])
 def test_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
-    first, second = "Builds are cached for a week", "Builds are really cached for a week"
+    first, second = "Builds are cached for a week", "Builds are cached for a week!"
     off = {"links": {"related": {"enabled": False}}}
     store = opener(vectors=pair(0.97, first, second), config=off)
     store.commit(first)
@@ -157,7 +157,7 @@ def test_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
 
 
 def test_deprecated_text_is_revived(opener: Opener) -> None:
-    first, near = "The build moved to Hetzner", "The build really moved to Hetzner"
+    first, near = "The build moved to Hetzner", "The build moved to Hetzner!"
     store = opener(vectors=pair(0.97, first, near))
     old = store.commit(first)
     store.deprecate(old.memory_id)
@@ -178,7 +178,7 @@ def test_same_text_again_is_a_new_memory(store: vestig.Vestig) -> None:
 
 
 def test_archived_match_is_restored(opener: Opener) -> None:
-    first, near = "Logs are kept for thirty days", "Logs are really kept for thirty days"
+    first, near = "Logs are kept for thirty days", "Logs are kept for thirty days!"
     store = opener(vectors=pair(0.97, first, near))
     old = store.commit(first)
     for text, kind in ((first, Kind.EXACT_DUPE), (near, Kind.NEAR_DUPE)):
@@ -206,7 +206,7 @@ def test_duplicate_unites_tags(store: vestig.Vestig) -> None:
 def test_hook_in_every_outcome(opener: Opener) -> None:
     seen: list[tuple[str, bool]] = []
     stores: list[vestig.Vestig] = []
-    first, near = "Errors go to the shared inbox", "Errors really go to the shared inbox"
+    first, near = "Errors go to the shared inbox", "Errors go to the shared inbox!"
     vectors = pair(0.97, first, near)
 
     def hook(outcome: vestig.CommitOutcome) -> None:
@@ -300,7 +300,7 @@ def test_batch_equals_one_by_one(opener: Opener) -> None:
 
 def test_dry_run_changes_nothing(opener: Opener) -> None:
     heard: list[vestig.CommitOutcome] = []
-    first, near = "Alerts are sent to the duty phone", "Alerts are really sent to the duty phone"
+    first, near = "Alerts are sent to the duty phone", "Alerts are sent to the duty phone!"
     store = opener(vectors=pair(0.97, first, near), on_commit=heard.append)
     for text in (first, first, near, "ok"):
         before, seq = rows(store), store.admin.stats().seq

@@ -83,12 +83,12 @@ def test_a_batch_names_what_single_commits_name(texts: list[str], data: Any) -> 
 def test_a_name_of_an_item_that_is_not_inserted_is_not_known_to_later_ones(
     opener: Opener,
 ) -> None:
-    near = {"hygiene": {"near_duplicate": {"threshold": 0.0, "guard": []}}}
+    near = {"hygiene": {"near_duplicate": {"threshold": 0.0}}}
     store = opener(config=near)
     ends = store.commit_many(
         [
             "we met somebody in town",
-            {"content": "we met somebody in town with Ada", "entities": ["paper mill"]},
+            {"content": "We met somebody in town!", "entities": ["paper mill"]},
             {"content": "our paper mill is down again", "on_near_dup": "insert"},
         ]
     )

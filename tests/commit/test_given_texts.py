@@ -65,11 +65,12 @@ def test_a_text_comes_back_byte_for_byte(opener: Opener, tmp_path: Path, text: s
 def test_the_hash_is_that_of_the_normal_form(opener: Opener) -> None:
     one, two = opener("one"), opener("two")
     given = one.commit(CODE)
-    line = two.commit("def add(a, b): if a: return a + b return b")
-    assert given.content_hash == line.content_hash
+    lines = "def add(a, b):\n    if a:\n\treturn a + b\n    return b"
+    plain = two.commit(lines)
+    assert given.content_hash == plain.content_hash
     with one._session.ledger.read() as view:
         normal = view.normal_texts("default", [str(given.memory_id)])
-    assert normal == {given.memory_id: "def add(a, b): if a: return a + b return b"}
+    assert normal == {given.memory_id: lines}
     assert (rows_of(one), rows_of(two)) == (1, 0)
 
 
@@ -130,9 +131,10 @@ def test_another_layout_by_update_changes_it_in_place(opener: Opener) -> None:
     assert event.payload["new"]["content"] == other
     with store._session.ledger.read() as view:
         assert view.vectors("default", [id]) == vector, "no new vector"
-    line = store.update(id, content=" ".join(TODO.split()))
+    normal = TODO.replace("buy  paint", "buy paint").replace("\n- ", " - ")
+    line = store.update(id, content=normal)
     assert (line.memory_id, line.version, rows_of(store)) == (id, 3, 0)
-    assert store.update(id, content=" ".join(TODO.split())).changed is False
+    assert store.update(id, content=normal).changed is False
     assert store.update(id, content=TODO).version == 4
     assert store.show(id).memory.content == TODO
     assert store.recall("paint the fence")[0].content == TODO
@@ -218,3 +220,21 @@ def test_exports_and_imports_carry_every_text(opener: Opener, tmp_path: Path) ->
     other.export(second)
     assert second.read_bytes() == first.read_bytes()
     assert [f for f in other.admin.doctor().findings if f.level == "damage"] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("if ready:\n    open_gate()\n    ring()", "if ready:\n    open_gate()\nring()"),
+        ("jobs:\n  build: true", "jobs:\n    build: true"),
+        ("- paint\n  - primer", "- paint\n- primer"),
+        ("def f():\n\treturn 1", "def f():\n    return 1"),
+        ("if ready:\n    open_gate()", "if ready: open_gate()"),
+    ],
+)
+def test_another_indentation_is_another_text(opener: Opener, one: str, other: str) -> None:
+    store = opener()
+    outcomes = [store.commit(text, source="import") for text in (one, other)]
+    assert [outcome.outcome for outcome in outcomes] == [Kind.INSERTED_NEW] * 2
+    assert store.commit(one.replace("\n", " \r\n\n")).outcome is Kind.EXACT_DUPE
+    assert {memory.content for memory in store.list()} == {one, other}

@@ -67,7 +67,7 @@ def test_empty_blank_and_nul() -> None:
 
 def test_whitespace_does_not_change_the_hash() -> None:
     golden = "a4edb32bfc9bafa840644c658b6cacf319c802b70928f2954b98d9f37e1d11a3"
-    messy = f"\ufeff{SENTENCE}".removeprefix("\ufeff").replace(" ", " \t\n  ")
+    messy = f"\ufeff{SENTENCE}".removeprefix("\ufeff").replace(" ", " \t\r\n\n")
     assert content_hash(normalise(f"\n {messy}\u3000", section())) == golden
     assert content_hash(SENTENCE) == golden
     assert content_hash(SENTENCE.upper()) != golden

@@ -12,7 +12,7 @@ from vestig.testing import FailingEmbedder, FrozenClock, ScriptedEmbedder
 from vestig.types import CommitOutcomeKind as Kind
 
 YES = "Yes, please do that for me."
-NEAR = "Yes, please really do that for me."
+NEAR = "yes, please do that for me!"
 
 
 def said(store: vestig.Vestig, session: str | None, place: int | None = None, **fields: Any) -> Any:
@@ -127,7 +127,7 @@ def test_a_near_duplicate_is_one_only_at_its_position(opener: Opener) -> None:
 
 def test_a_turn_prefers_the_near_duplicate_at_its_position(opener: Opener) -> None:
     vectors = pair(0.95, f"Ann: {YES}", f"Ann: {NEAR}")
-    third = "Yes, please do really that for me."
+    third = "Yes, please do that for me"
     vectors[f"Ann: {third}"] = vectors[f"Ann: {YES}"]
     store = opener(vectors=vectors)
     said(store, "s1", 1)

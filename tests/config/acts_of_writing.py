@@ -16,8 +16,6 @@ __all__ = ["WRITING"]
 
 OSLO = "The new office is in Oslo"
 NOTED = "Note that the new office is in Oslo"
-PORT = "The database listens on port 5433"
-OTHER_PORT = "The database listens on port 5434"
 SAME = {OSLO: 1.0, NOTED: 1.0}
 
 
@@ -148,12 +146,6 @@ def second_candidate(world: World) -> Any:
     return outcome(store, NOTED)
 
 
-def other_number(world: World) -> Any:
-    store = world.open({PORT: 1.0, OTHER_PORT: 1.0})
-    store.commit(PORT)
-    return outcome(store, OTHER_PORT)
-
-
 def strict_hook(world: World) -> Any:
     def hook(_: Any) -> None:
         raise RuntimeError("hook")
@@ -212,7 +204,6 @@ WRITING: Final[dict[str, Act]] = {
     f"{NEAR}.threshold": Act(0.99, near_but_not_equal),
     f"{NEAR}.skip_manual_source": Act(True, restated),
     f"{NEAR}.max_candidates": Act(1, second_candidate),
-    f"{NEAR}.guard": Act(["words"], other_number),
     f"{NEAR}.on_near_dup": Act("insert", restated),
     "keywords.max_per_memory": Act(1, lambda w: memory(w.open(), OSLO).keywords),
     "keywords.stopwords": Act(["oslo"], lambda w: memory(w.open(), OSLO).keywords),

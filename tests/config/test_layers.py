@@ -237,7 +237,6 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("store: {path: ''}\n", "text that is not empty"),
         ("hygiene: {min_chars: 50, max_chars: 40}\n", "at least hygiene.min_chars (50)"),
         ("time: {zone: Mars/Olympus}\n", "time zone"),
-        ("hygiene: {near_duplicate: {guard: [numbers, moods]}}\n", "guard"),
         ("ranking: {pool: some}\n", "auto | all | starts, or an integer ≥ 1"),
     ],
 )
@@ -337,7 +336,6 @@ def test_what_keys_of_retrieval_refuse(loaded: Loader, key: str, value: object) 
 _FALSY = [
     ("store.lock_timeout_s", 0),
     ("hygiene.near_duplicate.enabled", False),
-    ("hygiene.near_duplicate.guard", []),
     ("ranking.tracerank_power", 0),
     ("recall.min_score", 0),
 ]

@@ -212,7 +212,7 @@ def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, C
 
 
 def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
-    ids, block = near("The office is in Oslo", "the office is really in Oslo", opener)
+    ids, block = near("The office is in Oslo", "the office is in Oslo.", opener)
     assert set(block.ids) == set(ids)
     assert len(block.folded) == 1
     assert block.text.count("Oslo") == 1
@@ -226,21 +226,15 @@ def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
         ("The limit is 500 EUR", "The limit is 50 EUR"),
         ("Maria likes tea", "Maria no longer likes tea"),
         ("The office is in Oslo", "The office is in Bergen"),
+        ("Is the office in Oslo?", "The office is in Oslo."),
+        ("Filter it with grep -v", "Filter it with grep -V"),
     ],
 )
-def test_the_fact_guard_keeps_facts_apart(opener: Opener, first: str, second: str) -> None:
+def test_other_statements_do_not_fold(opener: Opener, first: str, second: str) -> None:
     ids, block = near(first, second, opener)
     assert (set(block.ids), block.folded) == (set(ids), {})
     assert first in block.text
     assert second in block.text
-
-
-def test_below_the_threshold_nothing_folds(opener: Opener) -> None:
-    first, second = "The office is in Oslo", "the office is really in Oslo"
-    store = opener(vectors=pair(0.91, first, second, query="the question"))
-    for text in (first, second):
-        store.commit(text)
-    assert context(store, "the question", limit=2).folded == {}
 
 
 def test_equal_texts_share_one_line_with_both_days(opener: Opener, clock: FrozenClock) -> None:

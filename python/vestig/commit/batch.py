@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import msgspec
 
 from vestig.changes import ChangeSet, NewMemory
+from vestig.commit.canonical_form import CanonicalForm, differences
 from vestig.commit.claim_references import stored_claim
-from vestig.commit.fact_guard import GuardText, differs
 from vestig.commit.item import Decision, Item, TextKey
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
     SimilarMemories,
-    item_guard,
+    item_form,
     similar_memories,
-    stored_guard,
+    stored_form,
 )
 from vestig.commit.rows import (
     Rows,
@@ -60,8 +60,8 @@ class SplitGroup(Exception):
         self.place = place
 
 
-class GuardVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidate that states the same fact, with its cosine; else the best one that differs."""
+class NearDuplicate(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate that makes the same statement, with its cosine; else the best that differs."""
 
     match: Memory | None = None
     score: float | None = None
@@ -331,37 +331,36 @@ class Batch:
 
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
-    ) -> GuardVerdict:
-        """The first candidate that states the same fact, else a hint at the best."""
+    ) -> NearDuplicate:
+        """The first candidate that makes the same statement, else a hint at the best."""
         settings, request = self.settings.hygiene.near_duplicate, item.request
         skipped = settings.skip_manual_source and request.source == "manual"
         how = request.on_near_dup
         if not settings.enabled or skipped or how == "insert" or item.vector is None:
-            return GuardVerdict()
+            return NearDuplicate()
         decision.compared = True
         if not similar.candidates and not similar.in_group:
-            return GuardVerdict()
+            return NearDuplicate()
         candidates = self._candidates(view, item, decision, similar)
         best: PossibleUpdate | None = None
-        elsewhere: GuardVerdict | None = None
+        elsewhere: NearDuplicate | None = None
         for memory, score in candidates[: settings.max_candidates]:
             here = item.position in (None, _position(memory))
             if elsewhere is not None and not here:
                 continue
+            different = differences(self._form(memory), item_form(item))
             if how == "link":
-                update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
-                return GuardVerdict(possible_update=update)
-            own = item_guard(self.session, item)
-            different = differs(own, self._guard(view, memory), settings.guard)
+                update = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
+                return NearDuplicate(possible_update=update)
             if not different:
                 # a turn restates what stands at its position; elsewhere it repeats the best
-                verdict = GuardVerdict(match=memory, score=score)
+                verdict = NearDuplicate(match=memory, score=score)
                 if here:
                     return verdict
                 elsewhere = verdict
             elif best is None:
                 best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
-        return GuardVerdict(possible_update=best) if elsewhere is None else elsewhere
+        return NearDuplicate(possible_update=best) if elsewhere is None else elsewhere
 
     def _candidates(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -386,11 +385,9 @@ class Batch:
                 found.append((memory, score))
         return found
 
-    def _guard(self, view: LedgerView, memory: Memory) -> GuardText:
-        """Relative times of a stored text are measured from its own reference time."""
-        if memory.id in self._inserted_items:
-            return item_guard(self.session, self._inserted_items[memory.id])
-        return stored_guard(self.session, view, memory)
+    def _form(self, memory: Memory) -> CanonicalForm:
+        inserted = self._inserted_items.get(memory.id)
+        return stored_form(self.session, memory) if inserted is None else item_form(inserted)
 
     def _reinforce(
         self, item: Item, decision: Decision, memory: Memory, score: float | None

@@ -18,7 +18,7 @@ from vestig.changes import NewClaim, NewEvidence
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import is_full_id
-from vestig.language.text_forms import normal_form
+from vestig.language.text_forms import single_spaced
 from vestig.times import from_us, to_us
 from vestig.types import Claim, Evidence
 
@@ -125,7 +125,7 @@ def _one_evidence(field: str, item: object) -> Evidence:
         source_id=source_id,
         timestamp=None if stated_us is None else from_us(stated_us),
         author=_optional(f"{field}.author", fields.get("author")),
-        snippet="" if snippet is None else normal_form(snippet),
+        snippet="" if snippet is None else single_spaced(snippet),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.commit.fact_guard import GuardText
+from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.names import GivenEntity
 from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions
 from vestig.commit.request import CommitRequest
@@ -81,7 +81,7 @@ class Item(msgspec.Struct, kw_only=True):
     question_vectors: tuple[bytes, ...] = ()
     deferred: str | None = None
     # find near-duplicates
-    guard: GuardText | None = None
+    form: CanonicalForm | None = None
     # decide
     decision: Decision | None = None
     # write

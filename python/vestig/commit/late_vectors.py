@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from vestig.changes import ChangeSet, NewEvent, NewVector
-from vestig.commit.fact_guard import differs, prepare
+from vestig.commit.canonical_form import differences
+from vestig.commit.near_duplicates import stored_form
 from vestig.commit.rows import related_edge, token_codes
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import LedgerView, Pieces
 from vestig.session.session import Session
-from vestig.times import to_us
 from vestig.types import EventType, Kind, Memory, PossibleUpdate, Status
 
 __all__ = ["LateVector", "late_vector"]
@@ -85,20 +85,14 @@ def _possible_update(
 ) -> PossibleUpdate | None:
     """The best candidate that is older, unless an event names it already: a late match never
     removes a memory."""
-    settings = session.config.settings
-    zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
-    texts = view.normal_texts(memory.namespace, [memory.id, *known])
-    own = prepare(texts[memory.id], to_us(memory.t_valid), zone)
     for raw, score in close:
         other = known.get(id_text("mem", raw))
         if other is None or other.content_hash == memory.content_hash or other.seq > memory.seq:
             continue
         if other.id in _offered(view, memory):
             return None
-        theirs = prepare(texts[other.id], to_us(other.t_valid), zone)
-        return PossibleUpdate(
-            memory_id=other.id, score=score, differs=differs(own, theirs, classes)
-        )
+        different = differences(stored_form(session, other), stored_form(session, memory))
+        return PossibleUpdate(memory_id=other.id, score=score, differs=different)
     return None
 
 

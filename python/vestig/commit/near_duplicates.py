@@ -1,4 +1,4 @@
-"""Memories that are similar to a group of new ones, and what the fact guard compares of them.
+"""Memories that are similar to a group of new ones, and the canonical forms of their texts.
 
 One call of the core for each namespace finds near-duplicates and RELATED memories of all items,
 in the store and among the items themselves: each array is read once for all of them.
@@ -11,18 +11,17 @@ from typing import Final
 
 import msgspec
 
-from vestig.commit.fact_guard import GuardText, prepare
+from vestig.commit.canonical_form import CanonicalForm, canonical_form
 from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.session.session import Session
-from vestig.times import to_us
 from vestig.types import Memory
 
-__all__ = ["SimilarMemories", "item_guard", "similar_memories", "stored_guard"]
+__all__ = ["SimilarMemories", "item_form", "similar_memories", "stored_form"]
 
 # Texts near new ones tend to be the same few; each takes about a kilobyte.
-_GUARDS_MAX: Final = 4_096
+_FORMS_MAX: Final = 4_096
 
 
 class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -116,35 +115,31 @@ def _same_texts(
     return found
 
 
-class GuardTexts:
-    """What the fact guard compares of stored memories, by id."""
+class CanonicalForms:
+    """Canonical forms of stored memories, by id."""
 
     def __init__(self) -> None:
-        self.by_id: dict[str, GuardText] = {}
+        self.by_id: dict[str, CanonicalForm] = {}
 
     def drop(self, _seq: int, /) -> None:
-        """Facts of forgotten memories go, with all others."""
+        """Forms of forgotten memories go, with all others."""
         self.by_id.clear()
 
 
-def stored_guard(session: Session, view: LedgerView, memory: Memory) -> GuardText:
-    """What the fact guard compares of a stored memory; its relative times are measured from its own
-    reference time. Text and reference time never change, so what was prepared stays true."""
-    guards = session.cache(GuardTexts).by_id
-    guard = guards.get(memory.id)
-    if guard is None:
-        first = view.events(memory.namespace, memory.id, 1)
-        at = to_us(first[0].occurred_at if first else memory.t_valid)
-        text = view.normal_texts(memory.namespace, [memory.id])[memory.id]
-        guard = prepare(text, at, session.config.settings.time.zone)
-        if len(guards) >= _GUARDS_MAX:
-            guards.clear()
-        guards[memory.id] = guard
-    return guard
+def stored_form(session: Session, memory: Memory) -> CanonicalForm:
+    """The canonical form of a stored memory's text, which no update changes."""
+    forms = session.cache(CanonicalForms).by_id
+    form = forms.get(memory.id)
+    if form is None:
+        form = canonical_form(memory.content)
+        if len(forms) >= _FORMS_MAX:
+            forms.clear()
+        forms[memory.id] = form
+    return form
 
 
-def item_guard(session: Session, item: Item) -> GuardText:
-    """What the fact guard compares of an item's text; made once."""
-    if item.guard is None:
-        item.guard = prepare(item.text, item.reference_us, session.config.settings.time.zone)
-    return item.guard
+def item_form(item: Item) -> CanonicalForm:
+    """The canonical form of an item's text; made once."""
+    if item.form is None:
+        item.form = canonical_form(item.text)
+    return item.form

@@ -5,7 +5,7 @@
     extract                  `item.extract`: what rules find in the text
     deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
     embed                    `_embed`; of the part that follows: `vectors_ahead`
-    find near-duplicates     `near_duplicates.similar_memories`, judged by `fact_guard`
+    find near-duplicates     `near_duplicates.similar_memories`, judged by `canonical_form`
     decide                   `Batch.decide`: one `ChangeSet` for all items of a group
     write, index             `_write`: one transaction, then the projection catches up
     enrich                   `enrich.enrich`: jobs, at once only when configured so

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.commit.fact_guard_words import APOSTROPHES, NEGATIONS, expanded
+from vestig.language.contractions import APOSTROPHES, expanded
 from vestig.language.names.rules import quotations, starts_sentence
-from vestig.language.quantities.numbers import tokenise
+from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["is_too_short"]
@@ -20,6 +20,13 @@ _DENSE: Final = lazy_pattern(
 _DENSE_WORTH: Final = 3
 _WORDS_MIN: Final = 2
 _LETTERS: Final = lazy_pattern(r"[^\W\d_]{2,}")
+_WORD: Final = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_NEGATIONS: Final = frozenset(
+    word_list(
+        "not no never none nobody nothing neither nor without hardly stop stops stopped stopping"
+        " cease ceases ceased ceasing fail fails failed failing"
+    )
+)
 
 
 def is_too_short(text: str, chars_min: int) -> bool:
@@ -58,9 +65,5 @@ def _is_specific(text: str) -> bool:
 
 
 def _negates(text: str) -> bool:
-    tokens = [word for _, _, word in tokenise(text.lower().translate(APOSTROPHES))]
-    return any(
-        part in NEGATIONS
-        for word, after in zip(tokens, [*tokens[1:], ""], strict=True)
-        for part in expanded(word, after)
-    )
+    words = _WORD.findall(text.lower().translate(APOSTROPHES))
+    return any(part in _NEGATIONS for word in words for part in expanded(word, ""))

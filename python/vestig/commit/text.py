@@ -44,8 +44,8 @@ class TextForms(NamedTuple):
 
 
 def normalise(text: object, settings: HygieneSettings) -> str:
-    """The normal form of a text: trimmed, in NFC, and by default with single spaces. Lengths,
-    hashes, words and vectors are made of it.
+    """The normal form of a text: trimmed, in NFC, and by default with single spaces but
+    for the indentation of lines. Lengths, hashes, words and vectors are made of it.
 
     Case and punctuation stay; zero-width characters are not white space.
 
@@ -80,7 +80,7 @@ def text_forms(text: object, settings: HygieneSettings) -> TextForms:
 
     Example:
         >>> text_forms("\\tif so:\\n\\t\\tstop\\n", HygieneSettings())
-        TextForms(normal='if so: stop', given='if so:\\n\\t\\tstop')
+        TextForms(normal='if so:\\n\\t\\tstop', given='if so:\\n\\t\\tstop')
     """
     normal = normalise(text, settings)
     assert isinstance(text, str), "checked by normalise"

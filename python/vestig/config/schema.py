@@ -71,17 +71,6 @@ __all__ = [
     "takes_mapping",
 ]
 
-GuardClass = Literal["numbers", "dates", "times", "negation", "units", "entities", "words"]
-_ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
-    "numbers",
-    "dates",
-    "times",
-    "negation",
-    "units",
-    "entities",
-    "words",
-)
-
 
 class StoreSettings(Section, frozen=True, kw_only=True):
     path: Annotated[
@@ -184,10 +173,6 @@ class NearDuplicateSettings(Section, frozen=True, kw_only=True):
         bool, doc("Look for no near duplicates of commits with source manual.")
     ] = False
     max_candidates: Annotated[Count, doc("Memories that a new text is compared with.")] = 50
-    guard: Annotated[
-        tuple[GuardClass, ...],
-        doc("Classes of words in which two texts must agree to state the same fact.", shown=True),
-    ] = _ALL_GUARDS
     on_near_dup: Annotated[
         Literal["reinforce", "link", "insert"],
         doc(
@@ -214,8 +199,8 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
     normalize_whitespace: Annotated[
         bool,
         doc(
-            "In the normal form of a text every run of white space is one space; `content` keeps"
-            " its own.",
+            "In the normal form of a text every run of white space is one space, but for the"
+            " indentation of lines; `content` keeps its own.",
             shown=True,
         ),
     ] = True

@@ -7,7 +7,14 @@ from typing import Final
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["CONTROL_CHARACTERS", "normal_form", "one_line", "trimmed", "unusable_reason"]
+__all__ = [
+    "CONTROL_CHARACTERS",
+    "normal_form",
+    "one_line",
+    "single_spaced",
+    "trimmed",
+    "unusable_reason",
+]
 
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
 # which do not have it.
@@ -17,6 +24,12 @@ _WHITE: Final = (
     + ("\u2028\u2029\u202f\u205f\u3000")
 )
 _RUN: Final = lazy_pattern(f"[{_WHITE}]+")
+_LINE_ENDS: Final = "\n\v\f\r\x85\u2028\u2029"
+# A run of white space before an indented line, and its indentation.
+_INDENT: Final = "".join(char for char in _WHITE if char not in _LINE_ENDS)
+_INDENTED: Final = lazy_pattern(
+    f"(?<![{_WHITE}])[{_WHITE}]*[{_LINE_ENDS}]([{_INDENT}]+)(?=[^{_WHITE}])"
+)
 _SEPARATORS: Final = lazy_pattern("[\x1c-\x1f]")
 # C0 without tab and the characters that end a line.
 CONTROL_CHARACTERS: Final = lazy_pattern("[\x00-\x08\x0e-\x1f]")
@@ -33,16 +46,20 @@ def trimmed(text: str) -> str:
 
 
 def normal_form(text: str, *, single_spaces: bool = True) -> str:
-    """The form that layout and Unicode spelling do not change: trimmed, in NFC, every run of white
-    space one space. Case and punctuation stay; zero-width characters are no white space.
+    """The form that line breaks, spaces and Unicode spelling do not change: trimmed, in NFC, every
+    run of white space one space. The indentation of a line stays, with the line break before it: it
+    is meaning in code, YAML and lists. Case and punctuation stay; zero-width characters are no
+    white space.
 
     Args:
         text: any text.
         single_spaces: False keeps white space inside of the text.
 
     Example:
-        >>> normal_form("  two\\t words\\n")
-        'two words'
+        >>> normal_form("  two\\t words\\nin two lines\\n")
+        'two words in two lines'
+        >>> normal_form("if so:\\r\\n    stop  now\\nend")
+        'if so:\\n    stop now end'
         >>> normal_form("cafe\\u0301") == "caf\\u00e9"
         True
     """
@@ -52,19 +69,39 @@ def normal_form(text: str, *, single_spaces: bool = True) -> str:
     # of printable characters only the space is white
     if composed.isprintable() and "  " not in composed:
         return composed.strip(" ")
-    if _SEPARATORS.search(composed) is None:
-        return " ".join(composed.split())
-    return _RUN.sub(" ", composed).strip(" ")
+    trimmed_text = composed.strip(_WHITE)
+    pieces = _INDENTED.split(trimmed_text)
+    if len(pieces) == 1:
+        return _spaced(trimmed_text)
+    lines = [_spaced(line) for line in pieces[::2]]
+    indented = (f"\n{indent}{line}" for indent, line in zip(pieces[1::2], lines[1:], strict=True))
+    return lines[0] + "".join(indented)
+
+
+def _spaced(text: str) -> str:
+    if _SEPARATORS.search(text) is None:
+        return " ".join(text.split())
+    return _RUN.sub(" ", text).strip(" ")
+
+
+def single_spaced(text: str) -> str:
+    """The text in NFC on one line: trimmed, every run of white space one space.
+
+    Example:
+        >>> single_spaced("if so:\\n    stop")
+        'if so: stop'
+    """
+    return _spaced(text if text.isascii() else unicodedata.normalize("NFC", text))
 
 
 def one_line(text: str, length: int) -> str:
-    """The first `length` characters of the normal form, `...` only if cut.
+    """The first `length` characters of the text on one line, `...` only if cut.
 
     Example:
         >>> one_line("one line", 8), one_line("one\\nline more", 8)
         ('one line', 'one line...')
     """
-    line = normal_form(text)
+    line = single_spaced(text)
     return line if len(line) <= length else line[:length] + "..."
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from vestig.language.claim_text import claim_attributes, claim_words
-from vestig.language.text_forms import normal_form
+from vestig.language.text_forms import single_spaced
 from vestig.retrieve.types import MEMORY_FACT, Fact
 from vestig.types import Claim, Evidence, Memory
 
@@ -39,7 +39,7 @@ def fact_line(words: str, confidence: float | None, evidence: Sequence[Evidence]
     """
     told = " | ".join(_quoted(one) for one in evidence) or "unknown"
     sure = "" if confidence is None else f"confidence: {confidence:.2f}, "
-    return f"{normal_form(words)} ({sure}evidence: {told})"
+    return f"{single_spaced(words)} ({sure}evidence: {told})"
 
 
 def _stated(statement: Claim) -> str:
@@ -51,7 +51,7 @@ def _stated(statement: Claim) -> str:
 
 
 def _quoted(evidence: Evidence) -> str:
-    snippet = f'"{normal_form(evidence.snippet)[:_SNIPPET_CHARS_MAX]}"'
+    snippet = f'"{single_spaced(evidence.snippet)[:_SNIPPET_CHARS_MAX]}"'
     return f"{evidence.author}: {snippet}" if evidence.author else snippet
 
 
@@ -68,4 +68,4 @@ def message_line(time: datetime, author: str | None, content: str) -> str:
         '[2026-03-18] Ada: The key is under the mat'
     """
     said = f"{author}: {content}" if author else content
-    return f"[{time.date().isoformat()}] {normal_form(said)}"[:_MESSAGE_CHARS_MAX]
+    return f"[{time.date().isoformat()}] {single_spaced(said)}"[:_MESSAGE_CHARS_MAX]

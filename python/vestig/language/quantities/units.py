@@ -6,7 +6,7 @@ from typing import Final
 
 from vestig.language.word_list import word_list
 
-__all__ = ["CURRENCY_SIGNS", "STANDALONE_CODES", "code_of", "unit_of"]
+__all__ = ["CURRENCY_SIGNS", "currency_of", "unit_of"]
 
 _PREFIXES: Final = {
     "Y": "yotta",
@@ -54,46 +54,31 @@ _OTHERS: Final = {
     "px": ("px",),
     "rpm": ("rpm",),
     "dpi": ("dpi",),
-    "°C": ("°c",),
-    "°F": ("°f",),
+    "°C": ("°C",),
+    "°F": ("°F",),
 }
 # Symbols that spell an English word or a clock time when a number stands before them.
 _NO_SYMBOLS: Final = frozenset(("pm", "Am", "As", "pl"))
 
 
-def _tables() -> tuple[dict[str, str], dict[str, str]]:
-    exact: dict[str, str] = {}
-    words: dict[str, str] = {}
+def _table() -> dict[str, str]:
+    """Symbols and names, with their capitals, and the symbol of each."""
+    units: dict[str, str] = {}
     for base, names in _BASES.items():
-        exact[base] = base
-        for name in names:
-            words[name] = base
+        units[base] = base
+        units |= dict.fromkeys(names, base)
         for symbol, word in (*_PREFIXES.items(), *_BINARY.items()):
-            if symbol + base in _NO_SYMBOLS:
-                continue
-            exact[symbol + base] = symbol + base
-            for name in names:
-                words[word + name] = symbol + base
+            if symbol + base not in _NO_SYMBOLS:
+                units[symbol + base] = symbol + base
+                units |= {word + name: symbol + base for name in names}
     for symbol, names in (*_TIMES.items(), *_OTHERS.items()):
-        for name in names:
-            words[name] = symbol
+        units |= dict.fromkeys(names, symbol)
     for base in ("s", "m", "g", "l", "W", "V", "A"):
-        exact["u" + base] = "µ" + base
-        exact["μ" + base] = "µ" + base
-    for symbol in ("L", "mL", "dL", "cL"):
-        exact[symbol] = symbol.replace("L", "l")
-    # No text is about millibits: such spellings mean the common unit.
-    words.update({"kb": "kb", "mb": "MB", "gb": "GB", "tb": "TB", "pb": "PB"})
-    exact.update({"KB": "kB", "Kb": "kb", "kb": "kb", "kbit": "kb", "Mbit": "Mb", "Gbit": "Gb"})
-    exact.pop("mb", None)
-    for low, symbol in (("hz", "Hz"), ("khz", "kHz"), ("mhz", "MHz"), ("ghz", "GHz")):
-        words[low] = symbol
-    for low, symbol in (("kw", "kW"), ("kg", "kg"), ("ms", "ms"), ("km", "km"), ("cm", "cm")):
-        words[low] = symbol
-    return exact, words
+        units["u" + base] = units["μ" + base] = "µ" + base
+    return units
 
 
-_EXACT, _WORDS = _tables()
+_UNITS: Final = _table()
 
 _CODES: Final = frozenset(
     word_list(
@@ -111,11 +96,6 @@ _CODES: Final = frozenset(
 _LOWER_CODES: Final = frozenset(
     word_list("usd eur gbp jpy chf cny inr aud cad sek nok dkk pln czk huf brl mxn krw sgd hkd nzd")
 )
-# Codes that are also words or names count only beside a number.
-STANDALONE_CODES: Final = _CODES - frozenset(
-    word_list("ALL AMD ANG BAM BOB CAD COP COU CUP GEL LAK MAD MOP PEN RON SOS TOP TRY")
-)
-
 # A sign that stands for one currency is that currency's code; "$" and "¥" are shared.
 CURRENCY_SIGNS: Final = {
     "$": "$",
@@ -136,26 +116,31 @@ CURRENCY_SIGNS: Final = {
 }
 
 
-def code_of(word: str) -> str | None:
-    """The ISO 4217 code that a word is, beside a number.
+# Pounds and cents are left out: the one is a weight too, the other of many currencies.
+_CURRENCY_NAMES: Final = {"euro": "EUR", "euros": "EUR", "dollar": "$", "dollars": "$"}
+
+
+def currency_of(word: str) -> str | None:
+    """The currency that a word, a sign or an ISO 4217 code means beside a number; None for any
+    other word.
 
     Example:
-        >>> code_of("EUR"), code_of("usd"), code_of("all")
-        ('EUR', 'USD', None)
+        >>> currency_of("EUR"), currency_of("€"), currency_of("dollars"), currency_of("all")
+        ('EUR', 'EUR', '$', None)
     """
     if word in _CODES:
         return word
-    return word.upper() if word in _LOWER_CODES else None
+    if word in _LOWER_CODES:
+        return word.upper()
+    return CURRENCY_SIGNS.get(word) or _CURRENCY_NAMES.get(word)
 
 
 def unit_of(word: str) -> str | None:
-    """The canonical symbol of a unit, None for any other word. Case decides where it must.
+    """The symbol of a unit behind a number, None for any other word. Symbols are told apart by
+    their capitals: a megabit (Mb) is no megabyte (MB).
 
     Example:
         >>> unit_of("seconds"), unit_of("Mb"), unit_of("MB"), unit_of("replicas")
         ('s', 'Mb', 'MB', None)
     """
-    unit = _EXACT.get(word)
-    if unit is None:
-        unit = _WORDS.get(word.lower())
-    return unit if unit is not None else code_of(word)
+    return _UNITS.get(word)

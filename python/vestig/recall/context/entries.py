@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from vestig.answers import ContextBlock
-from vestig.commit.fact_guard import differs
-from vestig.commit.near_duplicates import stored_guard
+from vestig.commit.canonical_form import CanonicalForm, is_same_statement
+from vestig.commit.near_duplicates import stored_form
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.recall.context.block import Entry, block
@@ -20,7 +20,7 @@ from vestig.recall.context.neighbours import (
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.query import BoundQuery
 from vestig.recall.scan import ScanRow
-from vestig.store.projection.keeper import similar_within
+from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Kind, Memory
 
@@ -31,7 +31,6 @@ _LOOKED_UP_MAX: Final = 2_000
 _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
-_FLOAT32_BYTES: Final = 4
 _LEXICAL: Final = "lexical"
 _LEXICAL_BESIDE: Final = {offset: f"neighbours.lexical.{offset:+d}" for offset in OFFSETS}
 
@@ -163,19 +162,15 @@ def _similar_enough(bound: BoundQuery, near: list[tuple[str, int]]) -> list[tupl
 
 
 def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[str]]:
-    """Pairs of one scope and author: of one text, or near-duplicates that the fact guard lets
-    pass. A neighbour is evidence in its own session, so its line is no place of another one."""
+    """Pairs of one scope and author that make the same statement. A neighbour is evidence in its
+    own session, so its line is no place of another one."""
     groups: dict[tuple[str | None, str | None], list[Memory]] = {}
     neighbours = {one.memory.id for one in entries if one.neighbour}
     sessions = {one.memory.id: one.memory.session_id for one in entries}
     for memory in (one.memory for one in entries):
         if memory.kind is Kind.MEMORY:
             groups.setdefault((memory.scope, memory.author), []).append(memory)
-    pairs = set[frozenset[str]]()
-    for group in groups.values():
-        if len(group) > 1:
-            pairs |= _same_text(group)
-            pairs |= _near(bound, group, pairs)
+    pairs = {pair for group in groups.values() for pair in _same_statements(bound.session, group)}
     return frozenset(
         pair
         for pair in pairs
@@ -183,42 +178,13 @@ def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[s
     )
 
 
-def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
-    by_text: dict[str, list[str]] = {}
+def _same_statements(session: Session, group: Sequence[Memory]) -> Iterator[frozenset[str]]:
+    alike: dict[tuple[str, ...], list[tuple[Memory, CanonicalForm]]] = {}
     for memory in group:
-        by_text.setdefault(memory.content_hash, []).append(memory.id)
-    return {
-        frozenset((first, second))
-        for ids in by_text.values()
-        for place, first in enumerate(ids)
-        for second in ids[place + 1 :]
-    }
-
-
-def _near(
-    bound: BoundQuery, group: Sequence[Memory], known: set[frozenset[str]]
-) -> set[frozenset[str]]:
-    near = bound.session.config.settings.hygiene.near_duplicate
-    if not near.enabled:
-        return set()
-    vectors = bound.view.vectors(bound.request.namespace, [one.id for one in group])
-    found = set[frozenset[str]]()
-    for model in sorted({model for model, _ in vectors.values()}):
-        mine = [one for one in group if one.id in vectors and vectors[one.id][0] == model]
-        packed = [vectors[one.id][1] for one in mine]
-        dimensions = len(packed[0]) // _FLOAT32_BYTES
-        for place, earlier in enumerate(
-            similar_within(b"".join(packed), dimensions, near.threshold)
-        ):
-            for other, _ in earlier:
-                pair = frozenset((mine[place].id, mine[other].id))
-                if pair not in known and _says_the_same(bound, mine[place], mine[other]):
-                    found.add(pair)
-    return found
-
-
-def _says_the_same(bound: BoundQuery, one: Memory, other: Memory) -> bool:
-    session, view = bound.session, bound.view
-    classes = session.config.settings.hygiene.near_duplicate.guard
-    mine, others = stored_guard(session, view, one), stored_guard(session, view, other)
-    return not differs(mine, others, classes)
+        form = stored_form(session, memory)
+        # the first token alone may be another one in equal forms
+        known = alike.setdefault(form.tokens[1:], [])
+        for earlier, other in known:
+            if is_same_statement(other, form):
+                yield frozenset((earlier.id, memory.id))
+        known.append((memory, form))

@@ -9,7 +9,7 @@ import apsw
 
 from vestig.changes import NewClaim
 from vestig.ids import id_text
-from vestig.language.text_forms import normal_form
+from vestig.language.text_forms import single_spaced
 from vestig.store.ledger import chain
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.rows import from_json, to_json
@@ -163,7 +163,7 @@ def statements_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[
                 source_id=of if artifact_ref is None else artifact_ref,
                 timestamp=from_us(occurred),
                 author=author,
-                snippet=normal_form(text)[:_SNIPPET_CHARS_MAX],
+                snippet=single_spaced(text)[:_SNIPPET_CHARS_MAX],
             )
         )
     return found

@@ -21,7 +21,7 @@ from vestig.arguments import (
 )
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
-from vestig.language.text_forms import normal_form, unusable_reason
+from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.store.portable.records import (
     ClaimRecord,
     ClockEpochRecord,
@@ -135,8 +135,10 @@ def _check_snippet(name: str, text: str) -> None:
     if len(text) > SNIPPET_CHARS_MAX:
         raise ValidationError(name, f"{len(text)} characters", f"at most {SNIPPET_CHARS_MAX}")
     label(name, text)
-    if text != normal_form(text):
-        raise ValidationError(name, "another text", "a text in its normal form")
+    if text != single_spaced(text):
+        raise ValidationError(
+            name, "another text", "a text on one line, in NFC, with single spaces"
+        )
 
 
 def _check_batch(name: str, value: str | msgspec.UnsetType) -> None:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from vestig import _core
-from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
 from vestig.store.projection import idle_refresh
@@ -26,7 +25,7 @@ from vestig.store.sqlite import files, reserve
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
-__all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
+__all__ = ["ProjectionKeeper", "chunks_of", "scan_of"]
 
 T = TypeVar("T")
 

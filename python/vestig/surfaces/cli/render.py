@@ -104,7 +104,7 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += f" (near-duplicate of {value.matched_memory_id}, score={value.query_score:.4f})"
     update = value.possible_update_of
     if update is not None:
-        differs = ", ".join(update.differs)
+        differs = ", ".join(map(str, update.differs))
         line += f" (possible update of {update.memory_id}" + (f": {differs})" if differs else ")")
     if value.revives is not None:
         line += f" (revives {value.revives})"

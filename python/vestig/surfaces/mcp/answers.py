@@ -173,7 +173,7 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str]) -> str:
         lines = [f"Stored as {own}."]
     update = outcome.possible_update_of
     if update is not None:
-        differs = f" ({', '.join(update.differs)} differ)" if update.differs else ""
+        differs = f" ({clean(', '.join(map(str, update.differs)))})" if update.differs else ""
         other = short[update.memory_id]
         lines.append(
             f"Possible update of {other}{differs}: if it replaces that fact, call supersede with"

@@ -1,0 +1,333 @@
+"""Numbers, quantities, dates and times among the tokens of a text, each in one way of writing.
+
+Numbers are digits without groups; a unit follows its number as a symbol, a currency as its code; a
+date is `2026-03-02`, or `--03-02` without a year; a time of day is `15:00`. What may mean two
+things stays as it is: 03/02/2026, 3:00 without am or pm, 1,5.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from vestig.language.quantities.numbers import (
+    CARDINALS,
+    ORDINALS,
+    SCALES,
+    plain_digits,
+    scaled,
+    spelled,
+)
+from vestig.language.quantities.units import CURRENCY_SIGNS, currency_of, unit_of
+from vestig.language.time.patterns import AMBIGUOUS_MONTHS, MONTHS, WEEKDAYS
+from vestig.lazy_pattern import lazy_pattern
+
+__all__ = ["QUANTITY_WORDS", "with_quantities"]
+
+_WEEKDAYS: Final = {name: name.capitalize() for name in WEEKDAYS}
+# Months by their names with a capital; in small letters those that are no other words.
+_MONTHS: Final = {
+    **{name.capitalize(): number for name, number in MONTHS.items()},
+    **{
+        name: number
+        for name, number in MONTHS.items()
+        if len(name) > 3 and name not in AMBIGUOUS_MONTHS and name != "august"
+    },
+}
+_FULL_MONTHS: Final = {
+    name.lower(): name
+    for name in _MONTHS
+    if name[0].isupper() and len(name) > 4 and name.lower() in _MONTHS
+}
+_CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "00:00"}
+# Words that may be, or begin, a number, a date or a time of day.
+QUANTITY_WORDS: Final = frozenset(
+    (*CARDINALS, *ORDINALS, *_MONTHS, *_WEEKDAYS, *_CLOCK_WORDS, "percent")
+)
+# Behind these words "one" is a pronoun.
+_BEFORE_PRONOUN: Final = frozenset(
+    ("no", "any", "every", "some", "this", "that", "the", "each", "which", "another", "only")
+)
+
+_ISO: Final = lazy_pattern(r"(\d{4})([-/])(\d{2})\2(\d{2})(?:T(\d{2}:\d{2})(?::(\d{2}))?(Z)?)?")
+_FIGURES: Final = lazy_pattern(r"(\d{1,2})([/.])(\d{1,2})\2(\d{4})")
+_DAY: Final = lazy_pattern(r"(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?")
+_YEAR: Final = lazy_pattern(r"[12]\d{3}")
+_CLOCK: Final = lazy_pattern(r"(\d{1,2})(?::([0-5]\d)(?::([0-5]\d))?)?(?:([aApP])\.?[mM])?")
+_MERIDIEM: Final = lazy_pattern(r"([aApP])\.?[mM]\.?")
+_NUMBER: Final = lazy_pattern(r"[+-]?\d[\d,']*(?:\.\d+)?(?<![,'])")
+_DECIMAL: Final = lazy_pattern(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
+_SIGNS: Final = "".join(CURRENCY_SIGNS)
+_GLUED: Final = lazy_pattern(
+    rf"([{_SIGNS}]?)([+-]?\d[\d,']*(?:\.\d+)?)([^\W\d_]{{1,5}}|[{_SIGNS}%]|km/h|°[CF])?"
+)
+_ZERO_CENTS: Final = ".00"
+_MONTH_MAX: Final = 12
+_HOURS: Final = 24
+_HALF_DAY: Final = 12
+_SYMBOL_MAX: Final = 2
+_SI_GROUP: Final = 3
+_SI_GROUPS_MAX: Final = 5
+
+
+class _Read(NamedTuple):
+    """What was read: the tokens that stand for it, and the place behind it. `joins`: the token
+    before it is a part of it."""
+
+    tokens: tuple[str, ...]
+    end: int
+    joins: bool = False
+
+
+def with_quantities(tokens: list[str]) -> list[str]:
+    """The tokens of a text with its numbers, quantities, dates and times in one way of writing.
+
+    Args:
+        tokens: words and marks in order.
+
+    Example:
+        >>> with_quantities(["it", "costs", "€1,500", "on", "March", "2", ",", "2026"])
+        ['it', 'costs', '1500', 'EUR', 'on', '2026-03-02']
+    """
+    found: list[str] = []
+    at, count = 0, len(tokens)
+    # the token before, unless it is a part of a quantity
+    before = ""
+    while at < count:
+        token = tokens[at]
+        read = None
+        if token[0] in "0123456789+-" or token[0] in CURRENCY_SIGNS:
+            read = _from_digits(tokens, at, before)
+        elif token in QUANTITY_WORDS or token == "a" or "-" in token:
+            read = _from_word(tokens, at, before)
+        elif token == "the":
+            read = _date(tokens, at)
+        if read is None:
+            found.append(token)
+            before, at = token, at + 1
+        else:
+            if read.joins:
+                found.pop()
+            found += read.tokens
+            before, at = "", read.end
+    return found
+
+
+def _at(tokens: list[str], place: int) -> str:
+    return tokens[place] if place < len(tokens) else ""
+
+
+def _from_digits(tokens: list[str], at: int, before: str) -> _Read | None:
+    token = tokens[at]
+    if not token[-1].isdigit() or "/" in token or "-" in token[1:] or ":" in token:
+        read = _written_date(token, at)
+        if read is not None:
+            return read
+    return _date(tokens, at) or _clock(tokens, at) or _amount(tokens, at, before)
+
+
+def _from_word(tokens: list[str], at: int, before: str) -> _Read | None:
+    token = tokens[at]
+    if token in _CLOCK_WORDS:
+        return _Read((_CLOCK_WORDS[token],), at + 1)
+    date = _date(tokens, at)
+    if date is not None:
+        return date
+    if token in _WEEKDAYS or token in _FULL_MONTHS:
+        return _Read((_WEEKDAYS.get(token) or _FULL_MONTHS[token],), at + 1)
+    if token in ORDINALS:
+        return _Read((ORDINALS[token],), at + 1)
+    if token == "one" and before in _BEFORE_PRONOUN:
+        return None
+    number = spelled(tokens, at, joined=before != "between")
+    if number is None:
+        return None
+    value, end = number
+    return _clock_of(str(value), tokens, end) or _quantity(str(value), tokens, end, before)
+
+
+# --- dates ---------------------------------------------------------------------------------
+
+
+def _iso(year: str, month: int, day: int) -> str | None:
+    if not (1 <= month <= _MONTH_MAX and 1 <= day <= 31):
+        return None
+    return f"{year or '-'}-{month:02}-{day:02}"
+
+
+def _written_date(token: str, at: int) -> _Read | None:
+    """A date in figures that can be read in one way only, with the time that is joined to it."""
+    match = _ISO.fullmatch(token)
+    if match is not None:
+        date = _iso(match[1], int(match[3]), int(match[4]))
+        if date is None:
+            return None
+        parts = [date]
+        if match[5]:
+            seconds = match[6] or "00"
+            parts.append(match[5] if seconds == "00" else f"{match[5]}:{seconds}")
+        return _Read((*parts, *(["UTC"] if match[7] else [])), at + 1)
+    match = _FIGURES.fullmatch(token)
+    if match is None:
+        return None
+    first, second = int(match[1]), int(match[3])
+    if match[2] == "." or first > _MONTH_MAX or first == second:
+        date = _iso(match[4], second, first) if match[2] == "/" or first > _MONTH_MAX else None
+    else:
+        date = _iso(match[4], first, second) if second > _MONTH_MAX else None
+    return None if date is None else _Read((date,), at + 1)
+
+
+def _month(token: str) -> int | None:
+    return _MONTHS.get(token) or _MONTHS.get(token.rstrip("."))
+
+
+def _day(token: str) -> int | None:
+    match = _DAY.fullmatch(ORDINALS.get(token, token))
+    return None if match is None else int(match[1])
+
+
+def _date(tokens: list[str], at: int) -> _Read | None:
+    """A date with the name of its month, which begins at a place."""
+    month = _month(tokens[at])
+    if month is not None:
+        day = _day(_at(tokens, at + 1))
+        if day is not None:
+            return _with_year(tokens, at + 2, month, day)
+        year = _at(tokens, at + 1)
+        return _Read((f"{year}-{month:02}",), at + 2) if _YEAR.fullmatch(year) else None
+    place = at + 1 if tokens[at] == "the" else at
+    day = _day(_at(tokens, place))
+    if day is None or (tokens[at] == "the" and _at(tokens, place).isdigit()):
+        return None
+    place += 1
+    place += _at(tokens, place) == "of"
+    month = _month(_at(tokens, place))
+    return None if month is None else _with_year(tokens, place + 1, month, day)
+
+
+def _with_year(tokens: list[str], place: int, month: int, day: int) -> _Read:
+    comma = _at(tokens, place) == ","
+    year = _at(tokens, place + comma)
+    if _YEAR.fullmatch(year) is None:
+        return _Read((f"--{month:02}-{day:02}",), place)
+    return _Read((f"{year}-{month:02}-{day:02}",), place + comma + 1)
+
+
+# --- times of day --------------------------------------------------------------------------
+
+
+def _clock(tokens: list[str], at: int) -> _Read | None:
+    match = _CLOCK.fullmatch(tokens[at])
+    if match is None:
+        return None
+    if tokens[at] == "12" and _at(tokens, at + 1) in _CLOCK_WORDS:
+        return _Read((_CLOCK_WORDS[tokens[at + 1]],), at + 2)
+    if match[4] or match[2] is None:
+        return _clock_of(tokens[at], tokens, at + 1)
+    half = _MERIDIEM.fullmatch(_at(tokens, at + 1))
+    if half is not None:
+        return _clock_of(tokens[at], tokens, at + 1)
+    whole = len(match[1]) == 2 and int(match[1]) < _HOURS
+    return _Read((tokens[at],), at + 1) if whole else None
+
+
+def _clock_of(text: str, tokens: list[str], end: int) -> _Read | None:
+    """A time with am or pm, glued to it or in the next token."""
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    half = match[4]
+    if half is None:
+        behind = _MERIDIEM.fullmatch(_at(tokens, end))
+        if behind is None:
+            return None
+        half, end = behind[1], end + 1
+    hour = int(match[1])
+    if not 1 <= hour <= _HALF_DAY:
+        return None
+    hour = hour % _HALF_DAY + (_HALF_DAY if half in "pP" else 0)
+    seconds = f":{match[3]}" if match[3] else ""
+    return _Read((f"{hour:02}:{match[2] or '00'}{seconds}",), end)
+
+
+# --- amounts -------------------------------------------------------------------------------
+
+
+def _amount(tokens: list[str], at: int, before: str) -> _Read | None:
+    """A number in digits with what is glued to it and what stands behind it."""
+    match = _GLUED.fullmatch(tokens[at])
+    if match is None:
+        return _measure(tokens[at], at)
+    sign, number, tail = match[1], match[2], match[3]
+    if number[-1] in ",'":
+        return None
+    value, end = plain_digits(number), at + 1
+    if tail:
+        unit = currency_of(tail) if tail in CURRENCY_SIGNS else unit_of(tail)
+        if unit is None or sign:
+            return None
+        is_money = tail in CURRENCY_SIGNS
+        return _Read((_cents(value) if is_money else value, unit), end)
+    grouped = _spaced(value, tokens, end) if not sign else None
+    if grouped is not None:
+        value, end = grouped
+    if _at(tokens, end) in SCALES and _DECIMAL.fullmatch(value) is not None:
+        value, end = scaled(value, SCALES[tokens[end]]), end + 1
+    if sign:
+        return _Read((_cents(value), CURRENCY_SIGNS[sign]), end)
+    return _quantity(value, tokens, end, before)
+
+
+def _measure(token: str, at: int) -> _Read | None:
+    """A number that a hyphen joins to the name of a unit: "5-minute"."""
+    number, hyphen, name = token.partition("-")
+    unit = unit_of(name) if hyphen and len(name) > _SYMBOL_MAX and number.isdigit() else None
+    return None if unit is None else _Read((number, unit), at + 1)
+
+
+def _spaced(value: str, tokens: list[str], end: int) -> tuple[str, int] | None:
+    """A number in groups of three digits with spaces between, only before a unit or a currency."""
+    if not (value.isdigit() and len(value) <= _SI_GROUP and value[0] != "0"):
+        return None
+    start = end
+    while end - start < _SI_GROUPS_MAX and len(group := _at(tokens, end)) == _SI_GROUP:
+        if not group.isdigit():
+            break
+        value, end = value + group, end + 1
+    after = _at(tokens, end)
+    if end == start or (unit_of(after) is None and currency_of(after) is None):
+        return None
+    return value, end
+
+
+def _quantity(value: str, tokens: list[str], end: int, before: str) -> _Read:
+    """A number with the unit or currency behind it, or the currency before it."""
+    after = _at(tokens, end)
+    currency = currency_of(after)
+    if currency is not None:
+        return _Read((_cents(value), currency), end + 1)
+    unit = unit_of(after)
+    if unit is not None:
+        return _Read((value, unit), end + 1)
+    pair = f"{after} {_at(tokens, end + 1)}"
+    unit = _TWO_WORDS.get(pair)
+    if unit is not None:
+        return _Read((value, unit), end + 2)
+    currency = currency_of(before) if before in CURRENCY_SIGNS or before.isupper() else None
+    if currency is not None:
+        return _Read((_cents(value), currency), end, joins=True)
+    return _Read((value,), end)
+
+
+_TWO_WORDS: Final = {
+    "per cent": "%",
+    "degrees Celsius": "°C",
+    "degrees celsius": "°C",
+    "degrees Fahrenheit": "°F",
+    "degrees fahrenheit": "°F",
+}
+
+
+def _cents(value: str) -> str:
+    """An amount of money without cents that are zero."""
+    return value.removesuffix(_ZERO_CENTS)
