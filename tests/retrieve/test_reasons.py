@@ -161,13 +161,9 @@ def asked(model: ScriptedModel, **keys: Any) -> tuple[Any, list[str]]:
 def test_a_model_plans_judges_and_sums_up() -> None:
     found, purposes = asked(ScriptedModel(answers()))
     assert purposes == ["plan_queries", "stop_verdict", "context_summary"]
-    assert found.metadata.tool_calls[0].queries == (
-        QUESTION[-1]["content"],
-        "garden water",
-        "cello",
-    )
-    # the rules plan what the model leaves
-    assert len(found.metadata.tool_calls[1].queries) > 3
+    # the rules plan the first round, the model the second
+    assert len(found.metadata.tool_calls[0].queries) > 3
+    assert found.metadata.tool_calls[1].queries == ("garden water", "cello")
     assert found.context_summary == "Grace maintains it (Fact: …)."
     assert found.metadata.degraded == ()
 

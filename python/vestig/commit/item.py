@@ -126,7 +126,9 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
         return
     item.extracted = True
     given = item.request
-    found = expressions.find_windows(item.text, item.reference_us, zone=settings.time.zone)
+    times = expressions.find_times(item.text, item.reference_us, zone=settings.time.zone)
+    found = times.windows
+    item.warnings.extend(times.warnings)
     item.windows = tuple(
         [
             StoredWindow(

@@ -77,6 +77,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[TemporalWindow, ...]
     # where its temporal expressions stand, with and without windows: code points, half-open
     times: tuple[tuple[int, int], ...]
+    # what is said about those that were not read
+    warnings: tuple[str, ...]
     # the names that a language model found in it; None = rules find them
     names: tuple[QueryName, ...] | None
     # vectors of the names in it
@@ -130,7 +132,7 @@ def analyse(
     settings = config.settings
     if name_vectors is None:
         name_vectors = query_entities.name_vectors(session, request.query, config, names)
-    times = expressions.find_expressions(
+    times = expressions.find_times(
         request.query, request.moments.query_time_us, zone=settings.time.zone
     )
     windows = [
@@ -141,8 +143,7 @@ def analyse(
             grain=one.grain,
             either=one.either,
         )
-        for one in times
-        if one.resolved
+        for one in times.windows
     ]
     keywords = words.keywords(
         request.query,
@@ -157,7 +158,8 @@ def analyse(
         states=states,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        times=tuple([(one.start, one.end) for one in times]),
+        times=tuple([(one.start, one.end) for one in times.expressions]),
+        warnings=times.warnings,
         names=names,
         name_vectors=name_vectors,
         rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,

@@ -222,17 +222,17 @@ class OneRecall:
             "nearest_misses": found.hits if abstained else (),
             "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
-            "warnings": self.warnings(scan, ranked.confidence, found.later_updates),
+            "warnings": self.warnings(bound.query, scan, ranked.confidence, found.later_updates),
             "min_confidence": request.min_confidence,
             "min_score": ranking.min_score,
             "best_score": _best_score(ranked),
         }
 
     def warnings(
-        self, scan: Scan, certainty: float | None, later: Sequence[str]
+        self, query: Query, scan: Scan, certainty: float | None, later: Sequence[str]
     ) -> tuple[str, ...]:
-        """Warnings of the request and of the scan."""
-        found = [*self.request.warnings, *later]
+        """Warnings of the request, of its analysis and of the scan."""
+        found = [*self.request.warnings, *query.warnings, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)
         if self.request.min_confidence is not None and certainty is None:

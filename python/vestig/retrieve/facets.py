@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from math import inf
@@ -43,13 +44,13 @@ def facets(
     found: dict[str, float] = {}
     for text in dict.fromkeys((goal, focus)):
         names = names_in(text, known_entities)
+        starts = [name.start for name in names]
         placed = [(name.start, name.text) for name in names]
-        placed += [
-            (word.start, word.text)
-            for word in words_of(text)
-            if word.content
-            and not any(name.start <= word.start and word.end <= name.end for name in names)
-        ]
+        for word in words_of(text):
+            before = bisect_right(starts, word.start)
+            inside = before > 0 and word.end <= names[before - 1].end
+            if word.content and not inside:
+                placed.append((word.start, word.text))
         for _, facet in sorted(placed):
             found.setdefault(" ".join(facet.lower().split()), rarity(facet, idf, unknown=inf))
     return sorted(found, key=found.__getitem__, reverse=True)[:FACETS_MAX]

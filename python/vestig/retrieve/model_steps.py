@@ -7,7 +7,9 @@ and the result says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 import msgspec
@@ -28,6 +30,8 @@ _T = TypeVar("_T")
 
 # Most queries that a plan may have; it is asked for fewer.
 _ACCEPTED: Final = 20
+# The round that a model may plan first.
+_FIRST_PLAN: Final = 2
 _TRIED_SHOWN: Final = 15
 _FACTS_SHOWN: Final = 10
 _GOAL_CHARS: Final = 200
@@ -84,7 +88,7 @@ class ModelSteps:
 
     Args:
         messages: the window of the conversation.
-        ends_at: by `time.monotonic`, when the request has used its time.
+        time_s: seconds that all calls may take together.
     """
 
     def __init__(
@@ -92,19 +96,19 @@ class ModelSteps:
         session: Session,
         settings: RetrieveSettings,
         messages: Sequence[Message],
-        ends_at: float,
+        time_s: float,
     ) -> None:
         self.session = session
         self.settings = settings
-        self.ends_at = ends_at
+        self.left_s = time_s
         self.degraded: list[Degradation] = []
         wanted = settings.llm and session.has_model
         self.left = settings.llm_max_calls if wanted else 0
         self.messages = messages
 
     def plan(self, iteration: int, tried: Mapping[str, int], facts: Sequence[str]) -> Plan | None:
-        """The goal and queries for a round; None: by rules."""
-        if self.left <= (1 if iteration == 1 else 2):
+        """The goal and queries for a round; None: by rules, as in the first one."""
+        if iteration == 1 or self.left <= (1 if iteration == _FIRST_PLAN else 2):
             return None
         return self._ask("plan_queries", tried, facts, Plan)
 
@@ -122,11 +126,21 @@ class ModelSteps:
         if self.left < 1:
             return ""
         self.left -= 1
-        text, failed = context_summary(
-            self.session.models, self.messages, facts, turns, ends_at=self.ends_at
-        )
+        with self._timed() as ends_at:
+            text, failed = context_summary(
+                self.session.models, self.messages, facts, turns, ends_at=ends_at
+            )
         self.degraded += [] if failed is None else [failed]
         return text
+
+    @contextmanager
+    def _timed(self) -> Iterator[float]:
+        """When the work within has to end, by `time.monotonic`; it uses up time of all calls."""
+        began = time.monotonic()
+        try:
+            yield began + max(0.0, self.left_s)
+        finally:
+            self.left_s -= time.monotonic() - began
 
     def _ask(
         self, prompt: str, tried: Mapping[str, int], facts: Sequence[str], answer: type[_T]
@@ -139,8 +153,9 @@ class ModelSteps:
         }
         self.left -= 1
         try:
-            models = self.session.models
-            return models.ask(prompt, values, answer=answer, ends_at=self.ends_at).value
+            with self._timed() as ends_at:
+                models = self.session.models
+                return models.ask(prompt, values, answer=answer, ends_at=ends_at).value
         except (ProviderError, ConfigError) as error:
             self.left = 0
             self.degraded.append(degradation_of(error))

@@ -62,7 +62,12 @@ class Planner:
 
     def analyse(self) -> Analysis:
         """What the end of the conversation asks, by rules and by the names of the store."""
-        window = [message.content for message in self.request.messages[-self.settings.window :]]
+        # cut first: whatever is said, the analysis costs what that of a few questions does
+        latest = self.request.messages[-self.settings.window :]
+        window = [
+            self.search.cut(message.content) if message.content.strip() else ""
+            for message in latest
+        ]
         goal = goal_of(window)
         focus = window[-1].strip() or goal
         names, idf = self._known_words("\n".join(dict.fromkeys((focus, goal, *window))))

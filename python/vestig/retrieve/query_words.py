@@ -141,8 +141,10 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[Name]:
             found += [Name(m[0], *m.span()) for m in re.finditer(pattern, text, re.IGNORECASE)]
     found.sort(key=lambda name: (name.start - name.end, name.start))
     kept: list[Name] = []
+    covered = bytearray(len(text))
     for name in found:
-        if all(name.end <= one.start or one.end <= name.start for one in kept):
+        if covered.find(1, name.start, name.end) < 0:
+            covered[name.start : name.end] = bytes([1]) * (name.end - name.start)
             kept.append(name)
     once = {name.text.casefold(): name for name in sorted(kept, key=lambda name: -name.start)}
     return sorted(once.values(), key=lambda name: name.start)

@@ -56,12 +56,18 @@ class _Retrieval:
         self.calls = Calls(session, self.settings, self.started + request.deadline_s)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
+        most = config.settings.recall.max_query_chars
+        longer = sum(len(one.content) > most for one in request.messages[-self.settings.window :])
         window = request.messages[-self.settings.window :]
-        self.model = ModelSteps(session, self.settings, window, self.calls.ends_at)
+        self.model = ModelSteps(session, self.settings, window, request.deadline_s / 2)
         self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
         self.generated = 0
         self.degraded: list[Degradation] = []
         self.warnings: list[str] = list(request.warnings)
+        if longer:
+            self.warnings.append(
+                f"{longer} of the last messages: the first {most} characters of each were read"
+            )
         self.trace: list[TraceStep] = []
 
     def run(self) -> RetrieveResult:
@@ -78,6 +84,8 @@ class _Retrieval:
                 planned = self.plan()
             if not planned:
                 return "no_queries"
+            if self.rounds.count and time.monotonic() >= self.calls.ends_at:
+                return "deadline"
             with span("execute", queries=len(planned)):
                 self.execute(planned)
             with span("evaluate"):
@@ -88,8 +96,8 @@ class _Retrieval:
     # --- the steps -------------------------------------------------------------------------
 
     def plan(self) -> list[PlannedQuery]:
-        """The queries of the next round: a model's, where there is one and it gives usable ones,
-        else those of the rules."""
+        """The queries of the next round: those of the rules in the first one, so that a model that
+        is silent costs no fact; then a model's, where there is one and it gives usable ones."""
         rounds = self.rounds
         iteration, tried, texts = rounds.count + 1, rounds.tried(), self.best_texts()
         planned: list[PlannedQuery] = []

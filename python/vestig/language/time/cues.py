@@ -447,6 +447,8 @@ _STARTERS: Final = frozenset(
 ) | frozenset(("don't", "do", "not", "note", "to", "self", "hey", "again", "first", "next"))
 
 
+# A long text is looked at in pages, because a word is compared with all before it.
+_PAGE_WORDS: Final = 200
 _LEADS: Final = frozenset(("please", "don't", "not", "never"))
 
 
@@ -526,6 +528,10 @@ def has_cue(text: str, lower: str, direction: Direction) -> bool:
         >>> has_cue("We'll see", "we'll see", Direction.FUTURE)
         True
     """
-    tokens = tokens_of(lower, 0, len(lower))
-    found = cues_of(text, tokens, [0] * len(tokens), [False] * len(tokens), [0])
-    return any(cue.direction is direction for cue in found)
+    every = tokens_of(lower, 0, len(lower))
+    for low in range(0, len(every), _PAGE_WORDS):
+        tokens = every[low : low + _PAGE_WORDS]
+        found = cues_of(text, tokens, [0] * len(tokens), [False] * len(tokens), [0])
+        if any(cue.direction is direction for cue in found):
+            return True
+    return False

@@ -7,6 +7,7 @@ expression is left open.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,6 +27,10 @@ __all__ = ["Direction", "Directions"]
 
 _SENTENCE_END: Final = lazy_pattern(r"[.!?…]+[\"')\]]*(?=\s+\S)|\n+")
 # "p.m. on Friday" and "Dr. Ray" end no sentence.
+_ABBREVIATION_CHARS: Final = 8
+# Of a sentence without an end, such as a pasted table, an expression is read with half as many
+# characters before it and behind it, so that no expression costs more than a page of words.
+_SENTENCE_CHARS: Final = 1_000
 _ABBREVIATION: Final = lazy_pattern(
     r"(?:\b[ap]\.m|\b(?:dr|mr|mrs|ms|st|no|vs|etc|e\.g|i\.e|approx))\.$"
 )
@@ -162,19 +167,26 @@ class Directions:
     def __init__(self, text: str, lower: str, places: Sequence[Place]) -> None:
         self._text, self._lower, self._places = text, lower, places
         self._sentences: dict[int, Sentence] = {}
+        # where the marks that end sentences begin and end, in one pass
+        self._marks: tuple[list[int], list[int]] = ([], [])
+        for found in _SENTENCE_END.finditer(lower):
+            low = max(0, found.end() - _ABBREVIATION_CHARS)
+            if _ABBREVIATION.search(lower, low, found.end()) is None:
+                self._marks[0].append(found.start())
+                self._marks[1].append(found.end())
 
     def sentence_of(self, at: int) -> tuple[int, int]:
-        """The sentence that an offset lies in, as [start, end)."""
-        start, end = 0, len(self._lower)
-        for found in _SENTENCE_END.finditer(self._lower):
-            if _ABBREVIATION.search(self._lower, 0, found.end()) is not None:
-                continue
-            if found.end() <= at:
-                start = found.end()
-            elif found.start() >= at:
-                end = found.start()
-                break
-        return start, end
+        """The sentence that an offset lies in, as [start, end); of one that goes on for pages, the
+        part around the offset."""
+        begins, ends = self._marks
+        before, behind = bisect_right(ends, at), bisect_left(begins, at)
+        start = ends[before - 1] if before else 0
+        end = begins[behind] if behind < len(begins) else len(self._lower)
+        if end - start <= 2 * _SENTENCE_CHARS:
+            return start, end
+        low = at - (at - start) % _SENTENCE_CHARS
+        reach = _SENTENCE_CHARS // 2
+        return max(start, low - reach), min(end, low + _SENTENCE_CHARS + reach)
 
     def same_clause(self, one: int, other: int) -> bool:
         """Whether two offsets lie in one clause."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from datetime import timedelta
+from operator import attrgetter
 from typing import Final
 
 import msgspec
 
 from vestig.language.time.direction import Direction, Directions
-from vestig.language.time.expressions import TemporalExpression
+from vestig.language.time.expressions import FoundTimes, TemporalExpression
 from vestig.language.time.patterns import (
     AMBIGUOUS_MONTHS,
     CUE,
@@ -34,12 +36,16 @@ _CUE_REACH: Final = 16
 _AND: Final = frozenset(("and", "and the"))
 _MONTHED: Final = frozenset(("dmy", "mdy", "my", "month"))
 _YEARLESS: Final = frozenset(("dmy", "mdy", "month", "quarter"))
+_start: Final = attrgetter("start")
 _RANGE: Final = lazy_pattern(r"\s*(?:to|through|thru|[-–—])\s*")
 _IN_WEEK: Final = lazy_pattern(r"\s*,?\s*(?:of\s+|on\s+)?")
 _IN_YEAR: Final = lazy_pattern(r"\s*,?\s*(?:(?:of|in|on)\s+)?")
 _NUMBERED: Final = lazy_pattern(r",?\s+(?:the\s+)?\d{1,2}(?:st|nd|rd|th)\b")
 _FOUR_DIGITS: Final = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 _WEEK_DAYS: Final = 7
+# Expressions of one text that are read; more are those of a table or a log, of which none is what
+# the text is about.
+READ_MAX: Final = 64
 _DIRECTED: Final = _YEARLESS | {"weekday", "between", "figures"}
 
 
@@ -140,17 +146,27 @@ class _Scan:
         self.found: list[_Match] = []
         # start of a "between" whose first operand is the last one found
         self.between: int | None = None
+        # how many were not read
+        self.unread = 0
 
     def run(self) -> list[_Match]:
-        """All expressions in order."""
-        lower, position = self.lower, 0
+        """The first expressions, in order."""
+        lower, position, accepted = self.lower, 0, 0
         while (match := EXPRESSION.search(lower, position)) is not None:
             name = match.lastgroup
             assert name is not None
+            if accepted == READ_MAX:
+                self.unread += name != "year"
+                position = match.end()
+                continue
+            known = len(self.found)
             position = self._take(FAMILIES.get(name, name), match.start(), match.end())
+            accepted += sum(item.accepted for item in self.found[known:])
         if any(not item.accepted for item in self.found):
             self._link_years()
         self.found = [found for found in self.found if found.accepted]
+        self.unread += max(0, len(self.found) - READ_MAX)
+        del self.found[READ_MAX:]
         if any(item.family in _DIRECTED for item in self.found):
             self._join_named()
             self._decide()
@@ -311,7 +327,7 @@ class _Scan:
             return Direction.OPEN
         if item.other is None:
             single = item.window.yearless or item.family == "weekday"
-            which = self.lower[item.place.start :].startswith(("last ", "next ", "this "))
+            which = self.lower.startswith(("last ", "next ", "this "), item.place.start)
             if not single or (which and item.family != "weekday"):
                 return None
             direction = directions.of_present(item.place)
@@ -328,8 +344,9 @@ class _Scan:
     def _elsewhere(self, directions: Directions, item: _Match) -> bool:
         """Whether the sentence names another year, or the clause another week."""
         start, end = directions.sentence_of(item.place.start)
-        for other in self.found:
-            if other is item or other.window is None or not start <= other.start < end:
+        first = bisect_left(self.found, start, key=_start)
+        for other in self.found[first : bisect_left(self.found, end, key=_start)]:
+            if other is item or other.window is None:
                 continue
             words = self.lower[other.start : other.end]
             if item.family == "weekday":
@@ -385,8 +402,8 @@ class _Scan:
                     left.accepted = right.accepted = True
 
 
-def scan(text: str, lower: str, t_ref_us: int, zone: str) -> list[TemporalExpression]:
-    """The expressions of a text, in order.
+def scan(text: str, lower: str, t_ref_us: int, zone: str) -> FoundTimes:
+    """The expressions of a text, in order, at most `READ_MAX` of them.
 
     Args:
         text: as written.
@@ -396,11 +413,12 @@ def scan(text: str, lower: str, t_ref_us: int, zone: str) -> list[TemporalExpres
     """
     reference = ReferenceTime(t_ref_us, zone, lower)
     found = list[TemporalExpression]()
-    for item in _Scan(text, lower, reference).run():
+    one_pass = _Scan(text, lower, reference)
+    for item in one_pass.run():
         found.append(_expression(item, item.window, text, reference))
         if item.either:
             found.append(_expression(item, item.other, text, reference))
-    return found
+    return FoundTimes(expressions=found, unread=one_pass.unread)
 
 
 def _expression(

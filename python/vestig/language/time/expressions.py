@@ -16,7 +16,14 @@ from vestig.language.time.patterns import (
 )
 from vestig.language.words import Substrings
 
-__all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
+__all__ = [
+    "FoundTimes",
+    "TemporalExpression",
+    "find_expressions",
+    "find_times",
+    "find_windows",
+    "lowered",
+]
 
 _WORDS: Final = Substrings(WORD_TRIGGERS)
 _DIGITS: Final = Substrings(tuple(digits))
@@ -52,6 +59,30 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     either: bool = False
 
 
+class FoundTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """The expressions of a text in order, clock times, habits and others without a window too;
+    `unread`: how many more there are, behind the first 64."""
+
+    expressions: list[TemporalExpression]
+    unread: int = 0
+
+    @property
+    def windows(self) -> list[TemporalExpression]:
+        """Those that have a window."""
+        return [item for item in self.expressions if item.resolved]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is said about those that were not read."""
+        if not self.unread:
+            return ()
+        read = len(self.expressions) - sum(item.either for item in self.expressions) // 2
+        return (
+            f"the first {read} times that the text names were read; {self.unread} more were not,"
+            " and it is not found by them",
+        )
+
+
 def lowered(text: str) -> str:
     """The text in lower case with the length it had, so that offsets stay.
 
@@ -76,18 +107,20 @@ def _may_hold(lower: str) -> bool:
     return may_name_month and MONTH.search(lower) is not None
 
 
-def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
-    """All temporal expressions in order: clock times, habits and others without a window too.
+def find_times(text: str, t_ref_us: int, *, zone: str = "UTC") -> FoundTimes:
+    """The temporal expressions of a text, the first 64, and how many more there are.
 
     Arguments: see `find_windows`.
 
     Example:
-        >>> [found.clock for found in find_expressions("opens at 2 pm", 0)]
+        >>> [found.clock for found in find_times("opens at 2 pm", 0).expressions]
         ['14:00:00']
+        >>> find_times("May 1, " * 70, 0).unread
+        6
     """
     lower = lowered(text)
     if not _may_hold(lower):
-        return []
+        return _NONE
     # imported here: most texts name no time
     from vestig.language.time.expression_scan import scan
 
@@ -95,7 +128,7 @@ def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tem
 
 
 def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
-    """The windows that a text names, in order.
+    """The windows that a text names, in order; of more than 64 expressions the first ones.
 
     A weekday, a month, a quarter and a day of a month without a year lie before the reference or
     after it: the words around them decide, alike in memories and queries. What they leave open,
@@ -118,4 +151,12 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
         >>> [one.either for one in find_windows("Friday's numbers", 0)]
         [True, True]
     """
-    return [item for item in find_expressions(text, t_ref_us, zone=zone) if item.resolved]
+    return find_times(text, t_ref_us, zone=zone).windows
+
+
+def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
+    """As `find_windows`, with clock times, habits and others that have no window."""
+    return find_times(text, t_ref_us, zone=zone).expressions
+
+
+_NONE: Final = FoundTimes(expressions=[])

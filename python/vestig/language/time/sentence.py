@@ -44,9 +44,9 @@ class Sentence:
         self.start, self.end = start, end
         self.tokens: list[Token] = tokens_of(lower, start, end)
         ends = [found.start() for found in _CLAUSE_END.finditer(lower, start, end)]
-        inside = [(one.start, one.end) for one in places]
-        for first, last in inside:
-            ends = [at for at in ends if not first < at < last]
+        places = [one for one in places if one.start < end and one.end > start]
+        for one in places:
+            ends = [at for at in ends if not one.start < at < one.end]
         self.ends = ends
         clauses = [bisect_right(ends, low) for low, _, _ in self.tokens]
         taken = [False] * len(self.tokens)
