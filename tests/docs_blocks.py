@@ -238,8 +238,14 @@ def help_texts() -> list[tuple[str, str]]:
 
     def visit(command: click.Command, path: str, parent: click.Context | None) -> None:
         context = click.Context(
-            command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=80
+            command,
+            info_name=path.rpartition(" ")[2],
+            parent=parent,
+            terminal_width=80,
+            **command.context_settings,
         )
+        # where the store of most people is; its folder depends on who asks
+        context.meta["vestig.globals"] = {"store": "~/.local/share/vestig"}
         found.append((path, command.get_help(context)))
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
@@ -251,7 +257,9 @@ def help_texts() -> list[tuple[str, str]]:
     return found
 
 
-_EVERYWHERE = re.compile(r"^ +--(store|config|namespace|profile P|json|help)\b.*\n?", re.MULTILINE)
+_EVERYWHERE = re.compile(
+    r"^ +(?:-h, )?--(store|config|namespace|profile P|json|help)\b.*\n?", re.MULTILINE
+)
 
 
 def help_pages() -> str:

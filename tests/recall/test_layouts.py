@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ WALKED = MadeRow(
     alpha_used=0.6,
     metadata_score=0.25,
 )
-AT = "created=2026-03-18 12:00:00 UTC"
+AT = "date=2026-03-18"
 
 
 def test_hops_only_where_the_walk_went() -> None:
@@ -133,10 +132,12 @@ def test_groups_that_are_left_out() -> None:
 
 def test_compact_and_list() -> None:
     found = result(hit(DIRECT, content="x" * 101), hit(WALKED, content="One line"))
-    assert render(found, "compact").startswith("(score=0.8700, age=just now, stability=unknown)\n")
+    assert render(found, "compact").startswith(
+        "(score=0.8700, age=just now, stability=unknown, date=2026-03-18)\n"
+    )
     assert render(found, "list") == (
-        f"ID: {S}\nScore: 0.8700\nCreated: 2026-03-18 12:00:00 UTC\nContent: {'x' * 100}...\n\n"
-        f"ID: {B}\nScore: 0.5000\nCreated: 2026-03-18 12:00:00 UTC\nContent: One line"
+        f"ID: {S}\nScore: 0.8700\nDate: 2026-03-18\nContent: {'x' * 100}...\n\n"
+        f"ID: {B}\nScore: 0.5000\nDate: 2026-03-18\nContent: One line"
     )
 
 
@@ -225,20 +226,11 @@ def test_nothing_eligible_has_no_first_line() -> None:
     assert render(abstained, "text") == "No memories found."
 
 
-@pytest.fixture
-def in_oslo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Oslo")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
-
-
-@pytest.mark.usefixtures("in_oslo")
-def test_times_are_local_on_a_terminal_and_exact_elsewhere() -> None:
-    found = result(hit(DIRECT, content="One line"))
-    assert "created=2026-03-18 13:00)" in render(found, "text", local_zone=True)
-    assert "created=2026-03-18 13:00)" in render(found, "explain", local_zone=True)
-    assert "Created: 2026-03-18 13:00\n" in render(found, "list", local_zone=True)
-    assert "created=2026-03-18 12:00:00 UTC)" in render(found, "text")
-    assert "Created: 2026-03-18 12:00:00 UTC\n" in render(found, "list")
+def test_the_date_is_that_of_the_fact_where_its_zone_is() -> None:
+    late = datetime(2025, 8, 3, 23, 30, tzinfo=UTC)
+    found = result(hit(DIRECT, content="One line", t_valid=late))
+    for layout in ("text", "explain"):
+        assert ", date=2025-08-03)" in render(found, layout)
+        assert ", date=2025-08-04)" in render(found, layout, zone="Europe/Oslo")
+    assert ", stability=unknown, date=2025-08-03)\n" in render(found, "compact")
+    assert "\nDate: 2025-08-04\n" in render(found, "list", zone="Europe/Oslo")

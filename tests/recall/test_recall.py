@@ -216,7 +216,7 @@ def test_layouts_byte_for_byte(opener: Opener) -> None:
     first = store.commit(text).memory_id
     second = store.commit("Another statement").memory_id
     result = store.recall(QUERY, profile="baseline")
-    at = "created=2026-03-18 12:00:00 UTC"
+    at = "date=2026-03-18"
     assert render(result, "text") == (
         f"[{first}] (score=0.8700, method=direct_match, {at})\n"
         "Content: First line of it\n  ---\n  last line of it"
@@ -227,10 +227,10 @@ def test_layouts_byte_for_byte(opener: Opener) -> None:
     explained = render(result, "text", explained=True).split("\n")
     assert explained[1] == "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700)."
     assert render(result, "compact").startswith(
-        "(score=0.8700, age=just now, stability=unknown)\nFirst line of it\n"
+        "(score=0.8700, age=just now, stability=unknown, date=2026-03-18)\nFirst line of it\n"
     )
     assert render(result, "list").endswith(
-        f"ID: {second}\nScore: 0.5000\nCreated: 2026-03-18 12:00:00 UTC\nContent: Another statement"
+        f"ID: {second}\nScore: 0.5000\nDate: 2026-03-18\nContent: Another statement"
     )
     assert render(result, "explain").count("TraceRank: 1.0000") == 2
     empty = opener("empty").recall("anything at all")

@@ -196,7 +196,7 @@ def test_bare_command_prints_version_and_help(capfd: pytest.CaptureFixture[str])
 
 
 def test_unknown_names_get_the_nearest(vestig: Vestig) -> None:
-    assert "'recall'" in vestig("memory", "recal", "x").err
+    assert "`vestig memory recall`" in vestig("memory", "recal", "x").err
     assert "--limit" in vestig("memory", "recall", "x", "--limt", "3").err
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 from command_answers import FACTS, Vestig
 
-from vestig.surfaces.cli import run
+from vestig.surfaces.cli import cli, run
+from vestig.surfaces.cli.other_words import COMMANDS
 from vestig.surfaces.table import operations
 
 _ID = re.compile(r"(?:mem|evt|source|ent)_[0-9a-f-]{36}|\d{4}-\d\d-\d\d[T ][\d:.]+(?: UTC|Z)")
@@ -81,11 +86,11 @@ def test_help_names_the_store_completion_and_three_examples(
 ) -> None:
     assert run(["--help"]) == 0
     text = capfd.readouterr().out
-    for word in ("VESTIG_STORE", "store.path", "~/.local/share/vestig/vestig", "_VESTIG_COMPLETE"):
+    for word in ("VESTIG_STORE", "store.path", "_VESTIG_COMPLETE"):
         assert word in text
     listed = text.partition("Commands:")[2].split("\n")[1:]
-    first = [line.split()[0] for line in listed[:7]]
-    assert first == ["add", "recall", "show", "list", "count", "forget", "stats"]
+    first = [line.split()[0] for line in listed[:8]]
+    assert first == ["add", "recall", "show", "list", "count", "supersede", "forget", "stats"]
     head, _, examples = text.partition("Examples:\n")
     assert head
     lines = [line.strip() for line in examples.strip().splitlines()]
@@ -212,3 +217,198 @@ def test_without_a_store_there_is_nothing_to_count(vestig: Vestig, tmp_path: Pat
         assert 'yet: vestig add "…" makes it' in answer.err
     assert vestig("stats", *place).code == 1
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_help_names_the_folder_where_the_store_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def place(*words: str) -> str:
+        assert run(list(words)) == 0
+        return " ".join(capfd.readouterr().out.split()).partition("The store is ")[2].split()[0]
+
+    config = tmp_path / "vestig.yaml"
+    config.write_text("store: {path: attic}\n", encoding="utf-8")
+    assert place("--config", str(config), "-h") == f"{tmp_path}/attic."
+    assert place("--store", str(tmp_path / "cellar"), "--help") == f"{tmp_path}/cellar."
+    monkeypatch.setenv("VESTIG_STORE", str(tmp_path / "shed"))
+    assert place() == f"{tmp_path}/shed."
+    monkeypatch.setenv("VESTIG_STORE", str(Path.home() / "loft"))
+    assert place("help") == "~/loft."
+    assert run(["--config", str(tmp_path / "none.yaml"), "--help"]) == 0
+    assert "The configuration cannot be read: " in capfd.readouterr().out
+
+
+# What is typed → what the answer names.
+WORDS = {
+    "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
+    "get": "show", "cat": "show", "view": "show", "ask": "recall", "query": "recall",
+    "find": "recall", "lookup": "recall", "grep": "recall", "context": "recall --context",
+    "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
+    "create": "add", "new": "add", "log": "history", "events": "history", "timeline": "history",
+    "ls": "list", "all": "list", "tags": "list --tags", "edit": "update", "modify": "update",
+    "tag": "update", "replace": "supersede", "retract": "deprecate", "undo": "deprecate",
+    "status": "stats", "info": "stats", "check": "doctor", "health": "doctor", "verify": "doctor",
+    "entities": "entity list", "graph": "edge list", "links": "edge list", "ingest": "import",
+    "load": "import", "dump": "export", "snapshot": "backup", "reindex": "rebuild",
+    "vacuum": "housekeeping compact", "server": "serve", "start": "serve", "bench": "eval",
+    "tour": "demo", "init": "add", "setup": "add", "completion": "--help", "merge": "entity merge",
+    "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
+    "recal": "recall", "serch": "search", "imprt": "import", "RM": "forget",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "ours"), WORDS.items())
+def test_a_word_of_another_tool_is_answered_with_ours(
+    vestig: Vestig, ids: list[str], typed: str, ours: str
+) -> None:
+    answer = vestig(typed, ids[0])
+    assert answer.code == 2
+    assert f"`vestig {ours}" in answer.err
+    assert vestig("count").out == f"{len(ids)}\n"
+
+
+def test_every_word_names_a_command_that_exists() -> None:
+    for typed, ours in COMMANDS.items():
+        words = [word for word in ours.split() if word.islower() and not word.startswith("-")]
+        assert not words or command_at(words), (typed, ours)
+        assert command_at([typed]) is None, f"{typed} is a command itself"
+
+
+def command_at(words: list[str]) -> click.Command | None:
+    command: click.Command | None = cli
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    return command
+
+
+@pytest.mark.parametrize(
+    "typed", ["destory", "destry", "forgte", "froget", "forgett", "forge", "destro"]
+)
+def test_no_spelling_is_near_what_destroys(vestig: Vestig, typed: str) -> None:
+    for group in ((), ("memory",)):
+        answer = vestig(*group, typed)
+        assert answer.code == 2
+        assert "`vestig destroy" not in answer.err
+        assert "forget`" not in answer.err
+        assert "--help` lists the commands" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("recall", "x", "-k", "3"), "--limit"),
+        (("recall", "x", "--top-k", "3"), "--limit"),
+        (("recall", "x", "--user", "Ada"), "--authors"),
+        (("recall", "x", "--after", "2026-01-01"), "--since"),
+        (("recall", "x", "--before", "2026-01-01"), "--until"),
+        (("add", "x", "--date", "2026-01-01"), "--t-valid"),
+        (("add", "x", "--created-at", "2026-01-01"), "--t-valid"),
+        (("add", "x", "--user", "Ada"), "--author"),
+        (("add", "x", "--session", "s1"), "--session-id"),
+        (("add", "x", "--meta", "a=1"), "--metadata"),
+        (("forget", "x", "-y"), "--yes"),
+        (("list", "--threshold", "1"), "--min-"),
+        (("list", "--db", "x"), "--store"),
+    ],
+)
+def test_an_option_of_another_tool_is_answered_with_ours(
+    vestig: Vestig, words: tuple[str, ...], named: str
+) -> None:
+    answer = vestig(*words)
+    if named == "--min-":
+        assert "No such option '--threshold'" in answer.err
+    else:
+        assert f"In Vestig it is {named}." in answer.err
+    assert answer.code == 2
+
+
+def test_groups_answer_in_their_own_words(vestig: Vestig) -> None:
+    assert "`vestig entity list`" in vestig("entity", "ls").err
+    assert "`vestig memory show`" in vestig("memory", "get", "x").err
+    assert "`vestig memory update`" in vestig("memory", "edit", "x").err
+    assert "`vestig config show`" in vestig("config", "list").err
+    assert "`vestig config explain`" in vestig("config", "get", "x").err
+    assert "vestig.yaml" in vestig("config", "set", "a", "b").err
+
+
+def test_help_and_version_are_words_too(capfd: pytest.CaptureFixture[str]) -> None:
+    def printed(*words: str) -> str:
+        assert run(list(words)) == 0
+        return capfd.readouterr().out
+
+    assert printed("version") == printed("--version")
+    assert printed("help") == printed("--help") == printed("-h")
+    assert printed("help", "recall") == printed("recall", "--help") == printed("recall", "-h")
+    assert printed("help", "memory", "show") == printed("memory", "show", "--help")
+    assert printed("memory", "help") == printed("memory", "--help")
+
+
+def test_short_options(vestig: Vestig) -> None:
+    for n, text in enumerate(("The red lorry has nine gears", "The blue lorry has six gears")):
+        vestig("add", text, "-t", "fleet", "--tag", f"lorry-{n}")
+    assert vestig("count", "-t", "fleet").out == "2\n"
+    assert vestig("count", "--tag", "lorry-1").out == "1\n"
+    assert vestig("list", "-n", "1").out.count("\n") == 1
+    assert vestig("recall", "gears", "-n", "1").out.count("Content: ") == 1
+
+
+@pytest.mark.parametrize("command", ["add", "recall", "search"])
+def test_a_text_without_quotes_is_told_to_have_some(vestig: Vestig, command: str) -> None:
+    answer = vestig(command, "hello", "wide", "world")
+    assert answer.code == 2
+    assert (
+        f'Expected one text, got 3 words; in quotes: vestig {command} "hello wide world"'
+        in answer.err
+    )
+    assert vestig("count").out == "0\n"
+    careful = vestig(command, "pay", "$5", "today").err
+    assert "Expected one text, got 3 words: put them in quotes." in careful
+
+
+def test_words_too_many_for_an_id(vestig: Vestig, ids: list[str]) -> None:
+    assert "Unexpected 'also': it takes ID." in vestig("show", ids[0], "also").err
+    assert "it takes options alone" in vestig("stats", "now").err
+
+
+def test_a_pipe_is_read_and_a_terminal_is_not_waited_for(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "note.txt"
+    file.write_text("The ferry to Skye leaves at seven.\n", encoding="utf-8")
+    with file.open(encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert vestig("add").out.startswith("Memory stored: ")
+    read, write = os.pipe()
+    os.write(write, b"when does the ferry leave?")
+    os.close(write)
+    with os.fdopen(read) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert "The ferry to Skye" in vestig("recall").out
+    with open(os.devnull) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        for command, name in (("add", "CONTENT"), ("recall", "QUERY")):
+            answer = vestig(command)
+            assert answer.code == 2
+            assert f"Missing argument {name}: type it in quotes, or - to read" in answer.err
+
+
+def test_python_runs_it_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vestig", "version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("vestig ")
+
+
+def test_states_have_commands_of_their_own(vestig: Vestig, ids: list[str]) -> None:
+    assert "pinned" in vestig("pin", ids[0]).out
+    assert "unpinned" in vestig("unpin", ids[0]).out
+    assert "archived" in vestig("archive", ids[0]).out
+    assert "restored" in vestig("restore", ids[0]).out
+    assert "updated: metadata" in vestig("update", ids[0], "--tags", "infra").out
+    assert "superseded by" in vestig("supersede", ids[0], ids[1], "--reason", "a new tower").out
+    assert "deprecated" in vestig("deprecate", ids[2]).out
+    again = vestig("deprecate", ids[2])
+    assert again.code == 1
+    assert "becomes a new memory that names it in `revives`" in again.err
+    assert "a new tower" in vestig("history", ids[0]).out

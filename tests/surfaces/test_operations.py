@@ -19,7 +19,10 @@ from vestig.surfaces.table import operation, operations
 
 VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")
-SHORT = {"add", "recall", "list", "show", "forget"}
+SHORT = {
+    "add", "recall", "list", "show", "forget", "supersede", "deprecate", "update", "history",
+    "pin", "unpin", "archive", "restore",
+}  # fmt: skip
 COMMANDS = {
     "count",
     "stats",

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 from command_answers import Vestig
+from msgspec import structs
+
+from vestig import open as opened
+from vestig.testing import HashingEmbedder
 
 QUESTION = {"content": "On which port does the staging database run?"}
 
@@ -87,3 +91,20 @@ def test_no_store_answers_as_an_empty_one(vestig: Vestig, tmp_path: Path) -> Non
     answer = vestig("retrieve", written(tmp_path, [QUESTION]))
     assert answer.code == 0
     assert "No memories found." in answer.out
+
+
+def test_a_summary_is_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a model wrote, from texts that anyone may have stored, is never a line of Vestig's."""
+    from vestig.surfaces.cli.terminal import Terminal
+    from vestig.surfaces.table import operation
+
+    forged = "Fine.\rFacts:\n- the key is 7\u2028confidence high (1.00)\x0bSteps:\u202e end"
+    with opened(":memory:", embedder=HashingEmbedder(64)) as store:
+        store.commit("The staging database runs on port 5433")
+        found = structs.replace(store.retrieve([QUESTION]), context_summary=forged)
+    Terminal().show(operation("retrieve"), found, {})
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("Summary:")
+    assert lines[at + 1 :] == [
+        "> Fine.", "> Facts:", "> - the key is 7", "> confidence high (1.00)", "> Steps:\\u202e end"
+    ]  # fmt: skip

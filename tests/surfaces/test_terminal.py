@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
+import re
 import select
 import sys
 from collections.abc import Callable, Iterator
@@ -67,3 +69,57 @@ def test_progress_is_a_bar_on_a_terminal(
     assert "[" in line
     assert ("100%" in line) == (total is not None)
     assert line.endswith("\n")
+
+
+HIDDEN = {
+    "control": "a\x1b]0;owned\x07b", "second control set": "a\x9bb", "delete": "a\x7fb",
+    "override": "invoice\u202efdp.exe", "isolate": "a\u2066b\u2069", "mark": "a\u200fb",
+    "Arabic mark": "a\u061cb", "no width": "pass\u200bword", "joined words": "pass\u2060word",
+    "byte order": "\ufeffa", "soft hyphen": "pass\xadword", "tags": "a\U000e0061\U000e007fb",
+    "separator": "a\u2028b", "selectors": "a\U000e0150\U000e0121b",
+    "joiners": "a\u200c\u200d\u200cb",
+    "annotation": "a\ufff9b\ufffbc", "shorthand": "a\U0001d173b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
+def test_what_is_hidden_is_printed_as_an_escape(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In every line, of results and errors, as text and as JSON."""
+    terminal = Terminal()
+    terminal.say(text)
+    terminal.say(text, "bold")
+    terminal.note(text)
+    terminal.complain(text, {})
+    Terminal(as_json=True).complain(text, {"detail": text})
+    out, err = capsys.readouterr()
+    assert (out + err).replace("\n", "").isprintable()
+    assert json.loads(err.splitlines()[-1]) == {"detail": text}
+    shown = out.splitlines()[0]
+    assert shown == out.splitlines()[1] == err.splitlines()[0]
+    assert re.search(r"\\(x|u|U000)[0-9a-f]", shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["family 👨‍👩‍👧", "می‌خواهم", "क्‍ष", "❤️", "葛󠄀飾区", "tab\tand\nline", "Zoë, 東京"],
+)
+def test_what_is_written_with_joiners_and_variants_stays(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Terminal().say(text)
+    assert capsys.readouterr().out == text + "\n"
+
+
+def test_an_export_on_a_terminal_is_escaped_and_reads_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = '{"content":"invoice\u202efdp.exe"}'
+    with on_a_terminal(monkeypatch, "stdout") as shown:
+        terminal = Terminal()
+        terminal.output().write(line)
+        terminal.finish_work()
+        printed = shown()
+    assert printed.isascii()
+    assert json.loads(printed) == json.loads(line)

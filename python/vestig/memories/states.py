@@ -88,8 +88,8 @@ def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
         raise ConflictError(
-            f"cannot {action} {memory.id}: it is {memory.status.word} since {_since(memory)};"
-            " commit its text again to revive it"
+            f"cannot {action} {memory.id}: it is {memory.status.word} since {_since(memory)}, for"
+            " good; its text, committed again, becomes a new memory that names it in `revives`"
         )
 
 

@@ -30,17 +30,17 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
 
     query_time: datetime
     explained: bool
-    local_zone: bool
+    zone: str
 
 
-def _time(moment: datetime, style: Style) -> str:
-    """A time as layouts print it; at the ends of the calendar the machine's zone may have none."""
-    if style.local_zone:
-        try:
-            return moment.astimezone().strftime("%Y-%m-%d %H:%M").rjust(16, "0")
-        except (OverflowError, ValueError, OSError):
-            pass
-    return moment.strftime("%Y-%m-%d %H:%M:%S UTC").rjust(23, "0")
+def _day(hit: RecallHit, style: Style) -> str:
+    """The day since which a memory's statement holds."""
+    since = hit.memory.t_valid
+    if style.zone == "UTC":
+        return since.date().isoformat()
+    from vestig.recall.context.dates import day_of
+
+    return day_of(since, style.zone)
 
 
 def _threshold(value: float) -> str:
@@ -106,7 +106,7 @@ def _header(hit: RecallHit, style: Style) -> str:
     repeated = f", repeats={others}" if others else ""
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" created={_time(hit.memory.t_created, style)}{repeated})"
+        f" date={_day(hit, style)}{repeated})"
     )
 
 
@@ -224,7 +224,8 @@ def _explain(hit: RecallHit, style: Style) -> str:
 def _compact(hit: RecallHit, style: Style) -> str:
     age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
-    return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_lines(hit.content)}"
+    head = f"(score={hit.score:.4f}, age={age}, stability={stability}, date={_day(hit, style)})"
+    return f"{head}\n{_lines(hit.content)}"
 
 
 def _related(hit: RecallHit) -> str:
@@ -237,8 +238,8 @@ def _related(hit: RecallHit) -> str:
 
 
 def _list(hit: RecallHit, style: Style) -> str:
-    created, line = _time(hit.memory.t_created, style), one_line(hit.content, _LIST_CHARS)
-    return f"ID: {hit.id}\nScore: {hit.score:.4f}\nCreated: {created}\nContent: {line}"
+    line = one_line(hit.content, _LIST_CHARS)
+    return f"ID: {hit.id}\nScore: {hit.score:.4f}\nDate: {_day(hit, style)}\nContent: {line}"
 
 
 # format → (block of one hit, what stands between blocks)
@@ -255,7 +256,7 @@ def render(
     format: str = "text",
     *,
     explained: bool = False,
-    local_zone: bool = False,
+    zone: str = "UTC",
 ) -> str:
     """A result in one of the layouts `text`, `compact`, `explain`, `list`: a line that says how
     sure the store is, then the results, or the nearest misses where recall abstained, then a line
@@ -263,8 +264,7 @@ def render(
 
     Args:
         explained: with a line for the reason of each result, in `text`.
-        local_zone: times to the minute in the zone of the machine, for a terminal; else to the
-            second in UTC.
+        zone: the time zone in which days begin.
 
     Raises:
         ValidationError: another format.
@@ -275,7 +275,7 @@ def render(
     hits = result.nearest_misses if result.abstained else result.results
     if not hits:
         return line_without_results(result)
-    style = Style(query_time=result.query_time, explained=explained, local_zone=local_zone)
+    style = Style(query_time=result.query_time, explained=explained, zone=zone)
     shown = separator.join(layout(hit, style) for hit in hits)
     if result.associated:
         shown += separator + "\n".join(map(_related, result.associated))

@@ -55,17 +55,26 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "count": Outline(
         "memory", "How many memories a listing with the same filter has.", frequent=True
     ),
-    "memory events": Outline("memory", "What happened to a memory, oldest first."),
+    "memory events": Outline("memory", "What happened to a memory, oldest first.", short="history"),
     "memory deprecate": Outline(
-        "memory", "Withdraw a memory that is wrong, or record when its fact ended."
+        "memory",
+        "Withdraw a memory that is wrong, or record when its fact ended.",
+        short="deprecate",
     ),
-    "memory supersede": Outline("memory", "Mark a memory as the successor of another."),
-    "memory pin": Outline("memory", "Protect a memory from decay and pruning."),
-    "memory unpin": Outline("memory", "End the protection of a memory."),
-    "memory archive": Outline("memory", "Hide a memory from ordinary reads."),
-    "memory restore": Outline("memory", "Show an archived memory again."),
+    "memory supersede": Outline(
+        "memory",
+        "Replace a memory by a newer one; its history stays.",
+        short="supersede",
+        frequent=True,
+    ),
+    "memory pin": Outline("memory", "Protect a memory from decay and pruning.", short="pin"),
+    "memory unpin": Outline("memory", "End the protection of a memory.", short="unpin"),
+    "memory archive": Outline("memory", "Hide a memory from ordinary reads.", short="archive"),
+    "memory restore": Outline("memory", "Show an archived memory again.", short="restore"),
     "memory update": Outline(
-        "memory", "Change what is known about a memory. A new text becomes its successor."
+        "memory",
+        "Change what is known about a memory. A new text becomes its successor.",
+        short="update",
     ),
     "memory forget": Outline(
         "forget",

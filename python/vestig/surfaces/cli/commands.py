@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from vestig.errors import VestigError
-from vestig.hints import nearest
 from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_session
+from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 from vestig.telemetry.error_types import caused_by_interrupt
@@ -52,7 +52,15 @@ def _global_options() -> list[click.Parameter]:
         ("--profile", "P", "Recall profile."),
     )
     options: list[click.Parameter] = [
-        click.Option([flag], metavar=metavar, help=text, expose_value=False, callback=_remember)
+        click.Option(
+            [flag],
+            metavar=metavar,
+            help=text,
+            expose_value=False,
+            # before --help, which says where the store is
+            is_eager=True,
+            callback=_remember,
+        )
         for flag, metavar, text in texts
     ]
     options.append(_flag(["--json", "as_json"], "One JSON document on standard output."))
@@ -69,11 +77,7 @@ def _flag(names: list[str], text: str) -> click.Parameter:
 
 
 _HELP: Final = "Durable long-term memory for AI agents."
-_EPILOG: Final = """The store is the folder that --store or VESTIG_STORE names, or store.path of a
-configuration file; by default it is vestig in your own data folder (on Linux
-~/.local/share/vestig/vestig).
-
-Completion of commands and options:
+_EPILOG: Final = """Completion of commands and options:
   bash  eval "$(_VESTIG_COMPLETE=bash_source vestig)"   in ~/.bashrc
   zsh   eval "$(_VESTIG_COMPLETE=zsh_source vestig)"    in ~/.zshrc
   fish  _VESTIG_COMPLETE=fish_source vestig | source    in config.fish
@@ -83,6 +87,22 @@ Examples:
   vestig recall "when do deploys run?"
   vestig list --authors omar --json
 """
+
+
+def _place_of_store(context: click.Context) -> str:
+    """Which folder the store is, or why that cannot be said, and what else names one."""
+    from pathlib import Path
+
+    try:
+        path = Path(configuration(context.meta.get(_GLOBALS, {})).settings.store.path)
+    except VestigError as error:
+        place = f"The configuration cannot be read: {error}"
+    else:
+        home = Path.home()
+        shown = Path("~", path.relative_to(home)) if path.is_relative_to(home) else path
+        place = f"The store is {shown}."
+    others = "--store, VESTIG_STORE or store.path of a configuration file"
+    return f"{place} Another is named by\n{others}."
 
 
 class _Group(click.Group):
@@ -116,23 +136,33 @@ class _Group(click.Group):
             self.add_command(_Command(self._names[cmd_name], cmd_name))
         return super().get_command(ctx, cmd_name)
 
-    def format_epilog(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Paragraphs at the margin, as the text above the options."""
-        for paragraph in (self.epilog or "").split("\n\n"):
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Paragraphs at the margin, as the text above the options; first, where the store is."""
+        if self.epilog is None:
+            return
+        for paragraph in (_place_of_store(context), *self.epilog.split("\n\n")):
             formatter.write_paragraph()
             formatter.write(paragraph.rstrip("\n") + "\n")
 
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[:1] == ["help"]:
+            if args[1:]:
+                return self.resolve_command(context, [*args[1:], "--help"])
+            click.echo(context.get_help(), color=context.color)
+            context.exit()
+        if args[:1] == ["version"] and self.name == _NAME:
+            _print_version(context, self, True)
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            near = nearest(args[0], {**self._names, **self.commands})
-            hint = f" The nearest is {near!r}." if near else ""
-            raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
+            group = "" if self.name == _NAME else str(self.name)
+            hint = instead_of(args[0], group, self.list_commands(context))
+            typed = repr(args[0][:_TYPED_CHARS])
+            raise click.UsageError(f"No such command {typed}. {hint}", context) from error
 
 
 class _AnyCase(click.Choice[str]):
@@ -158,6 +188,12 @@ _METAVARS: Final = {
 }  # fmt: skip
 
 
+# Other spellings of options, in every command that has them.
+_SHORT_FLAGS: Final = {"--limit": ("-n",), "--tags": ("-t", "--tag")}
+# Characters that an error repeats of what was typed.
+_TYPED_CHARS: Final = 60
+# What a shell reads within double quotes.
+_QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
 _FROM_STDIN: Final = "- reads it from standard input."
 
 
@@ -172,15 +208,16 @@ def _help(param: Parameter) -> str:
 def _argument(param: Parameter) -> click.Parameter:
     if not param.flag:
         shown = param.name.upper() + ("..." if param.many else "")
+        needed = param.required and not param.stdin
         return click.Argument(
             [param.name],
-            required=param.required,
+            required=needed,
             type=_type(param),
-            metavar=shown,
+            metavar=shown if param.required else f"[{shown}]",
             nargs=-1 if param.many else 1,
         )
     options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
-    names = [param.name, param.flag]
+    names = [param.name, *_SHORT_FLAGS.get(param.flag, ()), param.flag]
     if param.kind == "flag":
         options.update(is_flag=True, flag_value=True, type=None)
     elif param.kind == "switch":
@@ -248,6 +285,8 @@ def _given(
     args: dict[str, Any] = {}
     for param in params:
         value = values.get(param.name)
+        if value is None and param.stdin and param.required and not param.flag:
+            value = _piped(param, terminal)
         if value is None or ((param.many or param.kind in _LIST_KINDS) and not value):
             if param.default is not None:
                 args[param.name] = param.default
@@ -264,6 +303,17 @@ def _given(
             value = terminal.read_all()
         args[param.name] = value
     return args
+
+
+def _piped(param: Parameter, terminal: Terminal) -> str:
+    """The text of a pipe or a file at standard input, where the command names none."""
+    if terminal.is_fed():
+        return terminal.read_all()
+    name = param.name.upper()
+    raise click.UsageError(
+        f"Missing argument {name}: type it in quotes, or - to read it from standard input.",
+        click.get_current_context(),
+    )
 
 
 def _callback(operation: Operation) -> Callable[..., int]:
@@ -294,7 +344,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
                     value = operation.run(call)
         finally:
             terminal.finish_work()
-        if operation.document == "recall" and "format" not in shown:
+        if operation.document == "recall":
             _choose_layout(operation, shown, call.config)
         terminal.show(operation, value, shown)
         return operation.exit_code(value)
@@ -332,9 +382,11 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:
-    """`recall.format` is the layout of `memory recall`; `memory search` prints its list."""
+    """`recall.format` is the layout of `memory recall`; `memory search` prints its list. Days begin
+    in `time.zone`."""
     if operation.name == "memory recall":
-        shown["format"] = config.settings.recall.format
+        shown.setdefault("format", config.settings.recall.format)
+    shown["zone"] = config.settings.time.zone
 
 
 class _Command(click.Command):
@@ -349,6 +401,29 @@ class _Command(click.Command):
     def __init__(self, operation: str, name: str) -> None:
         super().__init__(name, help=OUTLINES[operation].help)
         self._operation = operation
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        super().parse_args(ctx, args)
+        if ctx.args and not ctx.resilient_parsing:
+            raise click.UsageError(self._too_many(ctx), ctx)
+        return ctx.args
+
+    def _too_many(self, ctx: click.Context) -> str:
+        """What to do about words that no argument takes: those of a text belong in quotes."""
+        from vestig.surfaces.table import operation
+
+        extra = " ".join(ctx.args)[:_TYPED_CHARS]
+        takes = [row for row in operation(self._operation).params if not row.flag]
+        if not takes or not takes[-1].stdin:
+            names = ", ".join(row.name.upper() for row in takes) or "options alone"
+            return f"Unexpected {extra!r}: it takes {names}."
+        whole = " ".join([str(ctx.params[takes[-1].name]), *ctx.args])
+        words = len(whole.split())
+        path = ctx.command_path
+        if len(whole) > _TYPED_CHARS or not set(whole).isdisjoint(_QUOTED_OTHERWISE):
+            return f"Expected one text, got {words} words: put them in quotes."
+        return f'Expected one text, got {words} words; in quotes: {path} "{whole}"'
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
@@ -410,6 +485,7 @@ def _build() -> _Group:
         epilog=_EPILOG,
         params=[*_global_options(), print_version],
         callback=bare,
+        context_settings={"help_option_names": ["-h", "--help"]},
         invoke_without_command=True,
         no_args_is_help=False,
     )
@@ -421,7 +497,7 @@ def _version() -> str:
     return version(_NAME)
 
 
-def _print_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+def _print_version(context: click.Context, _: object, value: bool) -> None:
     if value:
         click.echo(f"vestig {_version()}")
         context.exit()
@@ -491,6 +567,13 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
         return _no_command(error.ctx.get_help(), terminal)
     from vestig.surfaces import wire
 
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        rows = error.ctx.command.get_params(error.ctx)
+        known = [name for row in rows for name in row.opts]
+        ours = " or ".join(options_instead_of(error.option_name, known))
+        if ours:
+            text = f"No such option {error.option_name!r}. In Vestig it is {ours}."
+            error = click.UsageError(text, error.ctx)
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))

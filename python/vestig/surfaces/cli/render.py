@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -132,9 +131,8 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
     if value.context is not None:
         shown = value.context.text
     else:
-        shown = render(
-            value, layout, explained=bool(args.get("explain")), local_zone=sys.stdout.isatty()
-        )
+        zone = str(args.get("zone", "UTC"))
+        shown = render(value, layout, explained=bool(args.get("explain")), zone=zone)
     return "\n\n".join([shown, *expectations(value), *receipts(value)])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,8 +25,15 @@ __all__ = ["OUTPUT_FAULTS", "OutputError", "Terminal"]
 OUTPUT_FAULTS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
 )
-# DEL and the control characters that UTF-8 writes as two bytes; JSON escapes the others itself
-_RAW_CONTROLS: Final = lazy_pattern(rb"\xc2[\x80-\x9f]|\x7f")
+# What a reader does not see, or what steers a terminal: control characters but tab and line feed,
+# marks of direction, characters without width, separators of lines, tags, selectors of variants
+# that follow no ideograph, and joiners that stand beside ASCII, where they join nothing.
+_HIDDEN: Final = lazy_pattern(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+    "|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
+    "|(?<![^\x00-\x7f\u200c\u200d])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d])"
+)
 
 
 class OutputError(Exception):
@@ -58,16 +67,45 @@ def _writing() -> Iterator[None]:
 
 
 def _harmless(text: str) -> str:
-    """Stored text must not steer the terminal: control characters are shown, not obeyed.
+    """Stored text must not steer the terminal, nor deceive its reader: what is hidden is shown as
+    the escape that names it.
 
     Example:
-        >>> _harmless("a\\x1b[2Jb")
-        'a\\\\x1b[2Jb'
+        >>> _harmless("a\\x1b[2Jb"), _harmless("txt.\\u202eexe")
+        ('a\\\\x1b[2Jb', 'txt.\\\\u202eexe')
     """
-    return "".join(
-        c if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160) else f"\\x{ord(c):02x}"
-        for c in text
+    return text if _is_plain(text) else _HIDDEN.sub(_escaped, text)
+
+
+def _is_plain(text: str) -> bool:
+    """Printable ASCII, which hides nothing; some of what is hidden counts as printable."""
+    return text.isascii() and text.isprintable()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return (
+        found[0].encode("ascii", "backslashreplace").decode()
+        if found[0] > "\x7f"
+        else (f"\\x{ord(found[0]):02x}")
     )
+
+
+def _harmless_json(text: str) -> str:
+    """The same JSON with what is hidden as escapes of JSON."""
+    return text if _is_plain(text) else _HIDDEN.sub(_escaped_in_json, text)
+
+
+def _escaped_in_json(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+class _EscapedLines(io.TextIOWrapper):
+    """Standard output of an export where somebody looks at it."""
+
+    def write(self, text: str) -> int:
+        super().write(_harmless_json(text))
+        return len(text)
 
 
 def _is_terminal(stream: IO[str] | None) -> bool:
@@ -83,6 +121,14 @@ class Terminal:
         self._progress: Any = None
         self._borrowed: list[io.TextIOWrapper] = []
         self._streamed = False
+
+    def is_fed(self) -> bool:
+        """True where standard input is a pipe or a file: somebody gives a text there."""
+        try:
+            mode = os.fstat(sys.stdin.fileno()).st_mode
+        except (AttributeError, OSError, ValueError):
+            return False
+        return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
     def read_all(self) -> str:
         """Standard input as text, without its last line end.
@@ -110,8 +156,9 @@ class Terminal:
             raise OutputError("standard output is closed; nothing was written")
         self._streamed = True
         sys.stdout.flush()
+        kind = _EscapedLines if _is_terminal(sys.stdout) else io.TextIOWrapper
         return self._borrow(
-            io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+            kind(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
         )
 
     def input(self) -> IO[str]:
@@ -160,7 +207,7 @@ class Terminal:
         if self.as_json:
             from vestig.surfaces import wire
 
-            click.echo(wire.encode(problem).decode(), err=True)
+            click.echo(_harmless_json(wire.encode(problem).decode()), err=True)
         else:
             click.echo(_harmless(text), err=True)
 
@@ -244,6 +291,5 @@ class Terminal:
             click.echo(click.style(shown, **style) if style else shown)
 
     def _write(self, data: bytes) -> None:
-        escaped = _RAW_CONTROLS.sub(lambda c: b"\\u%04x" % ord(c[0].decode()), data)
         with _writing():
-            click.echo(escaped, nl=False)
+            click.echo(_harmless_json(data.decode()).encode(), nl=False)

@@ -69,7 +69,8 @@ def _text(result: RetrieveResult, _: Mapping[str, Any]) -> str:
         if texts:
             lines += ["", f"{title}:", *(f"- {one_line(text, _LINE_CHARS)}" for text in texts)]
     if result.context_summary:
-        lines += ["", result.context_summary]
+        # what a model wrote is quoted: no line of it can pass for one of Vestig's
+        lines += ["", "Summary:", *(f"> {line}" for line in result.context_summary.splitlines())]
     if not result.facts and not result.messages:
         lines += ["", "No memories found."]
     return "\n".join([*lines, *_steps(result)])
@@ -78,7 +79,7 @@ def _text(result: RetrieveResult, _: Mapping[str, Any]) -> str:
 def _steps(result: RetrieveResult) -> list[str]:
     """The trace, where there is one."""
     trace = result.reasoning_trace or ()
-    lines = [f"{one.iteration} {one.step}: {one.detail}" for one in trace]
+    lines = [f"{one.iteration} {one.step}: {one_line(one.detail, _LINE_CHARS)}" for one in trace]
     return ["", "Steps:", *lines] if lines else []
 
 

@@ -1,0 +1,137 @@
+"""Words of other tools, and the command or option that does the same here.
+
+They are named in the error and never run: some of these commands change or erase what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from vestig.hints import nearest
+from vestig.surfaces.outlines import GROUPS, OUTLINES
+
+__all__ = ["COMMANDS", "instead_of", "options_instead_of"]
+
+_NAMED: Final[Mapping[str, str]] = {
+    "forget": "delete remove rm erase del unremember drop",
+    "show": "get cat view read fetch open inspect display",
+    "recall": "ask query find q lookup grep answer",
+    "recall --context": "context prompt",
+    "add": "remember store save note commit put insert create new write learn memorize memorise",
+    "history": "log events timeline audit",
+    "list": "ls all browse dir",
+    "list --tags A,B": "tags tagged",
+    "update": "edit modify change set rename tag untag",
+    "supersede": "replace",
+    "deprecate": "retract revoke withdraw invalidate undo expire",
+    "archive": "hide",
+    "restore": "unarchive unhide",
+    "stats": "status info summary",
+    "doctor": "health check verify fsck diagnose repair validate",
+    "entity list": "entities people names",
+    "edge list": "edges links graph relations",
+    "edge link": "connect relate",
+    "import": "ingest load upload",
+    "export": "dump download",
+    "backup": "snapshot copy",
+    "rebuild": "reindex index embed",
+    "housekeeping compact": "vacuum optimize optimise",
+    "housekeeping": "maintenance prune clean cleanup",
+    "serve": "server start api http",
+    "eval": "benchmark bench evaluate",
+    "demo": "tour tutorial quickstart example",
+    "config show": "configure settings",
+    "destroy PATH": "wipe nuke reset",
+    'add "…"': "init setup",
+    "--help": "completion completions man usage",
+}
+# A word that is typed → the command of this one that does it.
+COMMANDS: Final[Mapping[str, str]] = {
+    word: ours for ours, others in _NAMED.items() for word in others.split()
+}
+# More to say about some of them.
+_NOTES: Final[Mapping[str, str]] = {
+    'add "…"': "; the first memory makes the store",
+    "--help": "; its last lines say how your shell completes commands",
+    "destroy PATH": " for a whole store, and `vestig forget` for single memories",
+}
+# What `config` is asked for.
+_CONFIG: Final[Mapping[str, str]] = {"list": "show", "ls": "show", "get": "explain"}
+_CONFIG_SET: Final = (
+    "a value is set in vestig.yaml or by a variable; `vestig config explain KEY` says what it takes"
+)
+# An option → what others call it. Which of several a command has decides.
+_OPTIONS: Final[Mapping[str, str]] = {
+    "--limit": "-k -l --top --top-k --count --max --max-results --num --size --first",
+    "--max-facts": "-k -n --limit --top-k",
+    "--tags": "--label --labels --category --categories",
+    "--t-valid": "--date --when --timestamp --created-at --time --valid-from --on",
+    "--author": "--user --user-id --by --from --speaker --authors",
+    "--authors": "--user --user-id --by --from --speaker --author",
+    "--session-id": "--session --conversation --thread --chat --session-ids",
+    "--session-ids": "--session --conversation --thread --chat --session-id",
+    "--since": "--after --newer-than",
+    "--until": "--before --older-than",
+    "--metadata": "--meta -m",
+    "--yes": "-y --confirm -f --force",
+    "--dry-run": "-n --plan",
+    "--explain": "--why --reason --reasons -v --verbose",
+    "--format": "-o --output --layout",
+    "--min-score": "--threshold",
+    "--namespace": "--tenant --project",
+    "--store": "-s --db --path --dir --directory --data-dir",
+    "--help": "--install-completion --show-completion",
+    "--config": "-c --config-file",
+    "--json": "-j --as-json",
+}
+# Of these no spelling is ever near: what was meant is asked for by its own name.
+_DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
+_ALIKE: Final = 0.6
+
+
+def instead_of(word: str, group: str, names: Collection[str]) -> str:
+    """What to type instead of a command that is unknown, as a sentence.
+
+    Args:
+        word: what was typed.
+        group: the group of commands it was typed in; "" outside of all.
+        names: the commands there.
+
+    Example:
+        >>> instead_of("rm", "", ["forget", "list"])
+        'In Vestig it is `vestig forget`.'
+        >>> instead_of("forgett", "", ["forget", "list"])
+        '`vestig --help` lists the commands.'
+    """
+    typed = word.lower().lstrip("-")
+    where = f"vestig {group}".rstrip()
+    if group == "config" and typed in ("set", "edit", "unset"):
+        return f"There is none: {_CONFIG_SET}."
+    ours = _CONFIG.get(typed, "") if group == "config" else COMMANDS.get(typed, "")
+    if ours in names:
+        return f"In Vestig it is `{where} {ours}`."
+    if ours and group in ("", "memory"):
+        return f"In Vestig it is `vestig {ours}`{_NOTES.get(ours, '')}."
+    elsewhere = [name for name in OUTLINES if " " in name and name.split()[-1] == typed]
+    if elsewhere or typed in GROUPS or typed in OUTLINES:
+        known = elsewhere or [typed]
+        return f"It is {' or '.join(f'`vestig {name}`' for name in known)}."
+    near = nearest(typed, [*names, *_DESTRUCTIVE], _ALIKE)
+    if near and near not in _DESTRUCTIVE:
+        return f"Did you mean `{where} {near}`?"
+    return f"`{where} --help` lists the commands."
+
+
+def options_instead_of(typed: str, names: Collection[str]) -> list[str]:
+    """The options of a command that do what another tool's option does.
+
+    Args:
+        typed: the option that is unknown.
+        names: the options that the command has.
+
+    Example:
+        >>> options_instead_of("--date", ["--tags", "--t-valid"])
+        ['--t-valid']
+    """
+    return [ours for ours, others in _OPTIONS.items() if ours in names and typed in others.split()]
