@@ -165,9 +165,14 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
         name="since",
         kind="time",
         flag="--since",
-        help="Facts that began at or after this time.",
+        help="Facts that began, or were stated again, at or after this time.",
     ),
-    Parameter(name="until", kind="time", flag="--until", help="Facts that began before this time."),
+    Parameter(
+        name="until",
+        kind="time",
+        flag="--until",
+        help="Facts that began, or were stated again, before this time.",
+    ),
     Parameter(
         name="created_since",
         kind="time",
@@ -324,8 +329,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         exclude_sources: No memory that an event of one of these source words stated.
         entities: Memories that mention one of these entities, by id, name or alias.
         metadata: Equality for each name; null means that the value is null.
-        since: Facts that began at or after this time.
-        until: Facts that began before this time.
+        since: Facts that began, or were stated again, at or after this time.
+        until: Facts that began, or were stated again, before this time.
         created_since: Stored at or after this time.
         created_until: Stored before this time.
         ids: Only these ids.

@@ -614,8 +614,8 @@ class Vestig:
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
-            since: Facts that began at or after this time.
-            until: Facts that began before this time.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             limit: Most results; default recall.default_limit.
@@ -723,8 +723,8 @@ class Vestig:
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
-            since: Facts that began at or after this time.
-            until: Facts that began before this time.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             limit: Most results of each; default recall.default_limit.
@@ -847,8 +847,8 @@ class Vestig:
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
-            since: Facts that began at or after this time.
-            until: Facts that began before this time.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             limit: Most hits; default search.limit.
@@ -1139,8 +1139,8 @@ class Vestig:
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
-            since: Facts that began at or after this time.
-            until: Facts that began before this time.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             offset: Memories to skip.
@@ -1195,8 +1195,8 @@ class Vestig:
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
             session_ids: Conversations it belongs to.
-            since: Facts that began at or after this time.
-            until: Facts that began before this time.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.

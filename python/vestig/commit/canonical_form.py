@@ -123,8 +123,7 @@ _ABBREVIATIONS: Final = frozenset(
     )
 )
 _DOTTED: Final = lazy_pattern(r"(?:[^\W\d_]\.)+[^\W\d_]\.?")
-# Letters and digits with inner hyphens and apostrophes: no sign in it is part of an identifier.
-_PROSE: Final = lazy_pattern(r"[^\W_]+(?:[-'][^\W_]+)*'?")
+_SIGN_OF_CODE: Final = lazy_pattern(r"[_/\\@#$=<>{}|~^&*]|\.[^\W\d_]")
 _CAPITALISED: Final = lazy_pattern(r"[^\W\d_][^\W\d_A-Z]*(?:[-'][^\W\d_A-Z]+)*")
 # Before these words a lone "A" at a sentence's start is a letter, not the article.
 _BEHIND_LETTER: Final = frozenset(
@@ -225,8 +224,7 @@ class _Tokens:
 
     def _is_code(self, body: str) -> bool:
         """Whether an exclamation mark may belong to what it stands behind, as in `save_all!`."""
-        inner = body.strip(_OPENING + _CLOSING)
-        return not _is_quoted(body) and _PROSE.fullmatch(inner) is None
+        return not _is_quoted(body) and _SIGN_OF_CODE.search(body) is not None
 
     def _ends_sentence(self, body: str, marks: str, place: int) -> bool:
         if not self.chunks[place + 1].lstrip("([\"'¡¿")[:1].isalpha():

@@ -4,10 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use crate::kernels::bits::{Bits, count, first_rows, has, set_bits};
 use crate::segment::format::Section;
-use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment};
+use crate::segment::{
+    EventRow, Id, MENTIONS, NO_SEQUENCE, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment,
+};
 use crate::snapshot::{Part, Snapshot};
 
 const STATUS_ARCHIVED: u8 = 3;
+/// REINFORCE_EXACT and REINFORCE_NEAR.
+const REINFORCING: [u8; 2] = [2, 3];
+const UPDATE: u8 = 10;
 
 /// Conditions on rows; None = no restriction, an empty list = nothing passes. Authors, tags,
 /// sources and actors are compared without case, scopes and sessions with it; composed and
@@ -50,9 +55,9 @@ pub struct Filter {
     pub exclude_sources: Vec<String>,
     /// Codes of OriginType.
     pub origin_types: Option<Vec<u8>>,
-    /// t_valid ≥, µs.
+    /// t_valid, or a time at which the text was stated again, ≥ this, µs.
     pub since: Option<i64>,
-    /// t_valid <, µs.
+    /// t_valid, or a time at which the text was stated again, <, µs.
     pub until: Option<i64>,
     /// t_created ≥, µs.
     pub created_since: Option<i64>,
@@ -260,20 +265,85 @@ fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     }
 }
 
+/// When the texts of memories were stated.
+struct Statements<'a> {
+    segment: &'a Segment,
+    valid: &'a [i64],
+    sessions: &'a [u32],
+    sequences: &'a [i64],
+    offsets: &'a [u32],
+    known_at: i64,
+}
+
+impl<'a> Statements<'a> {
+    fn new(segment: &'a Segment, known_at: i64) -> Self {
+        Self {
+            segment,
+            valid: segment.column(Section::Valid),
+            sessions: segment.column(Section::Session),
+            sequences: segment.column(Section::Sequence),
+            offsets: segment.column(Section::EventOffsets),
+            known_at,
+        }
+    }
+
+    /// Events of a row as known at K. None of a row with one event, which stored it, nor of a turn
+    /// at a place of its own: what says the same elsewhere is another turn.
+    fn events(&self, row: usize) -> impl Iterator<Item = EventRow> + use<'a> {
+        let alone = self.offsets[row + 1] - self.offsets[row] < 2;
+        let placed = self.sessions[row] != NO_STRING && self.sequences[row] != NO_SEQUENCE;
+        let known_at = self.known_at;
+        (!alone && !placed)
+            .then(|| self.segment.events(row))
+            .into_iter()
+            .flatten()
+            .filter(move |event| event.recorded <= known_at)
+    }
+
+    /// Whether the text was stated at a time that passes: when its fact began, or again.
+    fn any(&self, row: usize, passes: impl Fn(i64) -> bool) -> bool {
+        passes(self.valid[row])
+            || self
+                .events(row)
+                .any(|event| REINFORCING.contains(&event.kind) && passes(event.occurred))
+    }
+
+    /// Whether the fact holds at a time: stated before and not ended, or stated again behind its
+    /// end. An end that was set later than that stands, and so does that of an expired memory.
+    fn hold(&self, row: usize, at: i64, end: i64, live: bool) -> bool {
+        let mut begun = self.valid[row] <= at;
+        if begun && at < end {
+            return true;
+        }
+        let mut again = false;
+        for event in self.events(row) {
+            if event.kind == UPDATE {
+                again = false;
+            } else if REINFORCING.contains(&event.kind) && event.occurred <= at {
+                begun = true;
+                again |= live && event.occurred >= end;
+            }
+        }
+        begun && at < end || again
+    }
+}
+
 fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let rows = segment.memory_rows();
-    let valid = segment.column::<i64>(Section::Valid);
     let created = segment.column::<i64>(Section::Created);
-    let ranges = [
-        (valid, filter.since, filter.until),
-        (created, filter.created_since, filter.created_until),
-    ];
-    for (column, from, to) in ranges {
-        if from.is_some() || to.is_some() {
-            keep(bits, rows, |row| {
-                from.is_none_or(|from| column[row] >= from) && to.is_none_or(|to| column[row] < to)
-            });
-        }
+    let statements = Statements::new(segment, filter.known_at);
+    let within = |time: i64, from: Option<i64>, to: Option<i64>| {
+        from.is_none_or(|from| time >= from) && to.is_none_or(|to| time < to)
+    };
+    if filter.since.is_some() || filter.until.is_some() {
+        keep(bits, rows, |row| {
+            statements.any(row, |time| within(time, filter.since, filter.until))
+        });
+    }
+    if filter.created_since.is_some() || filter.created_until.is_some() {
+        keep(bits, rows, |row| {
+            within(created[row], filter.created_since, filter.created_until)
+        });
     }
     if !filter.travels() {
         return;
@@ -282,7 +352,8 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let invalid = segment.column::<i64>(Section::Invalid);
     let expired = segment.column::<i64>(Section::Expired);
     keep(bits, rows, |row| {
-        let current = expired[row] > filter.known_at || filter.include_expired;
+        let live = expired[row] > filter.known_at;
+        let current = live || filter.include_expired;
         let known = created[row] <= filter.known_at;
         let Some(at) = filter.valid_at else {
             return known && current;
@@ -291,7 +362,7 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
             .ends
             .get(&ids[row])
             .map_or(invalid[row], |end| end.unwrap_or(NO_TIME));
-        known && valid[row] <= at && at < end && (current || end != NO_TIME)
+        known && (current || end != NO_TIME) && statements.hold(row, at, end, live)
     });
 }
 
