@@ -5,10 +5,10 @@ K is the time as of which the store is read, V the time at which facts are to ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +24,7 @@ from vestig.session.filter_ids import resolved, row_listing
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.sqlite.faults import damaged
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     Edge,
@@ -49,7 +50,6 @@ __all__ = [
     "show",
 ]
 
-_T = TypeVar("_T")
 ORDERS: Final = LIST["order_by"].choices
 SESSION_ORDER: Final = "session"
 LIST_LIMIT_DEFAULT: Final = 20
@@ -312,6 +312,7 @@ def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> 
 
 # Fields that the ledger's table of memories answers by itself, so that a page of a large store
 # reads no more than it shows.
+_ID_BYTES: Final = 16
 _OF_ROWS: Final = frozenset(
     ("kinds", "statuses", "include_expired", "include_archived", "pinned", "retention_policies")
 )
@@ -361,8 +362,24 @@ def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Cho
     )
 
 
-def _total(view: LedgerView, space: str, listing: Listing) -> int:
-    return view.count_memories(space, listing) if listing.ids is None else len(listing.ids)
+def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listing: Listing) -> int:
+    """How many a listing has.
+
+    Raises:
+        StoreDamagedError: the projection, whose rows are those of the chain, has more or fewer.
+    """
+    if listing.ids is not None:
+        return len(listing.ids)
+    parts = chosen.parts
+    total = view.count_memories(parts.namespace, listing)
+    if not parts.asks_rows:
+        known = len(session.keeper.eligible(view, resolved(view, core, parts))) // _ID_BYTES
+        if known != total:
+            raise damaged(
+                session.ledger.where,
+                f"{total} memories of such a listing where {known} were written",
+            )
+    return total
 
 
 class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -393,7 +410,7 @@ def page(
         memories = view.list_memories(space, listing)
         return MemoryPage(
             memories=tuple(as_known(view, space, memories, at)),
-            total=_total(view, space, listing),
+            total=_total(session, view, core, chosen, listing),
             offset=listing.offset,
             seq=view.seq,
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
@@ -401,7 +418,7 @@ def page(
         )
 
     with session.operation("list"):
-        found = _read(session, chosen, read)
+        found = session.keeper.run(read)
         session.metrics.degraded(found.degraded)
         return found
 
@@ -412,15 +429,7 @@ def count(session: Session, namespace: object, at: Moments, where: Filter) -> in
 
     def read(view: LedgerView, core: Any) -> int:
         listing = _listing(view, core, session.keeper, chosen)
-        return _total(view, chosen.parts.namespace, listing)
+        return _total(session, view, core, chosen, listing)
 
     with session.operation("count"):
-        return _read(session, chosen, read)
-
-
-def _read(session: Session, chosen: _Chosen, read: Callable[[LedgerView, Any], _T]) -> _T:
-    """One state of the ledger; with the projection at it where a field needs its columns."""
-    if chosen.needs_projection:
         return session.keeper.run(read)
-    with session.ledger.read() as view:
-        return read(view, None)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import apsw
+import msgspec
 
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import RequestRecord, StoredAnswer
 from vestig.store.ledger.rows import to_json
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.lookups import fetch, select_in
 
 __all__ = [
     "INSERT_ANSWER",
@@ -24,7 +26,9 @@ __all__ = [
     "reserved_calls",
 ]
 
-
+_MEMORY_ID: Final = lazy_pattern(
+    r"mem_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
 # namespace, key, request_hash, status, response, created_us; nothing where the key is taken.
 INSERT_ANSWER: Final = (
     "INSERT INTO idempotency_keys (namespace, key, request_hash, status, response, created_us)"
@@ -86,7 +90,12 @@ def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, sin
 
 
 def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> None:
-    """Appends to the log of requests."""
+    """Appends to the log of requests. What was asked and answered is left out where a forgetting
+    came between: of a request that began before the last one, and of one that names what was
+    forgotten. Entries wait in the memory of processes that a forgetting does not reach."""
+    rows = fetch(conn, "SELECT forgotten_us FROM tombstones ORDER BY seq DESC LIMIT 1")
+    if rows:
+        requests = [_without_forgotten(conn, one, rows[0][0]) for one in requests]
     conn.executemany(
         INSERT_REQUEST,
         [
@@ -97,3 +106,15 @@ def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> No
             for one in requests
         ],
     )  # fmt: skip
+
+
+def _without_forgotten(
+    conn: apsw.Connection, request: RequestRecord, forgotten_us: int
+) -> RequestRecord:
+    if request.payload is None:
+        return request
+    named = [id_bytes(id) for id in set(_MEMORY_ID.findall(request.payload))]
+    late = request.began_us <= forgotten_us
+    if late or list(select_in(conn, "SELECT id FROM tombstones WHERE id IN (?*)", named)):
+        return msgspec.structs.replace(request, payload=None)
+    return request

@@ -9,8 +9,10 @@ from pathlib import Path
 from vestig.errors import ConflictError, VestigError
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.verify import verify
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader
+from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 
@@ -32,6 +34,7 @@ def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dic
 
     Raises:
         ConflictError: `dest` holds something already.
+        StoreDamagedError: the ledger is not what was written; nothing is left at `dest`.
         VestigError: `dest` cannot be written.
     """
     target = Path(os.path.realpath(dest))
@@ -50,6 +53,7 @@ def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dic
         if projection_dir is not None and projection_dir.is_dir():
             projection = _copy_projection(projection_dir, fresh / _PROJECTION)
         ledger.copy_to(fresh / LEDGER_FILE)
+        _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
         size = (fresh / LEDGER_FILE).stat().st_size
@@ -70,6 +74,21 @@ def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dic
         "files": copied,
         "seq": seq,
     }
+
+
+def _check(copy: Path, ledger: SqliteLedger) -> None:
+    """Whoever needs a copy has no other one: it is checked against its chain, row by row.
+
+    Raises:
+        StoreDamagedError: the ledger is not what was written.
+    """
+    conn = open_reader(copy, "immutable=1", 1.0)
+    try:
+        found = verify(conn, ledger.store_uuid)
+    finally:
+        conn.close()
+    if found:
+        raise damaged(ledger.where, f"{found[0].message}; nothing was copied")
 
 
 def _write_witness(folder: Path) -> int:

@@ -1,0 +1,92 @@
+"""What somebody changed in the ledger's file is refused by lists, counts and copies too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import vestig
+from vestig.errors import StoreDamagedError
+from vestig.testing import HashingEmbedder
+
+EDITS = {
+    "author": "UPDATE memories SET author = 'Mallory' WHERE \"row\" = 2",
+    "status": "UPDATE memories SET status = 'deprecated' WHERE \"row\" = 2",
+    "valid time": 'UPDATE memories SET t_valid_us = t_valid_us + 1000000 WHERE "row" = 2',
+    "namespace": "UPDATE memories SET namespace = 'elsewhere' WHERE \"row\" = 2",
+    "title": "UPDATE memories SET title = 'A title' WHERE \"row\" = 2",
+    "row": 'DELETE FROM memories WHERE "row" = 2',
+}
+BEYOND = {
+    "tags": "DELETE FROM tags",
+    "events": "DELETE FROM events",
+    "sources": "DELETE FROM sources",
+    "one tag": "UPDATE tags SET tag = 'b' WHERE memory = 1",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "store"
+    with vestig.open(place, embedder=HashingEmbedder(32)) as store:
+        for number in range(5):
+            store.commit(
+                f"Berth {number * 37} of the harbour is let to boat {number * 91}.",
+                author="Ann",
+                tags=["a"],
+                t_valid=f"2026-01-0{number + 1}",
+            )
+    return place
+
+
+def _edit(folder: Path, sql: str) -> None:
+    with apsw.Connection(str(folder / "ledger.sqlite")) as conn:
+        conn.execute("PRAGMA foreign_keys = off")
+        conn.execute(sql)
+
+
+CALLS: dict[str, Callable[[vestig.Vestig, Path], Any]] = {
+    "list": lambda store, _: store.list(),
+    "a page": lambda store, _: store.list(limit=1, offset=3),
+    "list of kinds": lambda store, _: store.list({"kinds": "MEMORY"}),
+    "count": lambda store, _: store.count(),
+    "count of all": lambda store, _: store.count({"include_expired": True}),
+    "backup": lambda store, place: store.admin.backup(place / "copy"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize("call", CALLS)
+def test_an_edited_memory_is_refused(folder: Path, tmp_path: Path, edit: str, call: str) -> None:
+    _edit(folder, EDITS[edit])
+    if (edit, call) == ("status", "count of all"):
+        pytest.skip("counts it either way")
+    with (
+        vestig.open(folder, embedder=HashingEmbedder(32)) as store,
+        pytest.raises(StoreDamagedError, match="vestig doctor"),
+    ):
+        CALLS[call](store, tmp_path)
+    assert not (tmp_path / "copy").exists()
+
+
+@pytest.mark.parametrize("edit", BEYOND)
+def test_a_copy_of_an_edited_ledger_is_refused(folder: Path, tmp_path: Path, edit: str) -> None:
+    _edit(folder, BEYOND[edit])
+    with vestig.open(folder, embedder=HashingEmbedder(32)) as store:
+        with pytest.raises(StoreDamagedError, match="nothing was copied"):
+            store.admin.backup(tmp_path / "copy")
+        assert not list(tmp_path.glob("*copy*"))
+
+
+@pytest.mark.parametrize("edit", ["status", "namespace", "row"])
+def test_a_row_that_went_after_it_was_read_is_missed(folder: Path, edit: str) -> None:
+    with vestig.open(folder, embedder=HashingEmbedder(32)) as store:
+        assert store.count() == store.list().total == 5
+        _edit(folder, EDITS[edit])
+        for call in (store.count, store.list):
+            with pytest.raises(StoreDamagedError, match="4 memories of such a listing where 5"):
+                call()

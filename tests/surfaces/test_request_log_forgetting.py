@@ -1,0 +1,81 @@
+"""What is forgotten does not come back by the log of requests, whichever server logged it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import vestig
+from served import serving
+
+WORD = "Quillfeather"
+
+
+def _bytes(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def _payloads(folder: Path) -> list[str | None]:
+    import apsw
+
+    with apsw.Connection(str(folder / "ledger.sqlite")) as conn:
+        return [row[0] for row in conn.execute('SELECT payload FROM requests ORDER BY "row"')]
+
+
+@pytest.mark.parametrize("ask", ["recall", "context", "commit again"])
+def test_no_queue_writes_back_what_was_forgotten(tmp_path: Path, ask: str) -> None:
+    folder = tmp_path / "store"
+    with (
+        serving(folder, audit_payloads=True) as one,
+        serving(folder, audit_payloads=True) as other,
+    ):
+        id = one.commit(f"The gate opens to the word {WORD} alone.")
+        other.commit("The harbour crane lifts forty tonnes.")
+        time.sleep(1.5)  # these are written
+        for site in (one, other):
+            if ask == "commit again":
+                site.commit(f"The gate opens to the word {WORD} alone.")
+            else:
+                body: dict[str, object] = {"query": f"which word opens the gate, {WORD}?"}
+                if ask == "context":
+                    body["context"] = True
+                assert site.post("recall", body).status == 200
+        assert one.post("forget", {"ids": id, "confirm": True}).document["residues"] == 0
+        assert other.post("recall", {"query": "which word opens the gate?"}).status == 200
+        assert other.post("recall", {"query": "what lifts forty tonnes?"}).status == 200
+        time.sleep(1.8)
+        assert WORD.encode() not in _bytes(folder)
+    assert WORD.encode() not in _bytes(folder)
+    written = _payloads(folder)
+    assert len(written) == 7, "every request has its row"
+    assert any(text and "forty tonnes" in text for text in written), "what came later is logged"
+
+
+def test_a_request_that_began_before_and_ended_after_is_logged_without_its_text(
+    tmp_path: Path,
+) -> None:
+    from vestig.ids import new_id
+    from vestig.ports import RequestRecord
+
+    with vestig.open(tmp_path / "store") as store:
+        id = store.commit(f"The gate opens to the word {WORD} alone.").memory_id
+        session = store._session
+        began = session.now_us()
+        store.forget(id)
+
+        def record(began_us: int, payload: str) -> RequestRecord:
+            return RequestRecord(
+                id=new_id("req"), namespace="default", route="recall", began_us=began_us,
+                duration_us=1, status=200, payload=payload,
+            )  # fmt: skip
+
+        session.ledger.log_requests(
+            [
+                record(began, f'{{"response": "{WORD}"}}'),
+                record(session.now_us() + 1, f'{{"request": "{id}"}}'),
+                record(session.now_us() + 1, '{"request": "another"}'),
+            ]
+        )
+    assert _payloads(tmp_path / "store") == [None, None, '{"request": "another"}']
