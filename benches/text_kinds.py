@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 import vestig
@@ -105,7 +106,7 @@ def main(wanted: list[str]) -> None:
         print(f"{name:12}" + "".join(f"{length // 1024:>9} KB" for length in LENGTHS))
         for kind in KINDS:
             costs = [_per_char(run, _text(kind, length)) for length in LENGTHS]
-            grows = [False, *(b > 1.5 * a for a, b in zip(costs, costs[1:], strict=False))]
+            grows = [False, *(b > 1.5 * a for a, b in pairwise(costs))]
             cells = (f"{c:>10,.0f} {'*' if g else ' '}" for c, g in zip(costs, grows, strict=True))
             print(f"  {kind:12}" + "".join(cells), flush=True)
 
