@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,3 +92,34 @@ def test_errors_and_results_are_those_of_the_library() -> None:
         assert asyncio.run(aio.wrap(store).admin.stats()).memories == 0
     with pytest.raises(vestig.ConflictError):
         asyncio.run(aio.wrap(store).count())
+
+
+def test_a_store_is_opened_with_and_without_a_block(tmp_path: Path) -> None:
+    async def main() -> list[int]:
+        counts = []
+        store = await aio.open(tmp_path / "store", embedder=HashingEmbedder(64))
+        await store.commit("The ferry to Skye leaves at seven")
+        counts.append(await store.count())
+        await store.close()
+        async with aio.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+            counts.append(await store.count())
+        with pytest.raises(vestig.ConflictError):
+            await store.count()
+        async with await aio.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+            counts.append(await store.count())
+        with pytest.raises(vestig.ConflictError):
+            await store.count()
+        return counts
+
+    assert asyncio.run(main()) == [1, 1, 1]
+
+
+def test_a_store_that_nobody_waited_for_says_what_to_write() -> None:
+    with pytest.raises(AttributeError, match=r"store = await aio\.open"):
+        _ = aio.open(":memory:").count
+    with pytest.raises(vestig.ValidationError):
+        asyncio.run(_opened_with(namespace=""))
+
+
+async def _opened_with(**options: Any) -> Any:
+    return await aio.open(":memory:", **options)

@@ -74,6 +74,7 @@ METHODS = {
     "events",
     "export",
     "forget",
+    "get",
     "import_",
     "list",
     "pin",

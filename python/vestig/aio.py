@@ -19,14 +19,13 @@ Example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import wraps
+from collections.abc import Awaitable, Callable, Generator
+from functools import partial, wraps
 from typing import Any, Final
 
 from vestig.api.store import open_store
 
-__all__ = ["Awaitables", "open", "wrap"]
+__all__ = ["Awaitables", "Opening", "open", "wrap"]
 
 # Groups of calls, which are wrapped themselves.
 _GROUPS: Final = ("graph", "admin")
@@ -48,6 +47,12 @@ class Awaitables:
         if name in _GROUPS:
             return Awaitables(found)
         return _awaitable(found) if callable(found) else found
+
+    async def __aenter__(self) -> Awaitables:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     def __dir__(self) -> list[str]:
         return dir(self._target)
@@ -81,11 +86,48 @@ def wrap(store: Any) -> Awaitables:
     return Awaitables(store)
 
 
-@asynccontextmanager
-async def open(*args: Any, **kwargs: Any) -> AsyncIterator[Awaitables]:
-    """A store for an event loop, closed at the end; arguments are those of `vestig.open`."""
-    store = await asyncio.to_thread(open_store, *args, **kwargs)
-    try:
-        yield Awaitables(store)
-    finally:
-        await asyncio.to_thread(store.close)
+class Opening:
+    """A store that is about to be opened: `async with` closes it at the end, `await` leaves that to
+    the caller."""
+
+    def __init__(self, open_it: Callable[[], Any]) -> None:
+        self._open_it = open_it
+        self._opened: Awaitables | None = None
+
+    async def _open(self) -> Awaitables:
+        return Awaitables(await asyncio.to_thread(self._open_it))
+
+    def __await__(self) -> Generator[Any, None, Awaitables]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Awaitables:
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"the store is not open yet, so it has no {name}: write `store = await aio.open(…)`,"
+            " or `async with aio.open(…) as store:`"
+        )
+
+
+def open(*args: Any, **kwargs: Any) -> Opening:
+    """A store for an event loop; arguments are those of `vestig.open`.
+
+    Example:
+        >>> import asyncio
+        >>> from vestig.testing import HashingEmbedder
+        >>> async def main():
+        ...     store = await open(":memory:", embedder=HashingEmbedder())
+        ...     try:
+        ...         return await store.count()
+        ...     finally:
+        ...         await store.close()
+        >>> asyncio.run(main())
+        0
+    """
+    return Opening(partial(open_store, *args, **kwargs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
     assert err == ""
     assert "\x1b" not in out, "colours only on a terminal"
     for part in (
-        "(exact duplicate detected)",
-        "(near-duplicate of mem_",
-        "(possible update of mem_",
-        ": numbers)",
+        "known already: counted",
+        "says the same as “The staging database runs on port 5433”",
+        "it may update “The staging database runs on port 5433”",
+        "port 5433” → “The staging database runs on port 5434”",
         "refused: Content too short: 6 chars (minimum: 12)",
         "because the database moved",
         "found after opening again: “The incident channel is called red-phone”",
@@ -31,6 +32,14 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
     now, past = out.split("? Which port does the staging database use?")[1:3]
     assert "port 5434" in now.splitlines()[1]
     assert "port 5433" in past.splitlines()[1]
+    ten_days_ago = datetime.now(UTC) - timedelta(days=10)
+    assert f"as of {ten_days_ago:%Y-%m-%d}" in past
+    assert "mem_" not in out, "sentences, no ids"
+    best = [float(asked.splitlines()[1].split()[0]) for asked in out.split("   ? ")[1:]]
+    assert len(best) == 4
+    assert min(best) > 0.8
+    checks = out.partition("9. The doctor")[2].splitlines()
+    assert len(checks[1:-1]) == 3
 
 
 def test_demo_ignores_settings_from_outside(

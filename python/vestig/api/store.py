@@ -18,8 +18,9 @@ from vestig.arguments import (
     function_argument,
     provenance_fields,
 )
-from vestig.errors import StoreLockedError, ValidationError
+from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Filter, FilterFields, Time, Words, checked_filter, moments
+from vestig.ids import memory_id_text
 from vestig.parameters import UPDATE
 from vestig.results import ExportReport
 from vestig.session.opening import OpenRequest, open_session
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
         MemoryPage,
     )
     from vestig.retrieve.result import FactSearchResult, RetrieveResult
-    from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
+    from vestig.types import CommitOutcome, Event, ItemError, Memory, SupersessionRecord
 
 __all__ = ["Vestig", "open_store"]
 
@@ -153,6 +154,18 @@ class Vestig:
         place = ":memory:" if session.directory is None else str(session.directory)
         state = ", closed" if session.closed else ""
         return f"<vestig.Vestig {place} namespace={session.namespace}{state}>"
+
+    def __len__(self) -> int:
+        """The number of active memories, as `count()` gives it."""
+        return self.count()
+
+    def __bool__(self) -> bool:
+        """True, also for a store without memories: it is an open store, not its content."""
+        return True
+
+    def __contains__(self, id: object) -> bool:
+        """True where `get` finds a memory."""
+        return isinstance(id, str) and self.get(id) is not None
 
     def close(self) -> None:
         """Releases the store; idempotent. Calls after it raise `ConflictError`."""
@@ -328,8 +341,8 @@ class Vestig:
     def update(
         self,
         id: str,
-        *,
         content: str | None = None,
+        *,
         tags: str | Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         scope: str | None = None,
@@ -1084,6 +1097,32 @@ class Vestig:
             expand=expand,
             touch=touch,
         )
+
+    def get(self, id: str, *, namespace: str | None = None) -> Memory | None:
+        """One memory, whatever its status, or None where there is none: also for a text that is no
+        id.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: several memories begin with it.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("Deploys run on Fridays").memory_id
+            ...     store.get(id).content, store.get("mem_00000000"), id in store, len(store)
+            ('Deploys run on Fridays', None, True, 1)
+        """
+        if isinstance(id, str) and memory_id_text(id) is None:
+            return None
+        try:
+            return self.show(id, namespace=namespace).memory
+        except NotFoundError:
+            return None
 
     def events(
         self, id: str, *, namespace: str | None = None, limit: int | None = None

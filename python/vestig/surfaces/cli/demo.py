@@ -8,10 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.surfaces.cli.opening import open_store, plain_configuration
+from vestig.types import CommitOutcomeKind
 
 if TYPE_CHECKING:
     from vestig.api.store import Vestig
@@ -37,7 +39,9 @@ _LIFE: Final[tuple[tuple[float, str, dict[str, Any]], ...]] = (
     (5, "The nightly backup writes to the bucket vault-eu", {"tags": ["infra"]}),
     (3, "Rate limits for partners are 600 requests per minute", {"tags": ["infra"]}),
 )  # fmt: skip
-_END: Final = "2026-03-30T09:00:00Z"
+
+# What the tour shows of a doctor without findings.
+_SHOWN_CHECKS: Final = ("integrity", "durability")
 
 # A process that stores one memory, says so, and dies at once without a chance to tidy up.
 _KILLED: Final = """
@@ -55,12 +59,15 @@ class _Tour:
     """The steps in order; each prints what it does and what the store answers."""
 
     def __init__(self, folder: Path, say: Say) -> None:
+        from vestig.session.session import system_clock
         from vestig.testing import FrozenClock
 
+        # the story ends now
+        self.end = system_clock()
         self.folder = folder
         self.say = say
         self.steps: list[dict[str, Any]] = []
-        self.clock = FrozenClock(_END)
+        self.clock = FrozenClock(self.end.isoformat())
         self.at(_LIFE[0][0])
         self.store = self.open()
 
@@ -77,23 +84,36 @@ class _Tour:
         self.say(f"   {line}", style)
 
     def at(self, days_before_end: float) -> None:
-        self.clock.set(_END)
+        self.clock.set(self.end.isoformat())
         self.clock.move(days=-days_before_end)
 
     def commit(self, text: str, **fields: Any) -> CommitOutcome:
-        from vestig.surfaces.cli.render import outcome
-
         result = self.store.commit(text, source="demo", **fields)
         self.tell(f"“{text}”")
         if result.memory_id is None:
             self.tell(f"  refused: {result.hygiene_reasons[0]}", "yellow")
         else:
-            self.tell(f"  {outcome(result, {})}", "green")
+            self.tell(f"  {self.done(result)}", "green")
         return result
+
+    def done(self, result: CommitOutcome) -> str:
+        """What became of a text, with other memories by their sentences."""
+        if result.outcome is CommitOutcomeKind.EXACT_DUPE:
+            return "known already: counted, not stored again"
+        if result.outcome is CommitOutcomeKind.NEAR_DUPE and result.matched_memory_id is not None:
+            return f"says the same as “{self.sentence(result.matched_memory_id)}”: counted"
+        update = result.possible_update_of
+        if update is None:
+            return "stored"
+        differs = ", ".join(map(str, update.differs))
+        return f"stored; it may update “{self.sentence(update.memory_id)}”: {differs}"
+
+    def sentence(self, id: str) -> str:
+        return self.store.show(id).memory.content
 
     def ask(self, question: str, **fields: Any) -> None:
         result = self.store.recall(question, limit=2, **fields)
-        when = f" as of {fields['as_of']}" if "as_of" in fields else ""
+        when = f" as of {fields['as_of']:%Y-%m-%d}" if "as_of" in fields else ""
         self.tell(f"? {question}{when}", "bold")
         for hit in result.results:
             self.tell(f"  {hit.score:.4f}  {hit.content}")
@@ -124,7 +144,7 @@ class _Tour:
         self.title("A newer fact takes the place of an older one; history stays")
         self.at(1)
         record = self.store.supersede(old, new, reason="the database moved")
-        self.tell(f"{record.superseded_id} → {record.superseding_id}")
+        self.tell(f"“{self.sentence(old)}” → “{self.sentence(new)}”")
         self.tell(f"  because {record.reason}")
 
     def recalls(self) -> None:
@@ -132,15 +152,15 @@ class _Tour:
         self.at(0)
         self.ask("Which port does the staging database use?")
         self.ask("how does Maria like her answers?")
-        self.ask("why did the build fail?", tags=["incident"])
+        self.ask("who is on call for the search cluster?", tags=["people"])
         self.title("Ask the past: what was believed ten days ago?")
-        self.ask("Which port does the staging database use?", as_of="2026-03-20")
+        self.ask("Which port does the staging database use?", as_of=self.end - timedelta(days=10))
 
     def killed(self) -> None:
         self.title("Kill the process right after a commit: what was confirmed is there")
         self.store.close()
         done = subprocess.run(
-            [sys.executable, "-c", _KILLED, str(self.folder), _END],
+            [sys.executable, "-c", _KILLED, str(self.folder), self.end.isoformat()],
             capture_output=True,
             text=True,
             check=False,
@@ -149,15 +169,19 @@ class _Tour:
         confirmed = done.stdout.strip()
         self.store = self.open()
         found = self.store.show(confirmed).memory
-        self.tell(f"killed with exit code {done.returncode}; it had confirmed {confirmed}")
+        self.tell(f"killed with exit code {done.returncode}, after it had confirmed a memory")
         self.tell(f"  found after opening again: “{found.content}”", "green")
 
     def doctor(self) -> None:
         self.title("The doctor looks at everything and changes nothing")
-        report = self.store.admin.doctor()
-        for finding in report.findings:
-            style = "green" if finding.level == "ok" else "yellow"
-            self.tell(f"{finding.level:<8} {finding.check}: {finding.detail}", style)
+        findings = self.store.admin.doctor().findings
+        fine = [one for one in findings if one.level == "ok"]
+        self.tell(f"{len(fine)} of {len(findings)} checks are ok, among them", "green")
+        for one in findings:
+            if one.level != "ok":
+                self.tell(f"{one.level}: {one.check}: {one.detail}", "yellow")
+            elif one.check in _SHOWN_CHECKS:
+                self.tell(f"  {one.check}: {one.detail}", "green")
 
 
 def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, Any]:
