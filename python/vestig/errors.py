@@ -65,6 +65,10 @@ def _shown(value: object) -> str:
         text = repr(value)
     except Exception:  # a hostile __repr__ must not hide the real error
         text = f"<{type(value).__name__}>"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _SHOWN_LENGTH_MAX else text[: _SHOWN_LENGTH_MAX - 1] + "…"
 
 
@@ -78,7 +82,7 @@ class ValidationError(VestigError, ValueError):
     """A bad argument.
 
     Args:
-        field: name of the argument as the caller wrote it.
+        field: name of the argument as the caller wrote it, cut to 80 characters.
         value: the value given; shown cut to 80 characters.
         allowed: what is allowed, completing the sentence "expected …".
         hint: optional next step.
@@ -87,10 +91,10 @@ class ValidationError(VestigError, ValueError):
     code = "validation"
 
     def __init__(self, field: str, value: object, allowed: str, hint: str = "") -> None:
-        self.field = field
+        self.field = _cut(field)
         self.value = value
         self.allowed = allowed
-        message = f"{field}: expected {allowed}, got {_shown(value)}"
+        message = f"{self.field}: expected {allowed}, got {_shown(value)}"
         super().__init__(f"{message}; {hint}" if hint else message)
 
 
@@ -113,7 +117,7 @@ class NotFoundError(VestigError, LookupError):
     def __init__(self, kind: str, id: str, detail: str = "", *, message: str = "") -> None:
         self.kind = kind
         self.id = id
-        plain = f"{kind} not found: {id}"
+        plain = f"{kind} not found: {_cut(id)}"
         super().__init__(message or (f"{plain} ({detail})" if detail else plain))
 
 

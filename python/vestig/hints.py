@@ -11,6 +11,8 @@ __all__ = ["check_names", "did_you_mean", "nearest"]
 
 # Least similarity, 0 to 1, for a hint.
 _ALIKE: Final = 0.6
+# Of a longer word no more is compared: it is no misspelt name.
+_WORD_CHARS_MAX: Final = 100
 
 
 def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:
@@ -22,7 +24,7 @@ def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:
     """
     import difflib
 
-    found = difflib.get_close_matches(word, list(names), 1, least)
+    found = difflib.get_close_matches(word[:_WORD_CHARS_MAX], list(names), 1, least)
     return found[0] if found else ""
 
 

@@ -159,15 +159,18 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
 
 
 def check_namespace(value: object) -> str:
-    """A namespace's name: 1 to 64 characters of `a-z 0-9 . _ -`.
+    """A namespace's name: 1 to 64 characters of `a-z 0-9 . _ -`, and not `.` or `..`, which URLs
+    and paths take for something else.
 
     Example:
         >>> check_namespace("team-1")
         'team-1'
     """
     fits = isinstance(value, str) and 1 <= len(value) <= NAMESPACE_CHARS_MAX
-    if not fits or not _NAMESPACE_ALPHABET.issuperset(str(value)):
+    if not fits or not _NAMESPACE_ALPHABET.issuperset(str(value)) or value in (".", ".."):
         raise ValidationError(
-            "namespace", value, f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -"
+            "namespace",
+            value,
+            f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -, and not . or ..",
         )
     return str(value)

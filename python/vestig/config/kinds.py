@@ -44,7 +44,7 @@ Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9._-]{1,64}$")]
+NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$")]
 
 
 def doc(description: str, *, shown: bool = False) -> msgspec.Meta:

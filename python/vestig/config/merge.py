@@ -97,7 +97,7 @@ def _place(layer: Layer, item: Item) -> str:
 
 def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
     """Unknown keys, wrong types and ranges of every layer, even of values that lose; the first
-    hundred."""
+    twenty."""
     for layer in layers:
         _check_spellings(layer, problems)
         for item in layer.items:

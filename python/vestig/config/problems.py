@@ -41,7 +41,13 @@ class InvalidConfigError(ConfigError):
 
 
 # To find the nearest valid key of each of thousands would take minutes.
-_ENOUGH: Final = 100
+_ENOUGH: Final = 20
+_KEY_CHARS_MAX: Final = 100
+_MESSAGE_CHARS_MAX: Final = 2_000
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"
 
 
 class Problems:
@@ -52,7 +58,12 @@ class Problems:
 
     def add(self, place: str, key: str, message: str, allowed: str = "") -> None:
         """Notes one fault; the same fault twice is noted once."""
-        problem = Problem(place=place, key=key, message=message, allowed=allowed)
+        problem = Problem(
+            place=place,
+            key=_cut(key, _KEY_CHARS_MAX),
+            message=_cut(message, _MESSAGE_CHARS_MAX),
+            allowed=allowed,
+        )
         if problem not in self._found:
             self._found.append(problem)
 

@@ -336,7 +336,7 @@ _S = TypeVar("_S", bound=Section)
 _PLAIN: Final = (bool, int, float, str)
 _BOUNDS: Final = (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
 _PATTERN_WORDS: Final = {
-    r"^[a-z0-9._-]{1,64}$": "1-64 characters of a-z 0-9 . _ -",
+    r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$": "1-64 characters of a-z 0-9 . _ -, and not . or ..",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
 }
 _WORDS: Final[dict[Any, str]] = {

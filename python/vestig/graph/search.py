@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -32,6 +32,8 @@ from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]
+
+_SEED_CHARS_MAX: Final = 80
 
 
 class _Search:
@@ -99,7 +101,9 @@ class _Search:
         kinds = {id: kind for id, kind, _ in self.nodes.around(known, 0, True, True)[0]}
         for text, id in named.items():
             if id not in kinds:
-                self.warnings.append(f"seed {text} was skipped: unknown here, or not eligible")
+                self.warnings.append(
+                    f"seed {text[:_SEED_CHARS_MAX]} was skipped: unknown here, or not eligible"
+                )
         return list(kinds.items())
 
     def seed(self, text: str) -> str | None:

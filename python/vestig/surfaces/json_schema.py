@@ -28,7 +28,8 @@ __all__ = [
     "read_object",
 ]
 
-_SEED_MAX: Final = 9_007_199_254_740_991
+# What a double holds exactly, and so every reader of JSON.
+_INTEGER_MAX: Final = 9_007_199_254_740_991
 _BLANK_NOT: Final = r"\S"
 _TEXTS: Final[dict[str, Any]] = {
     "anyOf": [
@@ -55,7 +56,7 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "names": _NAMES,
     "pairs": {"type": "object"},
     "seed": {
-        "anyOf": [{"type": "integer", "minimum": 0, "maximum": _SEED_MAX}, {"const": "random"}]
+        "anyOf": [{"type": "integer", "minimum": 0, "maximum": _INTEGER_MAX}, {"const": "random"}]
     },
     "object": {"type": "object"},
     "objects": {"type": "array", "items": {"type": "object"}},
@@ -292,8 +293,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_integer(value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and -_INTEGER_MAX <= value <= _INTEGER_MAX
 
 
 def _is_list(value: object, *kinds: type) -> bool:
@@ -307,7 +309,7 @@ _FIELDS: Final = ("an object", lambda value: isinstance(value, dict))
 _EXPECTED: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
     "text": ("text", _is_text),
     "time": ("a time as text", _is_text),
-    "integer": ("an integer", _is_integer),
+    "integer": ("an integer of at most 53 bits", _is_integer),
     "number": ("a number", _is_number),
     "flag": _TRUTH,
     "switch": _TRUTH,

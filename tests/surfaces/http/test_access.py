@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from served import Reply, Site, serving
+from served import Reply, Site, raw, serving
 from vestig.config import load
 from vestig.errors import ConfigError
 from vestig.surfaces.http.access import Access, is_loopback
@@ -88,6 +88,23 @@ def test_a_page_of_a_configured_origin_may_ask(guarded: Site) -> None:
         ({"Host": "localhost:80", "Origin": "http://localhost"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        *(
+            ({"Host": "localhost", "Origin": origin}, 403)
+            for origin in (
+                "https://localhost",
+                "ftp://localhost",
+                "file://localhost",
+                "chrome-extension://localhost",
+                "javascript://localhost",
+                "//localhost",
+                "localhost",
+                "http://localhost/",
+                "http://localhost/evil",
+                "http://localhost:81",
+                "http://evil.example@localhost",
+                "",
+            )
+        ),
     ],
     ids=str,
 )
@@ -97,6 +114,66 @@ def test_a_page_that_led_a_browser_here_is_refused(
     reply = site.get("count", headers)
     assert reply.status == status
     assert "access-control-allow-origin" not in reply.headers
+
+
+@pytest.mark.parametrize(
+    ("route", "line", "status"),
+    [
+        ("count", "Origin: http://localhost\r\nOrigin: http://evil.example", 403),
+        ("count", "Origin: http://localhost\r\nOrigin: http://localhost", 403),
+        ("commit", "Idempotency-Key: one\r\nIdempotency-Key: two", 400),
+        ("commit", "Content-Type: text/plain", 400),
+        ("commit", "Authorization: Bearer a\r\nAuthorization: Bearer b", 201),
+    ],
+)
+def test_a_header_that_counts_stands_once(route: str, line: str, status: int) -> None:
+    with serving(None) as site:
+        body = b'{"content": "The gate is open at night"}'
+        head = f"POST /api/memory/{route} HTTP/1.1\r\nHost: localhost\r\n{line}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        if route == "count":
+            head, body = f"GET /api/memory/count HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n", b""
+        assert raw(site.port, head.encode() + body).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_two_tokens_are_none(guarded: Site) -> None:
+    both = "Authorization: Bearer wrong\r\nAuthorization: Bearer s3cret-t0ken\r\n"
+    head = f"GET /api/memory/count HTTP/1.1\r\nHost: localhost\r\n{both}\r\n"
+    assert raw(guarded.port, head.encode()).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["abc\n", "abc ", "\tabc", "   ", "a b", "t\u00f6k\u00e9n", "a\x7fb", "a\x00b", "\u200b"],
+)
+def test_a_token_that_no_header_carries_is_refused_at_the_start(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vestig.surfaces.http import access
+
+    monkeypatch.setattr(access, "read_secret", lambda *_: token)
+    overrides = {"serve.token_env": "SERVE_TOKEN"}
+    settings = load(environ={}, overrides=overrides).settings.serve
+    with pytest.raises(ConfigError, match="SERVE_TOKEN to hold visible ASCII") as caught:
+        Access.of(settings)
+    assert token.strip() == "" or token not in str(caught.value)
+
+
+def test_a_token_that_others_may_try_is_no_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for token, host, fits in (
+        ("a", "127.0.0.1", True),
+        ("a" * 15, "0.0.0.0", False),
+        ("a" * 15, "10.1.2.3", False),
+        ("a" * 16, "0.0.0.0", True),
+    ):
+        monkeypatch.setenv("SERVE_TOKEN", token)
+        overrides = {"serve.token_env": "SERVE_TOKEN", "serve.host": host}
+        settings = load(environ={}, overrides=overrides).settings.serve
+        if fits:
+            assert Access.of(settings).token == token
+        else:
+            with pytest.raises(ConfigError, match="at least 16 characters"):
+                Access.of(settings)
 
 
 def test_an_address_that_others_reach_needs_a_token() -> None:

@@ -410,7 +410,7 @@ class SqliteLedger:
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)
             # What was committed to a file that is no longer at the path is not acknowledged.
-            self._check_place()
+            self.check_place()
             seq, head = txn.applied
             if self._witness is not None:
                 self._witness.write(Witness(seq + 1, head, txn.recorded_us))
@@ -428,9 +428,11 @@ class SqliteLedger:
         for conn in self._readers.take_idle():
             conn.close()
 
-    def _check_place(self) -> None:
-        """Raises:
-        StoreDamagedError: see `moved`; this object writes no more.
+    def check_place(self) -> None:
+        """Refuses to go on where the files at the path are no longer those that were opened.
+
+        Raises:
+            StoreDamagedError: see `moved`; this object writes no more.
         """
         # While the writer is open nobody else may remove its log.
         if self._log is not None and files.inode_of(self._log_file) != self._log:
@@ -457,7 +459,7 @@ class SqliteLedger:
                 f"{self._where}: expected a writable store, this one is open read-only"
                 " (asked for, or its folder cannot be written); open it again for writing"
             )
-        self._check_place()
+        self.check_place()
         with forks.inside():
             yield from self._locked_writer()
 
@@ -494,7 +496,7 @@ class SqliteLedger:
                     raise self._locked(started, holder) from error
             if self._log is None and self._place is not None:
                 self._log = files.inode_of(self._log_file)
-            self._check_place()
+            self.check_place()
             yield conn
         finally:
             # An interrupt may come when the transaction has just begun.

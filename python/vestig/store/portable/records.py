@@ -59,7 +59,7 @@ _Int = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
 _COUNT_MAX: Final = 2**53
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)]
 _Seq = Annotated[int, msgspec.Meta(ge=1, le=_COUNT_MAX)]
-_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9._-]{1,64}\Z")]
+_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.{1,2}\Z)[a-z0-9._-]{1,64}\Z")]
 _Time = str  # checked by `columns_of`, which reads it
 
 

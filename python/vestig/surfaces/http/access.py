@@ -6,7 +6,6 @@ import hmac
 import ipaddress
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -16,12 +15,15 @@ from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.http.refusals import Refusal
 
-__all__ = ["Access", "header", "is_loopback", "request_id_of"]
+__all__ = ["Access", "Headers", "header", "is_loopback", "request_id_of", "values"]
 
 Headers = Sequence[tuple[bytes, bytes]]
 _LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _REQUEST_ID: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
-_PORT: Final = lazy_pattern(r"(?P<name>.*?)(?::(?P<port>\d{0,5}))?")
+_PORT: Final = lazy_pattern(r"(?P<name>.*?)(?::(?P<port>[0-9]{0,5}))?")
+_TOKEN: Final = lazy_pattern(r"[\x21-\x7e]+")
+# characters of a token that other machines may try
+_TOKEN_CHARS_LEAST: Final = 16
 
 
 def is_loopback(host: str) -> bool:
@@ -39,15 +41,30 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def values(headers: Headers, name: bytes) -> list[str]:
+    """All values of a header, in order."""
+    return [value.decode("latin-1") for key, value in headers if key == name]
+
+
 def header(headers: Headers, name: bytes) -> str | None:
-    """The first value of a header; None: it is not there."""
-    return next((value.decode("latin-1") for key, value in headers if key == name), None)
+    """The value of a header; None: it is not there.
+
+    Raises:
+        Refusal: it is there more than once: readers differ in which one counts.
+    """
+    found = values(headers, name)
+    if len(found) > 1:
+        shown = name.decode().title()
+        raise Refusal(
+            "validation", f"{shown}: expected once, got it {len(found)} times", status=400
+        )
+    return found[0] if found else None
 
 
 def request_id_of(headers: Headers) -> str | None:
     """What the client calls its request; None: nothing that can be repeated in a header."""
-    given = header(headers, b"x-request-id")
-    return given if given is not None and _REQUEST_ID.fullmatch(given) else None
+    given = values(headers, b"x-request-id")
+    return given[0] if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]) else None
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +83,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             section: of the configuration that named the address.
 
         Raises:
-            ConfigError: an address that others reach and no token; a variable that is not set.
+            ConfigError: an address that others reach and no token, or a short one; a variable that
+                is not set, or holds what no header can carry.
         """
         named = settings.token_env
         token = None if named is None else read_secret("serve.token_env", named)
@@ -75,6 +93,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
                 f"{section}.host: {settings.host} is reached by other machines: expected"
                 " serve.token_env to name the variable of a token, or a loopback address"
             )
+        if token is not None:
+            _check_token(token, named, is_loopback(settings.host))
         own = settings.host
         bracketed = f"[{own}]" if ":" in own and not own.startswith("[") else own
         hosts = _LOOPBACK_NAMES | {bracketed.lower(), *map(str.lower, settings.allowed_hosts)}
@@ -91,21 +111,16 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             Refusal: a Host or an Origin of others: a page in a browser that was led here.
         """
-        hosts = [value.decode("latin-1").lower() for key, value in headers if key == b"host"]
-        host = hosts[0] if len(hosts) == 1 else ""
+        hosts = values(headers, b"host")
+        host = hosts[0].lower() if len(hosts) == 1 else ""
         found = _PORT.fullmatch(host)
         if found is None or found["name"] not in self.hosts:
             raise Refusal(
                 "unauthorized", "Host: expected a name in serve.allowed_hosts", status=403
             )
-        origin = header(headers, b"origin")
-        if origin is None or origin in self.origins:
-            return
-        try:
-            own = urlsplit(origin).netloc.lower() == host
-        except ValueError:
-            own = False
-        if not own:
+        origins = values(headers, b"origin")
+        known = {*self.origins, f"http://{host}"}
+        if len(origins) > 1 or (origins and origins[0] not in known):
             raise Refusal(
                 "unauthorized", "Origin: expected an origin in serve.allowed_origins", status=403
             )
@@ -126,3 +141,17 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
                 "Authorization: expected Bearer and the token of this server",
                 headers={"WWW-Authenticate": "Bearer"},
             )
+
+
+def _check_token(token: str, variable: str | None, loopback: bool) -> None:
+    """Refuses what no request could carry as it is, and what others could guess."""
+    if not _TOKEN.fullmatch(token):
+        raise ConfigError(
+            f"serve.token_env: expected {variable} to hold visible ASCII characters without white"
+            " space, as a header carries them; set another token"
+        )
+    if not loopback and len(token) < _TOKEN_CHARS_LEAST:
+        raise ConfigError(
+            f"serve.token_env: expected {variable} to hold at least {_TOKEN_CHARS_LEAST} characters"
+            f" where other machines reach the server, got {len(token)}; set a longer token"
+        )

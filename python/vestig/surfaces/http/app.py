@@ -111,6 +111,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     """No such route, or another method."""
     status: int = getattr(error, "status_code", 404)
     allowed: dict[str, str] = dict(getattr(error, "headers", None) or {})
+    if allowed.get("Allow") == "GET":
+        allowed["Allow"] = "GET, HEAD"
     detail = "no such route" if status == 404 else "expected another method; see Allow"
     refusal = Refusal(_CODES[status], detail, status=status, headers=allowed)
     return problem_response(refusal, request.scope["state"]["request_id"])

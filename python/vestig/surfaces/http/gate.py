@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from vestig.ids import new_id
-from vestig.surfaces.http.access import Access, header, request_id_of
+from vestig.surfaces.http.access import Access, header, request_id_of, values
 from vestig.surfaces.http.admission import Admission
 from vestig.surfaces.http.refusals import Gone, busy, send_problem
 
@@ -57,7 +57,9 @@ class Gate:
                 self._access.check_token(scope["headers"])
                 if self._admission.is_full and scope["path"] != METRICS_PATH:
                     raise busy()
-            await self._app(scope, receive, tell)
+            # the connection leaves the body of its answer out
+            read = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+            await self._app(read, receive, tell)
         except Gone:
             return
         except Exception as error:  # whatever happens, the client is answered
@@ -68,13 +70,13 @@ class Gate:
     def _cors(self, scope: Scope) -> list[tuple[bytes, bytes]]:
         if not self._access.cors_origins:
             return []
-        origin = header(scope["headers"], b"origin")
+        origins = values(scope["headers"], b"origin")
         vary = [(b"vary", b"Origin")]
-        if origin not in self._access.cors_origins:
+        if len(origins) != 1 or origins[0] not in self._access.cors_origins:
             return vary
         return [
             *vary,
-            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-allow-origin", origins[0].encode("latin-1")),
             (b"access-control-expose-headers", b"X-Request-Id, Retry-After, Idempotency-Replayed"),
         ]
 

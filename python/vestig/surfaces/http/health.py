@@ -13,9 +13,13 @@ from vestig.types import JobState
 __all__ = ["health"]
 
 
-def health(session: Session) -> tuple[int, dict[str, Any]]:
+def health(session: Session, damage: VestigError | None = None) -> tuple[int, dict[str, Any]]:
     """(status, document): `healthy`; `degraded` where something works in a weaker way, named by
-    its field; `unhealthy` where the store cannot be read (503)."""
+    its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
+
+    Args:
+        damage: that the last read or the last write met.
+    """
     found: dict[str, Any] = {
         "status": "healthy",
         "ledger": "ok",
@@ -28,6 +32,11 @@ def health(session: Session) -> tuple[int, dict[str, Any]]:
         "seq": 0,
     }
     try:
+        if damage is not None:
+            raise damage
+        session.ledger.require("empty")
+        session.ledger.check_place()
+        session.keeper.check_history()
         with session.ledger.read() as view:
             found["seq"] = view.seq
             jobs = view.stats(session.namespace)["jobs"]

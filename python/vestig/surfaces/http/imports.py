@@ -18,12 +18,11 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.access import header
 from vestig.surfaces.http.bodies import check_length, pieces, too_large
 from vestig.surfaces.http.calls import Answer
-from vestig.surfaces.http.refusals import Gone, Refusal, busy, problem_of
+from vestig.surfaces.http.refusals import Gone, Refusal, busy
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import (
     Service,
     check_media_type,
-    problem_response,
 )
 from vestig.surfaces.json_schema import read_object
 
@@ -69,7 +68,7 @@ class Imports:
         except Gone:
             raise
         except Exception as error:  # whatever happens, the client is answered
-            response = problem_response(error, request_id)
+            response = self._service.problem(error, request_id)
         finally:
             if not streamed:
                 file.close()
@@ -144,7 +143,7 @@ class Imports:
                 )
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
-                tell("error", problem_of(error, request_id)[1])
+                tell("error", self._service.problem_of(error, request_id)[1])
             finally:
                 file.close()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.surfaces import wire
@@ -12,6 +13,20 @@ from vestig.telemetry.logs import logger
 __all__ = ["Gone", "Refusal", "busy", "place_of", "problem_of", "send_problem"]
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+# what clients are told of faults of the store; the log says the rest
+_DETAILS: Final = {
+    "internal": "the store cannot be read or written: the log of the server says why",
+    "store-locked": "another process writes to the store: expected the lock in time; ask again",
+    "store-full": "the disk of the store is full: nothing was changed",
+    "store-damaged": "the store is damaged, lost or no longer at its path: run `vestig doctor`"
+    " where it lies",
+    "forget-incomplete": "something that was to be forgotten is still in a file: run `vestig forget"
+    " --finish` where the store lies",
+    "embedding-mismatch": "the server's embedder is not the one that made the store's vectors: run"
+    " `vestig doctor` where it lies",
+}
 
 
 class Gone(Exception):
@@ -66,9 +81,14 @@ async def send_problem(send: Send, error: BaseException, request_id: str) -> Non
     await send({"type": "http.response.body", "body": body})
 
 
-def problem_of(error: BaseException, request_id: str) -> tuple[int, dict[str, Any], dict[str, str]]:
+def problem_of(
+    error: BaseException, request_id: str, folder: Path | None = None
+) -> tuple[int, dict[str, Any], dict[str, str]]:
     """(status, problem object, further headers) of an error. What nobody raised on purpose says
-    only the id of the request.
+    only the id of the request; what is wrong with the server's store, only of which kind it is.
+
+    Args:
+        folder: of the store, which no problem names.
 
     Example:
         >>> from vestig.errors import NotFoundError
@@ -79,6 +99,13 @@ def problem_of(error: BaseException, request_id: str) -> tuple[int, dict[str, An
         shown = wire.plain_problem(error.code, error.detail, instance=request_id)
         return error.status, shown | {"status": error.status}, error.headers
     shown = wire.problem(error) | {"instance": request_id}
+    if isinstance(error, VestigError) and error.code in _DETAILS:
+        shown["detail"] = _DETAILS[error.code]
+        shown["errors"] = []
+        if error.code != StoreLockedError.code:
+            logger("vestig.http").error("request %s: %s", request_id, error)
+    elif folder is not None:
+        shown["detail"] = shown["detail"].replace(str(folder), "the store")
     headers = {"Retry-After": "1"} if isinstance(error, StoreLockedError) else {}
     if isinstance(error, ConfigError) and error.code == ConfigError.code:
         # keys and profiles that the request itself named; those of the server were read before

@@ -17,7 +17,7 @@ from vestig.surfaces.table import operations
 __all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
 
 PREFIX: Final = "/api/memory"
-_INTEGER: Final = lazy_pattern(r"-?\d{1,18}")
+_INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")
 _TRUTH: Final = {"true": True, "false": False}
 _REASONS: Final = Parameter(name="reasons", kind="flag", help="Say of each result why it is there.")
 # operation → method and path below PREFIX; a part in braces is an argument

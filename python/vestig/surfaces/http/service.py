@@ -12,6 +12,7 @@ from fastapi import Request, Response
 
 from vestig.api.store import Vestig
 from vestig.config.server_sections import ServeSettings
+from vestig.errors import StoreDamagedError, VestigError
 from vestig.ids import new_id
 from vestig.ports import RequestRecord
 from vestig.session.session import Session
@@ -32,6 +33,8 @@ _T = TypeVar("_T")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
 _RETRIEVALS: Final = 10
+# Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
+_UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
 
 
 def problem_response(error: BaseException, request_id: str) -> Response:
@@ -58,6 +61,8 @@ class Service:
         self._log = RequestLog(session) if self.settings.audit else None
         self.running = 0
         self._bodies = Bodies()
+        # what the last read and the last write met
+        self._damage: dict[bool, VestigError] = {}
 
     def close(self) -> None:
         """Ends the threads that nothing runs in, and writes the log."""
@@ -77,13 +82,16 @@ class Service:
             self._check_rate(route, request)
             given = await self._given(route, request)
             answer = await self.admitted(lambda: self._calls.run(route, given))
+            self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
                 response.headers["Idempotency-Replayed"] = "true"
         except Gone:
             raise
         except Exception as error:  # whatever happens, the client is answered
-            response = problem_response(error, request_id)
+            if isinstance(error, VestigError) and error.code in _UNUSABLE:
+                self._damage[route.operation.writes] = error
+            response = self.problem(error, request_id)
         self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s), given)
         return response
 
@@ -121,11 +129,14 @@ class Service:
 
     async def health(self, request: Request) -> Response:
         """Answers without a place, a token or a body."""
-        status, document = await self._look(lambda: health(self.session))
+        damage = next(iter(self._damage.values()), None)
+        status, document = await self._look(lambda: health(self.session, damage))
         if status == 200:
             return Response(wire.encode(document), media_type=_JSON)
         shown = wire.plain_problem(
-            "not-ready", "the store cannot be read", instance=request.scope["state"]["request_id"]
+            "not-ready",
+            "the store is damaged, lost or moved",
+            instance=request.scope["state"]["request_id"],
         )
         return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
 
@@ -134,8 +145,20 @@ class Service:
         try:
             text = await self._look(lambda: metrics_text(self.store.admin.metrics()))
         except Exception as error:  # whatever happens, the client is answered
-            return problem_response(error, request.scope["state"]["request_id"])
+            return self.problem(error, request.scope["state"]["request_id"])
         return Response(text, media_type=CONTENT_TYPE)
+
+    def problem(self, error: BaseException, request_id: str) -> Response:
+        """An error as an answer that does not say where the store lies."""
+        status, shown, headers = self.problem_of(error, request_id)
+        return Response(wire.encode(shown), status, headers, media_type=_PROBLEM)
+
+    def problem_of(
+        self, error: BaseException, request_id: str
+    ) -> tuple[int, dict[str, Any], dict[str, str]]:
+        """(status, problem object, further headers) of an error in the store."""
+        path = self.session.ledger.path
+        return problem_of(error, request_id, None if path is None else path.parent)
 
     # --- steps -------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vestig.parameters import LIST, NAMESPACE, TOUCH, UPDATE, Parameter
+from vestig.parameters import LIST, NAMESPACE, UPDATE, Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.surfaces.operations.memory_parameters import (
@@ -136,9 +136,7 @@ _SHOW: Final = Operation(
     run=lambda call: call.store.show(call.args.pop("id"), **call.args),
     document="memory",
     text=render.detail,
-    arguments=Arguments(
-        method="show", parameters=(*_SHOW_PARAMETERS, NAMESPACE, TOUCH), required=("id",)
-    ),
+    arguments=Arguments(method="show", parameters=(*_SHOW_PARAMETERS, NAMESPACE), required=("id",)),
 )
 
 _LIST: Final = Operation(
