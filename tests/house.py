@@ -50,6 +50,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
         "store/",
         "ids.py",
         "language/words.py",
+        "language/text_forms.py",
         "language/names/",
         "language/text_flags.py",
         "embedders/builtin.py",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vestig
 from vestig.commit.text import content_hash, normalise, refusal_reason
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
@@ -73,8 +74,45 @@ def test_whitespace_does_not_change_the_hash() -> None:
     assert content_hash(SENTENCE.upper()) != golden
 
 
+UNSEEN = [
+    "\xad",
+    "\u200b",
+    "\u200c",
+    "\u200d",
+    "\u200f",
+    "\u202e",
+    "\u2060",
+    "\u2066",
+    "\ufeff",
+    "\ufe0f",
+]
+
+
+@pytest.mark.parametrize("char", UNSEEN)
+def test_a_character_that_is_not_seen_changes_nothing_but_the_kept_text(
+    store: vestig.Vestig, char: str
+) -> None:
+    plain = "The harbour office opens at ten."
+    marked = f"{char}The har{char}bour of{char}fice opens at ten.{char}"
+    first, again = store.commit(marked), store.commit(plain)
+    assert (again.outcome.value, again.memory_id) == ("EXACT_DUPE", first.memory_id)
+    assert store.show(first.memory_id).memory.content == marked
+    assert [hit.memory.id for hit in store.recall(f"har{char}bour")] == [first.memory_id]
+
+
+def test_a_ligature_is_its_letters() -> None:
+    assert normalise("the o\ufb03ce of \ufb02oor \ufb01ve", section()) == "the office of floor five"
+    assert normalise("\ufedf\ufe8e", section()) == "\u0644\u0627"
+
+
+def test_joined_emoji_and_flags_of_regions_stay_one() -> None:
+    for kept in ("👩\u200d🚒 at work", "🏴\U000e0067\U000e0062\U000e0073\U000e007f won", "👍🏿 👍"):
+        assert normalise(kept, section()) == kept
+    assert normalise("❤\ufe0f\u200d🔥 and ☂\ufe0f", section()) == "❤\u200d🔥 and ☂"
+
+
 def test_only_white_space_property_counts() -> None:
-    kept = "a\u200bb c\x1cd\x1fe"
+    kept = "ab c\x1cd\x1fe"
     assert normalise(kept, section()) == kept
     runs = "\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\x0b\x0c"
     assert normalise(f"a{runs}b", section()) == "a b"

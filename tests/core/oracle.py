@@ -161,6 +161,29 @@ def is_letter(c: str) -> bool:
     return unicodedata.category(c)[0] in "LN" or bool(re.match(_CIRCLED, c))
 
 
+def _lower(text: str) -> str:
+    """Lower case in which the dotted and the dotless i are one letter."""
+    return re.sub("i\u0307+", "i", text.lower().replace("\u0131", "i"))
+
+
+def _signs(text: str, begin: int, end: int) -> int:
+    """Signs at the end of a word of letters: `C++`, `C#`."""
+    signs = re.match(r"\+\+?|#", text[end:])
+    if signs is None or any(unicodedata.category(c)[0] == "N" for c in text[begin:end]):
+        return 0
+    behind = text[end + signs.end() :][:1]
+    return 0 if behind and (behind in "+#" or is_letter(behind)) else signs.end()
+
+
+def _is_letter_name(text: str, at: int, alone: bool) -> bool:
+    c, before, behind = text[at], text[:at][-1:], text[at + 1 :][:1]
+    if not re.match("[b-hj-zA-HJ-Z]", c) or before in ("'", "’"):
+        return False
+    if c.islower() and behind in ("'", "’"):
+        return False
+    return alone or (c.isupper() and "/" in (before, behind))
+
+
 def _script(c: str) -> str:
     return "cjk" if _CJK.match(c) else "thai" if _THAI.match(c) else "word"
 
@@ -188,7 +211,7 @@ def _pieces(run: str, start: int) -> list[tuple[str, int, int, bool]]:
     for text, at, script in groups:
         if script == "word":
             if len(text) > 1:
-                found.append((text.lower(), at, at + len(text), False))
+                found.append((_lower(text), at, at + len(text), False))
         elif len(text) == 1:
             found.append((text, at, at + 1, False))
         else:
@@ -200,8 +223,8 @@ def _pieces(run: str, start: int) -> list[tuple[str, int, int, bool]]:
 
 
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
-    """(token, start, end, identifier) of a text without marks that stand alone: letters and digits;
-    identifiers whole; Chinese, Japanese and Thai in pairs of characters."""
+    """(token, start, end, identifier) of a text without marks that stand alone and pictographs:
+    letters and digits; identifiers whole; Chinese, Japanese and Thai in pairs of characters."""
     runs: list[tuple[int, int]] = []
     i = 0
     while i < len(text):
@@ -209,6 +232,7 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
         while i < len(text) and (is_letter(text[i]) or (i > begin and is_mark(text[i]))):
             i += 1
         if i > begin:
+            i += _signs(text, begin, i)
             runs.append((begin, i))
         else:
             i += 1
@@ -223,9 +247,11 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     for chain in chains:
         start, end = chain[0][0], chain[-1][1]
         if _is_identifier(text[start:end]):
-            found.append((text[start:end].lower(), start, end, True))
+            found.append((_lower(text[start:end]), start, end, True))
         else:
             for begin, stop in chain:
+                if stop - begin == 1 and _is_letter_name(text, begin, len(chain) == 1):
+                    found.append((_lower(text[begin:stop]), begin, stop, False))
                 found += _pieces(text[begin:stop], begin)
     return found
 

@@ -75,6 +75,7 @@ __all__ = [
     "title_name",
     "tokens",
     "unit",
+    "visible",
 ]
 
 VERSION: str
@@ -357,6 +358,9 @@ def placed_terms(text: str) -> list[tuple[str, int, int]]:
     [start, end); of an identifier the whole of it, then each part."""
 
 # --- marks: what to look for without keeping it ---
+
+def visible(text: str) -> str:
+    """The text without characters that are not seen, and with the letters of ligatures."""
 
 def text_flags(text: str) -> int:
     """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it contains

@@ -44,10 +44,11 @@ class TextForms(NamedTuple):
 
 
 def normalise(text: object, settings: HygieneSettings) -> str:
-    """The normal form of a text: trimmed, in NFC, and by default with single spaces but
-    for the indentation of lines. Lengths, hashes, words and vectors are made of it.
+    """The normal form of a text: trimmed, in NFC, without characters that are not seen, and by
+    default with single spaces but for the indentation of lines. Lengths, hashes, words and vectors
+    are made of it.
 
-    Case and punctuation stay; zero-width characters are not white space.
+    Case and punctuation stay.
 
     Args:
         text: what the caller committed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Final
 
+from vestig._core import visible
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [
@@ -47,9 +48,10 @@ def trimmed(text: str) -> str:
 
 def normal_form(text: str, *, single_spaces: bool = True) -> str:
     """The form that line breaks, spaces and Unicode spelling do not change: trimmed, in NFC, every
-    run of white space one space. The indentation of a line stays, with the line break before it: it
-    is meaning in code, YAML and lists. Case and punctuation stay; zero-width characters are no
-    white space.
+    run of white space one space, ligatures as their letters, without characters that are not seen
+    (soft hyphens, zero-width characters, marks of direction and byte order, variation selectors)
+    but for those that join emoji. The indentation of a line stays, with the line break before it:
+    it is meaning in code, YAML and lists. Case and punctuation stay.
 
     Args:
         text: any text.
@@ -62,8 +64,10 @@ def normal_form(text: str, *, single_spaces: bool = True) -> str:
         'if so:\\n    stop now end'
         >>> normal_form("cafe\\u0301") == "caf\\u00e9"
         True
+        >>> normal_form("co\\u00adopera\\u200bte in the o\\ufb03ce")
+        'cooperate in the office'
     """
-    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    composed = text if text.isascii() else unicodedata.normalize("NFC", visible(text))
     if not single_spaces:
         return composed.strip(_WHITE)
     # of printable characters only the space is white
@@ -106,18 +110,18 @@ def one_line(text: str, length: int) -> str:
 
 
 def unusable_reason(text: str) -> str | None:
-    """Why a normalised text is refused wherever it comes from: it is empty, has nothing but
-    characters without width, or holds a control character. None when it may pass.
+    """Why a normalised text is refused wherever it comes from: it is empty, or holds a control
+    character. None when it may pass.
 
     Example:
         >>> unusable_reason("\\x1b[2J")
         'Content contains the control character U+001B'
     """
-    # printable text has no character of category Cc or Cf: it is refused where it is all spaces
-    if text.isprintable() and text.strip(" "):
-        return None
-    if all(unicodedata.category(char) == "Cf" or char == " " for char in text):
+    if not text:
         return "Memory content cannot be empty"
+    # printable text has no character of category Cc
+    if text.isprintable():
+        return None
     if "\0" in text:
         return "Content contains a NUL character"
     control = CONTROL_CHARACTERS.search(text)

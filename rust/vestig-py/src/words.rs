@@ -109,6 +109,11 @@ fn lower_words(text: &str) -> Vec<&str> {
 }
 
 #[pyfunction]
+fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    words::visible(text)
+}
+
+#[pyfunction]
 fn text_flags(text: &str) -> u16 {
     words::text_flags(text)
 }
@@ -150,6 +155,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lower_words, module)?)?;
     module.add_function(wrap_pyfunction!(placed_terms, module)?)?;
     module.add_function(wrap_pyfunction!(text_flags, module)?)?;
+    module.add_function(wrap_pyfunction!(visible, module)?)?;
     module.add_function(wrap_pyfunction!(terms_among, module)?)?;
     module.add_function(wrap_pyfunction!(terms, module)?)
 }

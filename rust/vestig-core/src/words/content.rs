@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::lower_case::lower_case;
 use super::placed_terms;
 
 /// An index term of a query that says what it is about: its word is neither a function word nor one
@@ -40,7 +41,7 @@ pub fn content_terms(
 ) -> Vec<ContentTerm> {
     let in_time = |start, end| times.iter().any(|(from, to)| *from <= start && end <= *to);
     let terms = placed_terms(text).into_iter();
-    let content = terms.filter(|one| !left_out.contains(&one.word.to_lowercase()));
+    let content = terms.filter(|one| !left_out.contains(&lower_case(one.word)));
     content
         .map(|one| ContentTerm {
             in_time: in_time(one.start, one.end),

@@ -3,15 +3,19 @@
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
+use super::lower_case::without_dots;
+use super::visible::visible;
+
 /// The form in which people, programs, tags and entities are compared: composed and decomposed
-/// characters are one, and so are capitals and small letters; outer white space does not count.
+/// characters are one, and so are capitals and small letters, and `i` with and without a dot; outer
+/// white space and characters that are not seen do not count.
 #[must_use]
 pub fn folded(text: &str) -> String {
-    let text = text.trim();
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        return text.trim().to_ascii_lowercase();
     }
-    text.nfd().default_case_fold().nfd().collect()
+    let text = visible(text);
+    without_dots(text.trim().nfd().default_case_fold().nfd()).collect()
 }
 
 /// Whether two texts are one when composed and decomposed characters are; case counts, outer white
@@ -35,6 +39,11 @@ mod tests {
             ("ΣΊΣΥΦΟΣ", "Σίσυφος"),
             ("\u{212b}", "a\u{30a}"),
             (" Lena\t", "lena"),
+            ("\u{130}STANBUL", "istanbul"),
+            ("\u{130}stanbul", "ISTANBUL"),
+            ("\u{131}rmak", "IRMAK"),
+            ("o\u{ad}ps\u{200b}", "OPS"),
+            ("\u{fb01}eld", "Field"),
         ] {
             assert_eq!(folded(one), folded(other));
         }

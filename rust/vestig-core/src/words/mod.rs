@@ -7,7 +7,11 @@
 //!   case letter behind its first place and a lower-case letter; else it is split into its runs.
 //! * A run outside of identifiers is cut where its script changes between Han, Hiragana and
 //!   Katakana (one class), Thai, and everything else. The first two become overlapping bigrams of
-//!   code points (a single one stays alone); other pieces count from two code points on.
+//!   code points (a single one stays alone); other pieces count from two code points on, and so
+//!   does a single Latin letter by which something goes ("C", "vitamin D").
+//! * A word of letters has the `+`, `++` or `#` behind it: `C++`, `C#`.
+//! * A pictograph is a word, with what modifies it and what is joined with it: an emoji with a skin
+//!   tone, a flag, a family. Other symbols are none.
 //!
 //! Every text is accepted; nothing is cut inside of a character.
 
@@ -16,10 +20,14 @@ mod flags;
 mod folded;
 mod function_words;
 mod keywords;
+mod lower_case;
 pub mod names;
+mod parts;
 mod stem;
 mod substrings;
+mod symbols;
 mod tokens;
+mod visible;
 
 use std::fmt::Write as _;
 
@@ -31,9 +39,10 @@ pub use keywords::{keywords, lower_words};
 pub use stem::{PlacedTerm, Spelling, Stems, placed_terms, terms, terms_among, visit_terms};
 pub use substrings::Substrings;
 pub use tokens::{Token, tokens};
+pub use visible::visible;
 
 /// Version of these rules. Raise it with every change that alters a token or a term.
-const RULES: &str = "en-1";
+const RULES: &str = "en-2";
 /// Version of the stemmer, as in the crate's manifest; a test keeps it true.
 const STEMMER: &str = "rust-stemmers-1.2.0";
 
@@ -41,7 +50,7 @@ const STEMMER: &str = "rust-stemmers-1.2.0";
 pub const AGENT_WORDS_END: usize = 1200;
 
 /// Names everything the terms of a text depend on: rules, stemmer, function words, Unicode tables of
-/// the standard library (letters, case) and of the category table (marks). A store made with
+/// the standard library (letters, case) and of the table of properties (marks, emoji). A store made with
 /// another value must be analysed again.
 pub fn analyser_version() -> String {
     let (major, minor, update) = char::UNICODE_VERSION;
@@ -66,6 +75,6 @@ mod tests {
             version,
             format!("version = \"{}\"", STEMMER.rsplit('-').next().unwrap())
         );
-        assert!(analyser_version().starts_with("en-1/rust-stemmers-1.2.0/unicode-"));
+        assert!(analyser_version().starts_with("en-2/rust-stemmers-1.2.0/unicode-"));
     }
 }

@@ -6,10 +6,12 @@ use std::collections::{HashMap, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::is_function_word;
+use super::lower_case::lower_case_into;
+use super::parts::visit_parts;
 use super::tokens::{Script, Span, visit_chains, visit_pieces};
 
 /// An index term and the word that it is made of, in code points [start, end). Of an identifier
-/// that is the whole of it, then each part.
+/// and of an emoji sequence that is the whole of it, then each part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTerm<'a> {
     /// The term.
@@ -120,8 +122,9 @@ pub fn terms_among(wanted: &HashSet<String>, texts: &[String]) -> Vec<(usize, St
 /// written.
 ///
 /// Words are lower-cased and stemmed; a possessive `'s` falls away because one letter is no
-/// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words;
-/// bigrams are not stemmed. Stop words stay. `until`: words of `text` that begin at or behind
+/// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words; a
+/// word in mixed case, one with signs at its end and an emoji sequence are followed by their parts;
+/// bigrams and symbols are not stemmed. Stop words stay. `until`: words of `text` that begin at or behind
 /// this code point are left out (of a long agent message only the first 1,200 code points are read).
 pub fn visit_terms(
     text: &str,
@@ -145,7 +148,7 @@ pub fn visit_terms(
     );
 }
 
-/// As [`visit_terms`]: a term, its word as it is written and in lower case (None: a bigram), and
+/// As [`visit_terms`]: a term, its word as it is written and in lower case (None: a bigram or symbol), and
 /// whether it is one of the text.
 pub(super) fn visit_words(
     text: &str,
@@ -183,37 +186,27 @@ fn visit(
     visit_chains(text, |chain, identifier| {
         let whole = Span::over(chain);
         if identifier && whole.start < until {
-            lower(whole.text(text), lowered);
+            lower_case_into(whole.text(text), lowered);
             sink(lowered, whole, Some(lowered));
         }
         for run in chain {
-            visit_pieces(text, *run, &mut |span, script| {
+            visit_pieces(text, *run, chain.len() == 1, &mut |span, script| {
                 let begins = if identifier { whole.start } else { span.start };
                 if begins >= until {
                     return;
                 }
-                match script {
+                let mut add = |span: Span| match script {
                     Script::Word => {
-                        lower(span.text(text), lowered);
+                        lower_case_into(span.text(text), lowered);
                         sink(&stems.of(lowered), span, Some(lowered));
                     }
-                    Script::Cjk | Script::Thai => sink(span.text(text), span, None),
-                }
+                    _ => sink(span.text(text), span, None),
+                };
+                add(span);
+                visit_parts(text, span, script, &mut add);
             });
         }
     });
-}
-
-/// `text` lower-cased into `out`.
-#[inline]
-fn lower(text: &str, out: &mut String) {
-    out.clear();
-    if text.is_ascii() {
-        out.push_str(text);
-        out.make_ascii_lowercase();
-    } else {
-        out.push_str(&text.to_lowercase());
-    }
 }
 
 #[cfg(test)]
@@ -319,6 +312,37 @@ mod tests {
             "本号",
         ];
         assert_eq!(words, wanted);
+    }
+
+    #[test]
+    fn a_word_in_mixed_case_is_found_by_its_parts() {
+        for (text, wanted) in [
+            (
+                "parseHttpHeader",
+                &["parsehttphead", "pars", "http", "header"][..],
+            ),
+            ("HTTPServer", &["httpserver", "http", "server"]),
+            ("utf8ToText", &["utf8totext", "utf8", "to", "text"]),
+            ("APIs iPhone McX", &["api", "iphon", "mcx", "mc"]),
+            (
+                "Net.OrderTotal",
+                &["net.ordertotal", "net", "ordertot", "order", "total"],
+            ),
+            ("ÉtéBleu", &["étébleu", "été", "bleu"]),
+        ] {
+            assert_eq!(terms(text, None), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_is_found_by_its_parts() {
+        assert_eq!(terms("👍🏽", None), ["👍🏽", "👍"]);
+        assert_eq!(terms("👩🏽\u{200d}💻", None), ["👩🏽\u{200d}💻", "👩", "💻"]);
+        assert_eq!(terms("🇳🇴 🎯", None), ["🇳🇴", "🎯"]);
+        assert_eq!(
+            terms("Notepad++ C++", None),
+            ["notepad++", "notepad", "c++"]
+        );
     }
 
     #[test]

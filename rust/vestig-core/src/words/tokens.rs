@@ -2,6 +2,9 @@
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use super::lower_case::lower_case;
+use super::symbols::{is_symbol, symbol_end};
+
 /// A word token: lower-cased text and where it stands, in code points [start, end).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
@@ -16,12 +19,12 @@ pub struct Token {
 }
 
 /// The word tokens of a text, in order. Identifiers are whole, nothing is stemmed or left out
-/// but single characters.
+/// but single characters that are no words.
 pub fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::with_capacity(text.len() / 6);
     let mut add = |span: Span, identifier: bool| {
         found.push(Token {
-            text: span.text(text).to_lowercase(),
+            text: lower_case(span.text(text)),
             start: span.start,
             end: span.end,
             identifier,
@@ -32,7 +35,9 @@ pub fn tokens(text: &str) -> Vec<Token> {
             add(Span::over(chain), true);
         } else {
             for run in chain {
-                visit_pieces(text, *run, &mut |span, _| add(span, false));
+                visit_pieces(text, *run, chain.len() == 1, &mut |span, _| {
+                    add(span, false)
+                });
             }
         }
     });
@@ -71,6 +76,20 @@ impl Span {
             })
     }
 
+    /// A stretch of the span, in its bytes.
+    pub(super) fn within(self, text: &str, from: usize, to: usize) -> Span {
+        let own = self.text(text);
+        let points = |part: &str| part.chars().count();
+        let start = self.start + points(&own[..from]);
+        Span {
+            from: self.from + from,
+            to: self.from + to,
+            start,
+            end: start + points(&own[from..to]),
+            ascii: own[from..to].is_ascii(),
+        }
+    }
+
     const EMPTY: Span = Span {
         from: 0,
         to: 0,
@@ -89,6 +108,8 @@ pub(super) enum Script {
     Cjk,
     /// Thai: bigrams.
     Thai,
+    /// An emoji sequence or another pictograph.
+    Symbol,
 }
 
 #[inline]
@@ -109,10 +130,8 @@ pub(super) fn visit_chains(text: &str, mut chain: impl FnMut(&[Span], bool)) {
     while let Some(run) = next_run(text, &mut at) {
         runs.push(run);
         let joined = bytes.get(at.byte).is_some_and(|&b| is_joiner(b))
-            && text
-                .get(at.byte + 1..)
-                .and_then(|rest| rest.chars().next())
-                .is_some_and(char::is_alphanumeric);
+            && char_at(text, at.byte + 1).is_some_and(is_word)
+            && !char_at(text, run.from).is_some_and(is_symbol);
         if joined {
             at = Position {
                 byte: at.byte + 1,
@@ -131,11 +150,22 @@ struct Position {
     point: usize,
 }
 
+fn char_at(text: &str, byte: usize) -> Option<char> {
+    text.get(byte..)?.chars().next()
+}
+
+/// Whether a run begins with it.
+#[inline]
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_symbol(c)
+}
+
 /// The next run at or behind `at`, which moves to its end.
 #[inline]
 fn next_run(text: &str, at: &mut Position) -> Option<Span> {
     let bytes = text.as_bytes();
     let (mut byte, mut point) = (at.byte, at.point);
+    let mut symbol = false;
     while let Some(&b) = bytes.get(byte) {
         if b.is_ascii() {
             if b.is_ascii_alphanumeric() {
@@ -143,8 +173,9 @@ fn next_run(text: &str, at: &mut Position) -> Option<Span> {
             }
             byte += 1;
         } else {
-            let c = text.get(byte..)?.chars().next()?;
-            if c.is_alphanumeric() {
+            let c = char_at(text, byte)?;
+            symbol = is_symbol(c);
+            if symbol || c.is_alphanumeric() {
                 break;
             }
             byte += c.len_utf8();
@@ -152,6 +183,20 @@ fn next_run(text: &str, at: &mut Position) -> Option<Span> {
         point += 1;
     }
     let (from, start) = (byte, point);
+    if symbol {
+        let length = symbol_end(&text[from..]);
+        *at = Position {
+            byte: from + length,
+            point: start + text[from..from + length].chars().count(),
+        };
+        return Some(Span {
+            from,
+            to: at.byte,
+            start,
+            end: at.point,
+            ascii: false,
+        });
+    }
     let mut ascii = true;
     while let Some(&b) = bytes.get(byte) {
         if b.is_ascii() {
@@ -160,8 +205,8 @@ fn next_run(text: &str, at: &mut Position) -> Option<Span> {
             }
             byte += 1;
         } else {
-            let c = text.get(byte..)?.chars().next()?;
-            if !c.is_alphanumeric() && !is_mark(c) {
+            let c = char_at(text, byte)?;
+            if !is_word(c) && !is_mark(c) {
                 break;
             }
             ascii = false;
@@ -169,6 +214,8 @@ fn next_run(text: &str, at: &mut Position) -> Option<Span> {
         }
         point += 1;
     }
+    let signs = closing_signs(text, from, byte);
+    (byte, point) = (byte + signs, point + signs);
     *at = Position { byte, point };
     (byte > from).then_some(Span {
         from,
@@ -177,6 +224,21 @@ fn next_run(text: &str, at: &mut Position) -> Option<Span> {
         end: point,
         ascii,
     })
+}
+
+/// The length of the `+`, `++` or `#` that ends a word of letters: `C++`, `C#`, `A+`.
+#[inline]
+fn closing_signs(text: &str, from: usize, to: usize) -> usize {
+    let rest = &text.as_bytes()[to..];
+    let length = match rest {
+        [b'+', b'+', ..] => 2,
+        [b'+' | b'#', ..] => 1,
+        _ => return 0,
+    };
+    let goes_on = matches!(rest.get(length), Some(b'+' | b'#'))
+        || char_at(text, to + length).is_some_and(is_word);
+    let letters = to > from && text[from..to].chars().all(|c| !c.is_numeric());
+    if letters && !goes_on { length } else { 0 }
 }
 
 fn is_identifier(text: &str, runs: &[Span]) -> bool {
@@ -222,13 +284,23 @@ fn script(c: char) -> Script {
     }
 }
 
-/// Calls `piece(span, script)` for every token of one run: whole pieces of words, bigrams.
+/// Calls `piece(span, script)` for every token of one run: whole pieces of words, bigrams, symbols.
+/// `alone`: no other run is joined with it.
 #[inline]
-pub(super) fn visit_pieces(text: &str, run: Span, piece: &mut impl FnMut(Span, Script)) {
+pub(super) fn visit_pieces(
+    text: &str,
+    run: Span,
+    alone: bool,
+    piece: &mut impl FnMut(Span, Script),
+) {
     if run.ascii {
-        if run.end - run.start > 1 {
+        if run.end - run.start > 1 || is_letter_name(text, run, alone) {
             piece(run, Script::Word);
         }
+        return;
+    }
+    if char_at(text, run.from).is_some_and(is_symbol) {
+        piece(run, Script::Symbol);
         return;
     }
     let mut open: Option<(Span, Script)> = None;
@@ -259,13 +331,32 @@ pub(super) fn visit_pieces(text: &str, run: Span, piece: &mut impl FnMut(Span, S
     close(text, open, piece);
 }
 
+/// Whether a run of one character is a letter by which something goes: a capital ("written in C",
+/// "C/C++"), or a letter that stands alone ("vitamin d"). The pronoun, the article and what
+/// an apostrophe cuts off ("it's", "d'or") are none.
+fn is_letter_name(text: &str, run: Span, alone: bool) -> bool {
+    let (before, behind) = (&text[..run.from], &text[run.to..]);
+    let apostrophe = ['\'', '’'];
+    match text.as_bytes().get(run.from) {
+        Some(b'i' | b'I' | b'a') => false,
+        Some(letter) if letter.is_ascii_alphabetic() => {
+            let capital = letter.is_ascii_uppercase();
+            let listed = before.ends_with('/') || behind.starts_with('/');
+            !before.ends_with(apostrophe)
+                && (capital || !behind.starts_with(apostrophe))
+                && (alone || (capital && listed))
+        }
+        _ => false,
+    }
+}
+
 /// Hands over one piece of one script.
 fn close(text: &str, open: Option<(Span, Script)>, piece: &mut impl FnMut(Span, Script)) {
     let Some((span, class)) = open else { return };
     let points = span.end - span.start;
     match class {
         Script::Word if points > 1 => piece(span, class),
-        Script::Word => {}
+        Script::Word | Script::Symbol => {}
         Script::Cjk | Script::Thai if points == 1 => piece(span, class),
         Script::Cjk | Script::Thai => {
             let mut before: Option<usize> = None;
@@ -325,7 +416,33 @@ mod tests {
             ["well", "known", "state", "of", "the", "art"]
         );
         assert_eq!(texts("Anna's NATO-led a I"), ["anna", "nato", "led"]);
-        assert_eq!(texts("snake__case a--b"), ["snake", "case"]);
+        assert_eq!(texts("snake__case x-ray"), ["snake", "case", "ray"]);
+    }
+
+    #[test]
+    fn a_letter_by_which_something_goes_is_a_word() {
+        assert_eq!(
+            texts("C, C++ and C# or F#"),
+            ["c", "c++", "and", "c#", "or", "f#"]
+        );
+        assert_eq!(
+            texts("vitamin k, not vitamin D"),
+            ["vitamin", "k", "not", "vitamin", "d"]
+        );
+        assert_eq!(texts("Plan A, a plan"), ["plan", "a", "plan"]);
+        assert_eq!(texts("Notepad++ and g++"), ["notepad++", "and", "g++"]);
+        assert_eq!(texts("I don't; we'd, it’s a +1"), ["don", "we", "it"]);
+        assert_eq!(texts("a+b c#d 5+"), [""; 0]);
+    }
+
+    #[test]
+    fn pictographs_are_words() {
+        assert_eq!(texts("up 🚀🔥 since"), ["up", "🚀", "🔥", "since"]);
+        assert_eq!(
+            texts("ok👍🏽 👩\u{200d}💻 🇳🇴🇸🇪 ☁"),
+            ["ok", "👍🏽", "👩\u{200d}💻", "🇳🇴", "🇸🇪", "☁"]
+        );
+        assert_eq!(texts("Acme™ © 5 → 6"), ["acme"]);
     }
 
     #[test]
@@ -337,7 +454,7 @@ mod tests {
 
     #[test]
     fn offsets_are_code_points() {
-        let text = "é ÜBER x cafe\u{301}s";
+        let text = "é ÜBER ı cafe\u{301}s";
         let spans: Vec<_> = tokens(text)
             .into_iter()
             .map(|t| (t.text, t.start, t.end))
@@ -359,7 +476,7 @@ mod tests {
                 prop_assert!(token.start >= last);
                 last = token.start;
                 let slice: String = points[token.start..token.end].iter().collect();
-                prop_assert_eq!(slice.to_lowercase(), token.text);
+                prop_assert_eq!(lower_case(&slice), token.text);
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::forms::{trimmed, unpossessive};
 use super::text::{SPACE, Text, UPPER, split};
 use super::{Kind, Name, NameRules, starts_sentence, title_name};
+use crate::words::lower_case::lower_case;
 
 /// A word of a text in lower case, with and without punctuation at its ends. All are empty
 /// between runs of words: no name reaches across it.
@@ -188,7 +189,7 @@ fn forms(word: &[char]) -> (Word, usize, usize) {
             part.make_ascii_lowercase();
             return Arc::from(part);
         }
-        Arc::from(part.to_lowercase())
+        Arc::from(lower_case(&part))
     };
     let (start, mut end) = trimmed(word);
     loop {
@@ -229,7 +230,7 @@ fn forms(word: &[char]) -> (Word, usize, usize) {
 
 /// The first word of a name as [`AnalysedText::openers`] holds it.
 pub(super) fn first_word(name: &str) -> String {
-    split(name).next().unwrap_or_default().to_lowercase()
+    lower_case(split(name).next().unwrap_or_default())
 }
 
 /// Whether a word may have its capital from the sentence that it begins.

@@ -3,6 +3,8 @@
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::text::{ALPHA, class_of, split};
+use crate::words::lower_case::lower_case;
+use crate::words::visible;
 
 /// A name without outer punctuation, inner runs of white space as one space, in its capitals;
 /// "" for mere white space.
@@ -17,16 +19,17 @@ pub fn cased(name: &str) -> String {
     chars.get(start..end).unwrap_or_default().iter().collect()
 }
 
-/// The same in lower case, composed (NFC).
+/// The same in lower case, composed (NFC), without characters that are not seen.
 #[must_use]
 pub fn normal(name: &str) -> String {
     if name.is_ascii() {
         return cased(&name.to_ascii_lowercase());
     }
-    if is_nfc(name) {
-        return cased(&name.to_lowercase());
+    let name = visible(name);
+    if is_nfc(&name) {
+        return cased(&lower_case(&name));
     }
-    cased(&name.nfc().collect::<String>().to_lowercase())
+    cased(&lower_case(&name.nfc().collect::<String>()))
 }
 
 /// Where a text without its outer ASCII punctuation begins and ends; a first `.` before a letter

@@ -1,0 +1,52 @@
+//! Lower case in which the dotted and the dotless i are one letter.
+//!
+//! Whether `I` is the capital of `i` or of `ı` depends on the language, which a label or word does
+//! not say: `İSTANBUL`, `ISTANBUL` and `istanbul` are one word, and so are `IRMAK` and `ırmak`.
+
+const DOT_ABOVE: char = '\u{307}';
+
+/// The text in lower case.
+#[must_use]
+pub fn lower_case(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    lower_case_into(text, &mut out);
+    out
+}
+
+/// The text in lower case, in place of what `out` held.
+#[inline]
+pub(super) fn lower_case_into(text: &str, out: &mut String) {
+    out.clear();
+    if text.is_ascii() {
+        out.push_str(text);
+        out.make_ascii_lowercase();
+    } else {
+        out.extend(without_dots(text.to_lowercase().chars()));
+    }
+}
+
+/// `ı` as `i`, and no dot above behind an `i`.
+pub(super) fn without_dots(chars: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
+    let mut last = ' ';
+    chars.filter_map(move |c| {
+        let c = if c == 'ı' { 'i' } else { c };
+        let dot = c == DOT_ABOVE && last == 'i';
+        last = if dot { last } else { c };
+        (!dot).then_some(c)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_i_is_one_letter() {
+        assert_eq!(lower_case("İSTANBUL Istanbul"), "istanbul istanbul");
+        assert_eq!(lower_case("IRMAK Irmak ırmak"), "irmak irmak irmak");
+        assert_eq!(
+            lower_case("Ünïcode I\u{307} a\u{307}"),
+            "ünïcode i a\u{307}"
+        );
+    }
+}
