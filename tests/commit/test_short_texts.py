@@ -13,11 +13,16 @@ from vestig.types import CommitOutcomeKind as Kind
 
 KEPT = [
     *("I'm 34.", "Call me Al.", "no nuts", "PIN: 4711", "我对花生过敏。", "東京に住んでいます"),
+    *("sin gluten", "kein Fisch", "pas d'ail", "senza pepe", "bez mleka", "geen kaas"),
+    *("нет рыбы", "без соли", "لا ثوم", "בלי גבינה", "inte katter", "değil tuzlu", "δεν πίνω"),
+    *("I'm bald", "We have twins", "I drink tea", "soy zurdo", "ich bin blind", "я ем рыбу"),
+    *("我怕狗", "不吃鱼", "แพ้กุ้ง", "je suis noir"),
     *("저는 채식주의자예요", "I can’t swim", "don't call", 'say "hi"', "room B12", "eggs? never"),
 ]
 TOO_SHORT = [
     *("ok", "good point", "thanks!", "東京", "하하", "Good one.", "so true", "34", "nothing"),
-    *("Well. Fine", "ok, k", "- -", "is it?"),
+    *("Well. Fine", "ok, k", "- -", "is it?", "I'm fine", "I see", "we are", "me too", "I do so"),
+    *("tak skal du", "ja genau", "好的", "merci bien"),
 ]
 
 

@@ -189,7 +189,7 @@ def _script(c: str) -> str:
 
 
 def _is_identifier(chain: str) -> bool:
-    parts = re.split(r"[-_./:@#+]", chain)
+    parts = re.split(r"[-_./:@#+]", chain.rstrip("+#"))
     if len(parts) == 1:
         return False
     mixed = any(

@@ -54,6 +54,8 @@ def content_words(text: str) -> Iterator[tuple[str, str, int, int]]:
         yield word, word, start, end
         for part in re.finditer(r"[^-_./:@#+]+", text[start:end]):
             for term, own, begin, stop in content_words(part[0]):
+                if own.isascii() and len(own) == 1:
+                    continue  # a letter is a word where it stands alone
                 yield term, own, start + part.start() + begin, start + part.start() + stop
 
 

@@ -187,9 +187,9 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
     min_chars: Annotated[
         Count,
         doc(
-            "Shortest note that is stored, in code points; one of Han, Kana or Hangul counts as"
-            " three. Two words or more may be shorter with a digit, a quotation, a name or a"
-            " negation, and turns of conversations always.",
+            "Shortest note that is stored, in code points; one of Han, Kana, Hangul or Thai"
+            " counts as three. Two words or more may be shorter with a digit, a quotation, a name,"
+            " a negation, or what somebody says of himself, and turns of conversations always.",
             shown=True,
         ),
     ] = 12
