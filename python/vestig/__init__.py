@@ -104,6 +104,12 @@ _HOME: Final = {
 }
 
 
+# How other libraries name what opens a store.
+_OPENED_ELSEWHERE = frozenset(
+    ("Store", "MemoryStore", "Client", "Database", "Vault", "connect", "create", "load", "init")
+)
+
+
 def __getattr__(name: str) -> Any:
     """Public names are loaded when they are first asked for."""
     import importlib
@@ -113,7 +119,8 @@ def __getattr__(name: str) -> Any:
 
         return version("vestig")
     if name not in __all__:
-        raise AttributeError(f"module 'vestig' has no attribute {name!r}")
+        hint = "; a store is opened by vestig.open(path)" if name in _OPENED_ELSEWHERE else ""
+        raise AttributeError(f"module 'vestig' has no attribute {name!r}{hint}")
     home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
     found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
     globals()[name] = found

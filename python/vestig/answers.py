@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -631,6 +631,12 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         parts += [f"degraded {entry.code}" for entry in self.degraded]
         return listing(f"<RecallResult {', '.join(parts)}>", self.results)
 
+    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = "; use results" if name in _OTHER_NAMES_OF_RESULTS else ""
+            raise AttributeError(f"'RecallResult' object has no attribute {name!r}{hint}")
+
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
         """The fields that JSON shows: what was not asked for is absent; `formula`, `analysis` and
         `associated` come with `explain`."""
@@ -653,6 +659,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
 
 
 _ON_REQUEST: Final = frozenset(("why_not", "receipt", "context", "trace"))
+_OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
 _HITS: Final = frozenset(("results", "nearest_misses", "associated"))
 _OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

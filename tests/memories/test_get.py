@@ -34,7 +34,7 @@ def test_get_gives_the_memory_or_none(store: Vestig) -> None:
     store.deprecate(id)
     withdrawn = store.get(id)
     assert withdrawn is not None
-    assert withdrawn.status.value == "DEPRECATED"
+    assert withdrawn.status.word == "DEPRECATED"
     assert store.get(id, namespace="elsewhere") is None
     with pytest.raises(vestig.ValidationError):
         store.get(7)  # type: ignore[arg-type]

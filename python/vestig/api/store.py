@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
@@ -154,6 +154,13 @@ class Vestig:
         place = ":memory:" if session.directory is None else str(session.directory)
         state = ", closed" if session.closed else ""
         return f"<vestig.Vestig {place} namespace={session.namespace}{state}>"
+
+    if not TYPE_CHECKING:  # a type checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from vestig.api.other_names import no_attribute
+
+            no_attribute(name)
 
     def __len__(self) -> int:
         """The number of active memories, as `count()` gives it."""

@@ -1,0 +1,100 @@
+"""What somebody types in Python before reading: it works, or the error names what does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig import Vestig
+from vestig.testing import HashingEmbedder
+
+TEXT = "The spare key lies under the blue pot"
+
+
+@pytest.fixture
+def store() -> Iterator[Vestig]:
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as opened:
+        opened.commit(TEXT, tags=["house"], author="Ada", metadata={"room": 4})
+        yield opened
+
+
+# A guess that works → what it gives.
+WORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "len(store)": (len, 1),
+    "bool(store)": (bool, True),
+    "store.count()": (lambda s: s.count(), 1),
+    "store.get(id)": (lambda s: s.get(s.list()[0].id).content, TEXT),
+    "store.get(unknown)": (lambda s: s.get("mem_00000000"), None),
+    "id in store": (lambda s: s.list()[0].id in s, True),
+    "tags as text": (lambda s: s.count(tags="house"), 1),
+    "hit.text": (lambda s: s.recall("key")[0].text, TEXT),
+    "hit.content": (lambda s: s.recall("key")[0].content, TEXT),
+    "hit.memory_id": (lambda s: s.recall("key")[0].memory_id == s.list()[0].id, True),
+    "hit.id": (lambda s: s.recall("key")[0].id in s, True),
+    "hit.tags": (lambda s: s.recall("key")[0].tags, ("house",)),
+    "hit.author": (lambda s: s.recall("key")[0].author, "Ada"),
+    "hit.metadata": (lambda s: s.recall("key")[0].metadata["room"], 4),
+    "hit.score": (lambda s: s.recall("key")[0].score > 0, True),
+    "hit.created_at": (lambda s: s.recall("key")[0].created_at == s.list()[0].t_created, True),
+    "result.results": (lambda s: len(s.recall("key").results), 1),
+    "result.to_dict()": (lambda s: s.recall("key").to_dict()["results"][0]["content"], TEXT),
+    "update(id, text)": (lambda s: s.update(s.list()[0].id, TEXT + " too").outcome is None, False),
+    "show(id).memory": (lambda s: s.show(s.list()[0].id).memory.content, TEXT),
+    "deprecate(id)": (lambda s: s.deprecate(s.list()[0].id).action, "deprecate"),
+    "forget(id)": (lambda s: len(s.forget(s.list()[0].id).memory_ids), 1),
+    "admin.stats()": (lambda s: s.admin.stats().memories, 1),
+}
+
+# A guess that fails → what its error names.
+NAMED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "add": (lambda s: s.add(TEXT), "store.commit"),
+    "remember": (lambda s: s.remember(TEXT), "store.commit"),
+    "save": (lambda s: s.save(TEXT), "store.commit"),
+    "insert": (lambda s: s.insert(TEXT), "store.commit"),
+    "add_many": (lambda s: s.add_many([TEXT]), "store.commit_many"),
+    "query": (lambda s: s.query("key"), "store.recall"),
+    "ask": (lambda s: s.ask("key"), "store.recall"),
+    "similarity_search": (lambda s: s.similarity_search("key"), "store.recall"),
+    "delete": (lambda s: s.delete("x"), "store.forget"),
+    "remove": (lambda s: s.remove("x"), "store.forget"),
+    "history": (lambda s: s.history("x"), "store.events"),
+    "all": (lambda s: s.all(), "store.list"),
+    "stats": (lambda s: s.stats(), "store.admin.stats"),
+    "doctor": (lambda s: s.doctor(), "store.admin.doctor"),
+    "backup": (lambda s: s.backup("x"), "store.admin.backup"),
+    "entities": (lambda s: s.entities(), "store.graph.entities"),
+    "link": (lambda s: s.link("x", "y"), "store.graph.link"),
+    "hits": (lambda s: s.recall("key").hits, "use results"),
+    "connect": (lambda _: vestig.connect("x"), "vestig.open"),  # type: ignore[attr-defined]
+    "Store": (lambda _: vestig.Store("x"), "vestig.open"),  # type: ignore[attr-defined]
+    "Client": (lambda _: vestig.Client("x"), "vestig.open"),  # type: ignore[attr-defined]
+}
+
+
+@pytest.mark.parametrize("guess", WORKS)
+def test_a_guess_works(store: Vestig, guess: str) -> None:
+    call, wanted = WORKS[guess]
+    assert call(store) == wanted
+
+
+@pytest.mark.parametrize("guess", NAMED)
+def test_a_guess_is_answered_with_the_name(store: Vestig, guess: str) -> None:
+    call, named = NAMED[guess]
+    with pytest.raises(AttributeError, match=named.replace(".", r"\.")):
+        call(store)
+    assert store.count() == 1
+
+
+def test_every_name_that_is_answered_with_exists(store: Vestig) -> None:
+    from vestig.api.other_names import _STORE
+
+    for ours, others in _STORE.items():
+        found: Any = store
+        for part in ours.split("."):
+            found = getattr(found, part)
+        assert callable(found)
+        for other in others.split():
+            assert not hasattr(store, other), f"{other} is there"
