@@ -66,11 +66,12 @@ _CONFIRM: Final = Parameter(
     name="confirm", kind="flag", help="true: do it. Needed unless dry_run is true."
 )
 _WHERE_HELP: Final = (
-    "Which memories take part. All fields must hold; one that is null or empty is absent."
+    "Which memories take part. All fields must hold; null is an absent field, an empty list"
+    " selects nothing."
 )
 _ABSENT: Final[dict[str, Any]] = {
     "description": "As if the field were not there.",
-    "enum": [None, "", [], {}],
+    "enum": [None, "", {}],
 }
 
 

@@ -78,7 +78,7 @@ def test_recall_is_compact_and_says_why_when_asked(site: Site) -> None:
     assert "formula" not in compact
     for hit in compact["results"]:
         assert "reason" not in hit
-    full = site.post("recall", {**asked, "reasons": True}).document
+    full = site.post("recall", {**asked, "explain": True}).document
     assert all(hit["reason"]["explanation"] for hit in full["results"])
     assert [hit["id"] for hit in full["results"]] == [hit["id"] for hit in compact["results"]]
     direct = site.store.recall(**asked)
@@ -102,7 +102,7 @@ def test_recall_gives_what_is_associated_and_says_why_when_asked(site: Site) -> 
     compact = site.post("recall", asked).document
     assert [hit["id"] for hit in compact["results"]] == ids[:1]
     assert "associated" not in compact
-    (full,) = site.post("recall", {**asked, "reasons": True}).document["associated"]
+    (full,) = site.post("recall", {**asked, "explain": True}).document["associated"]
     assert full["id"] == ids[1]
     assert full["reason"]["path"] == ["START", f"RELATED:{ids[1]}"]
 
@@ -113,14 +113,14 @@ def test_search_has_final_and_score_and_says_why_when_asked(site: Site) -> None:
     compact = site.post("search", asked).document
     assert compact["results"]
     assert all({"final", "reason"}.isdisjoint(hit) for hit in compact["results"])
-    full = site.post("search", {**asked, "reasons": True}).document
+    full = site.post("search", {**asked, "explain": True}).document
     hit = full["results"][0]
     assert (hit["reason"]["retrieval_method"], hit["final"]) == ("direct_match", hit["score"])
 
 
-def test_reasons_are_true_or_false(site: Site) -> None:
-    assert site.post("recall", {"query": "a key", "reasons": 1}).status == 422
-    assert site.get("list?reasons=true").status == 422
+def test_explain_is_true_or_false(site: Site) -> None:
+    assert site.post("recall", {"query": "a key", "explain": 1}).status == 422
+    assert site.get("list?explain=true").status == 422
 
 
 def test_reading_routes(site: Site) -> None:
@@ -226,7 +226,7 @@ def test_problems_that_every_posted_route_has(site: Site, route: str) -> None:
 
 
 def test_an_unknown_route_is_not_found(site: Site) -> None:
-    for path in ("nothing", "/", "/api", "recall/", "/docs", "/redoc", "show/", "show/a/b"):
+    for path in ("nothing", "/api", "recall/", "/docs/", "/redoc", "show/", "show/a/b"):
         reply = site.get(path)
         assert (reply.status, reply.code) == (404, "not-found"), path
 

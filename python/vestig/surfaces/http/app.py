@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.telemetry import TelemetryConfig
 
+from vestig.surfaces import wire
 from vestig.surfaces.http import openapi
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.gate import Application, Gate
@@ -58,6 +59,8 @@ def make_app(service: Service) -> FastAPI:
         successes={200: "What was taken in: exact counts."},
     )
     _add_looks(app, service)
+    for path in ("/", "/docs"):
+        app.add_api_route(path, _index, methods=["GET"], include_in_schema=False)
     for status in _CODES:
         app.add_exception_handler(status, _refused)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
@@ -87,6 +90,8 @@ def _add(
 
 def _endpoint(service: Service, route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
+        if route.name == "export":
+            return await service.export(route, request)
         return await service.answer(route, request)
 
     return answer
@@ -107,13 +112,20 @@ def _add_looks(app: FastAPI, service: Service) -> None:
     )
 
 
+async def _index(_: Request) -> Response:
+    """Where the routes are described."""
+    shown = wire.document("index", {"version": version("vestig"), "openapi": "/openapi.json"})
+    return Response(wire.encode(shown), media_type="application/json")
+
+
 async def _refused(request: Request, error: Exception) -> Response:
     """No such route, or another method."""
     status: int = getattr(error, "status_code", 404)
     allowed: dict[str, str] = dict(getattr(error, "headers", None) or {})
     if allowed.get("Allow") == "GET":
         allowed["Allow"] = "GET, HEAD"
-    detail = "no such route" if status == 404 else "expected another method; see Allow"
+    missing = "no such route; /openapi.json has those there are"
+    detail = missing if status == 404 else "expected another method; see Allow"
     refusal = Refusal(_CODES[status], detail, status=status, headers=allowed)
     return problem_response(refusal, request.scope["state"]["request_id"])
 

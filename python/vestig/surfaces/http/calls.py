@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.errors import ValidationError
+from vestig.errors import ConflictError, ValidationError
+from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
 from vestig.surfaces import wire
-from vestig.surfaces.http.documents import answer_document, committed, outcomes_document
+from vestig.surfaces.http.documents import committed, outcomes_document
 from vestig.surfaces.http.kept_answers import KeptAnswer, KeptAnswers, WriteKey, checked_key
 from vestig.surfaces.http.refusals import Refusal
 from vestig.surfaces.http.routes import Route
@@ -22,6 +23,7 @@ from vestig.types import ItemError
 __all__ = ["Answer", "Calls", "Given"]
 
 ITEMS_MAX: Final = 1_000
+_FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 # Done again, it leaves the same; what it returns is known only after its transaction.
 _ANSWERED_LATER: Final = ("forget",)
 
@@ -52,7 +54,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     arguments: dict[str, Any] = {}
     items: list[dict[str, Any] | ItemError] | None = None
-    reasons: bool = False
+    explain: bool = False
 
 
 class Calls:
@@ -79,7 +81,7 @@ class Calls:
             if asked.items is not None:
                 value = self._commit_items(asked.items)
             else:
-                value = route.arguments.answer(self._store, asked.arguments)
+                value = route.arguments.answer(self._store, self._placed(route, asked.arguments))
             return value
 
         def shown(result: object) -> KeptAnswer:
@@ -93,6 +95,29 @@ class Calls:
             replayed=kept.replayed,
             **_logged(value),
         )
+
+    def export(self, route: Route, given: Given, target: IO[str]) -> None:
+        """Writes what an export selects to a file.
+
+        Raises:
+            Refusal, VestigError: what is answered as a problem.
+        """
+        self._store.export(target, **_read(route, given).arguments)
+        target.flush()
+
+    def _placed(self, route: Route, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with a backup's place: beside the folder of the store."""
+        if route.name != "backup":
+            return arguments
+        path = self._session.ledger.path
+        if path is None:
+            raise ConflictError("a store in memory has no folder beside which a backup could lie")
+        name = arguments["dest"]
+        if not _FOLDER.fullmatch(name):
+            raise ValidationError(
+                "dest", name, "1 to 64 characters of A-Z a-z 0-9 . _ -, the first no dot"
+            )
+        return {"dest": path.parent.parent / name}
 
     def _kept(
         self,
@@ -140,7 +165,7 @@ def _shown(route: Route, asked: _Asked, result: Any) -> tuple[int, dict[str, Any
         return 207, outcomes_document(result)
     if route.items:
         return committed(result)
-    return 200, answer_document(route.operation.document, result, reasons=asked.reasons)
+    return 200, wire.document(route.operation.document, result, explain=asked.explain)
 
 
 def _read(route: Route, given: Given) -> _Asked:
@@ -149,11 +174,11 @@ def _read(route: Route, given: Given) -> _Asked:
         return _Asked(arguments=read_arguments(route.arguments, found))
     if route.items and "items" in found:
         return _Asked(items=_items(found, route.arguments))
-    reasons = found.pop("reasons", None) if route.reasons else None
-    if reasons is not None and not isinstance(reasons, bool):
-        raise ValidationError("reasons", type(reasons).__name__, "true or false")
+    explain = found.pop("explain", None) if route.explains else None
+    if explain is not None and not isinstance(explain, bool):
+        raise ValidationError("explain", type(explain).__name__, "true or false")
     arguments = {**read_arguments(route.arguments, found), **route.fixed}
-    return _Asked(arguments=arguments, reasons=bool(reasons))
+    return _Asked(arguments=arguments, explain=bool(explain))
 
 
 def _body(data: bytes) -> Any:

@@ -8,12 +8,7 @@ from vestig.errors import HygieneError
 from vestig.surfaces import wire
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError
 
-__all__ = ["answer_document", "committed", "outcomes_document"]
-
-
-def answer_document(name: str, value: Any, *, reasons: bool) -> dict[str, Any]:
-    """A result as `vestig/<name>/1`; why each result is there comes with `reasons`."""
-    return wire.document(name, value, explain=reasons)
+__all__ = ["committed", "outcomes_document"]
 
 
 def committed(outcome: CommitOutcome) -> tuple[int, dict[str, Any]]:

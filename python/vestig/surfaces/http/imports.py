@@ -20,15 +20,12 @@ from vestig.surfaces.http.bodies import check_length, pieces, too_large
 from vestig.surfaces.http.calls import Answer
 from vestig.surfaces.http.refusals import Gone, Refusal, busy
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
-from vestig.surfaces.http.service import (
-    Service,
-    check_media_type,
-)
+from vestig.surfaces.http.service import LINES, Service, check_media_type
 from vestig.surfaces.json_schema import read_object
 
 __all__ = ["IMPORT_TYPES", "Imports"]
 
-IMPORT_TYPES: Final = ("application/x-ndjson", "application/jsonl")
+IMPORT_TYPES: Final = (LINES, "application/jsonl")
 _GZIP: Final = b"\x1f\x8b"
 _EVENTS: Final = "text/event-stream"
 _QUEUED_MAX: Final = 100
@@ -61,9 +58,7 @@ class Imports:
                 events = self._events(file, given, request_id)
                 streamed = True
                 return StreamingResponse(events, media_type=_EVENTS)
-            report = await self._service.admitted(
-                lambda: self._run(file, given, None), timeout_s=None
-            )
+            report = await self._service.admitted(lambda: self._run(file, given, None))
             response = Response(_document(report), media_type="application/json")
         except Gone:
             raise
@@ -138,9 +133,7 @@ class Imports:
 
         async def work() -> None:
             try:
-                report = await self._service.admitted(
-                    lambda: self._run(file, given, progress), timeout_s=None
-                )
+                report = await self._service.admitted(lambda: self._run(file, given, progress))
                 tell("done", wire.document("import", report))
             except Exception as error:  # whatever happens, the client is told
                 tell("error", self._service.problem_of(error, request_id)[1])

@@ -80,10 +80,10 @@ def responses(successes: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 def route_extra(route: Route) -> dict[str, Any]:
     """Parameters, body and description of an operation's route."""
     schema = arguments_schema(route.arguments, refs=_REFS)
-    if route.reasons:
+    if route.explains:
         own = object_schema(route.parameters[-1:])["properties"]
         schema["properties"] = {**schema["properties"], **own}
-    help_text = route.operation.help + (_SCORES if route.reasons else "")
+    help_text = route.operation.help + (_SCORES if route.explains else "")
     extra: dict[str, Any] = {"summary": route.operation.help, "description": help_text}
     if route.method == "GET":
         return extra | {"parameters": list(_in_url(route, schema))}

@@ -19,7 +19,14 @@ __all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
 PREFIX: Final = "/api/memory"
 _INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")
 _TRUTH: Final = {"true": True, "false": False}
-_REASONS: Final = Parameter(name="reasons", kind="flag", help="Say of each result why it is there.")
+_EXPLAIN: Final = Parameter(
+    name="explain",
+    kind="flag",
+    help="Say of each result why it is there, with all that its score is made of.",
+)
+_DEST: Final = Parameter(
+    name="dest", help="Name of the folder, which is made beside that of the store."
+)
 # operation → method and path below PREFIX; a part in braces is an argument
 _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "retrieve": ("POST", "retrieve"),
@@ -29,11 +36,51 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "memory show": ("GET", "show/{id}"),
     "memory list": ("GET", "list"),
     "count": ("GET", "count"),
+    "memory events": ("GET", "events/{id}"),
+    "memory pin": ("POST", "pin"),
+    "memory unpin": ("POST", "unpin"),
+    "memory archive": ("POST", "archive"),
+    "memory restore": ("POST", "restore"),
+    "memory update": ("POST", "update"),
     "memory deprecate": ("POST", "deprecate"),
     "memory supersede": ("POST", "supersede"),
     "memory forget": ("POST", "forget"),
+    "entity list": ("GET", "entity/list"),
+    # a name may hold a slash
+    "entity show": ("GET", "entity/show"),
+    "entity extract": ("POST", "entity/extract"),
+    "entity merge": ("POST", "entity/merge"),
+    "entity expire": ("POST", "entity/expire"),
+    "entity purge": ("POST", "entity/purge"),
+    "edge list": ("GET", "edge/list"),
+    "edge show": ("GET", "edge/show/{id}"),
+    "edge link": ("POST", "edge/link"),
+    "edge unlink": ("POST", "edge/unlink"),
+    "edge rebuild": ("POST", "edge/rebuild"),
+    "housekeeping gc": ("POST", "housekeeping/gc"),
+    "housekeeping enrich": ("POST", "housekeeping/enrich"),
+    "housekeeping compact": ("POST", "housekeeping/compact"),
+    "housekeeping entity-backfill": ("POST", "housekeeping/entity-backfill"),
+    "export": ("POST", "export"),
+    "backup": ("POST", "backup"),
+    "rebuild": ("POST", "rebuild"),
+    "stats": ("GET", "stats"),
+    "doctor": ("GET", "doctor"),
 }
 _RANKED: Final = ("memory recall", "search")
+# Their time grows with the store: they are waited for.
+_UNLIMITED: Final = (
+    "entity extract",
+    "edge rebuild",
+    "housekeeping gc",
+    "housekeeping enrich",
+    "housekeeping compact",
+    "housekeeping entity-backfill",
+    "export",
+    "backup",
+    "rebuild",
+    "doctor",
+)
 _LIMITED: Final = ("retrieve",)
 # Operations whose trace is asked for at a path of its own.
 _TRACED: Final = ("retrieve",)
@@ -41,17 +88,19 @@ _IMPORTED: Final = ("format", "scope", "merge", "partial")
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation as a route. `items`: a body may hold several objects of arguments under
-    `items`. `limited`: clients may only ask so often. `fixed`: arguments that its path sets."""
+    """One operation as a route. `explains`: results may come with their reasons. `items`: a body
+    may hold several objects of arguments under `items`. `limited`: clients may only ask so often.
+    `fixed`: arguments that its path sets. `unlimited`: its end is waited for, whenever it comes."""
 
     operation: Operation
     arguments: Arguments
     method: Literal["GET", "POST"]
     path: str
-    reasons: bool = False
+    explains: bool = False
     items: bool = False
     limited: bool = False
     fixed: Mapping[str, Any] = {}
+    unlimited: bool = False
 
     @property
     def name(self) -> str:
@@ -61,7 +110,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The arguments with those that only HTTP has."""
-        return (*self.arguments.parameters, *((_REASONS,) if self.reasons else ()))
+        return (*self.arguments.parameters, *((_EXPLAIN,) if self.explains else ()))
 
 
 def routes(*, traced: bool = False) -> Iterator[Route]:
@@ -72,17 +121,22 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
         ['/api/memory/commit']
     """
     for operation in operations():
-        if operation.name not in _PATHS or operation.arguments is None:
+        arguments = operation.arguments
+        if operation.name not in _PATHS or arguments is None:
             continue
+        if operation.name == "backup":
+            # a client names no place on the server's disk
+            arguments = msgspec.structs.replace(arguments, parameters=(_DEST,))
         method, path = _PATHS[operation.name]
         route = Route(
             operation=operation,
-            arguments=operation.arguments,
+            arguments=arguments,
             method=method,
             path=f"{PREFIX}/{path}",
-            reasons=operation.name in _RANKED,
+            explains=operation.name in _RANKED,
             items=operation.name == "memory add",
             limited=operation.name in _LIMITED,
+            unlimited=operation.name in _UNLIMITED,
         )
         yield route
         if traced and operation.name in _TRACED:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import IO, Any, BinaryIO, Final, TypeVar, cast
 
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 
 from vestig.api.store import Vestig
 from vestig.config.server_sections import ServeSettings
@@ -27,11 +29,13 @@ from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
 from vestig.surfaces.http.request_log import RequestLog
 from vestig.surfaces.http.routes import Route, from_query
 
-__all__ = ["Service", "problem_response"]
+__all__ = ["LINES", "Service", "check_media_type", "problem_response"]
 
 _T = TypeVar("_T")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"
+LINES: Final = "application/x-ndjson"
+_PART_BYTES: Final = 256 * 1024
 _RETRIEVALS: Final = 10
 # Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
 _UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
@@ -81,7 +85,8 @@ class Service:
         try:
             self._check_rate(route, request)
             given = await self._given(route, request)
-            answer = await self.admitted(lambda: self._calls.run(route, given))
+            limit_s = None if route.unlimited else self.settings.request_timeout_s
+            answer = await self.admitted(lambda: self._calls.run(route, given), limit_s)
             self._damage.pop(route.operation.writes, None)
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
@@ -93,6 +98,26 @@ class Service:
                 self._damage[route.operation.writes] = error
             response = self.problem(error, request_id)
         self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s), given)
+        return response
+
+    async def export(self, route: Route, request: Request) -> Response:
+        """Answers an export: its lines, from a file without a name."""
+        request_id: str = request.scope["state"]["request_id"]
+        began_s, began_us = time.perf_counter(), self.session.now_us()
+        given = Given()
+        file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - kept
+        try:
+            given = await self._given(route, request)
+            await self.admitted(lambda: self._calls.export(route, given, file))
+            response: Response = StreamingResponse(_lines(file), media_type=LINES)
+        except Gone:
+            file.close()
+            raise
+        except Exception as error:  # whatever happens, the client is answered
+            file.close()
+            response = self.problem(error, request_id)
+        answer = Answer(status=response.status_code, body=b"")
+        self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s))
         return response
 
     def log(
@@ -162,14 +187,14 @@ class Service:
 
     # --- steps -------------------------------------------------------------------------------
 
-    async def admitted(self, run: Callable[[], _T], *, timeout_s: float | None = -1) -> _T:
+    async def admitted(self, run: Callable[[], _T], limit_s: float | None = None) -> _T:
         """What `run` gives, in a thread, in one of the places for requests. A place is given back
-        when the thread is done, also after the answer was given up.
+        when the thread is done, also after the answer was given up. `limit_s`: None waits for the
+        end.
 
         Raises:
             Refusal: no place, or not done in time.
         """
-        limit = self.settings.request_timeout_s if timeout_s == -1 else timeout_s
         await self.admission.enter()
         self.running += 1
         try:
@@ -179,14 +204,14 @@ class Service:
             raise
         work.add_done_callback(self._done)
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(limit_s):
                 return await asyncio.shield(work)
         except TimeoutError:
             if work.done():
                 return await work
             raise Refusal(
                 "not-ready",
-                f"expected an end within {limit:g} s; a write may still be done",
+                f"expected an end within {limit_s:g} s; a write may still be done",
                 headers={"Retry-After": "1"},
             ) from None
 
@@ -223,6 +248,15 @@ class Service:
         bytes_max = self.settings.max_body_bytes
         check_length(headers, bytes_max)
         return Given(body=await self._bodies.read(request.receive, bytes_max), key=key)
+
+
+async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
+    """The bytes of an export that was written to a file, which is closed behind them."""
+    with file:
+        await asyncio.to_thread(file.seek, 0)
+        raw = cast("BinaryIO", getattr(file, "buffer"))  # noqa: B009 - of a text file
+        while part := await asyncio.to_thread(raw.read, _PART_BYTES):
+            yield part
 
 
 def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:

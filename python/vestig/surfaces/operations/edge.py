@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import Parameter
-from vestig.surfaces.operation import Call, Operation
+from msgspec.structs import replace
+
+from vestig.parameters import NAMESPACE, Parameter
+from vestig.surfaces.operation import Arguments, Call, Operation
 from vestig.types import EdgeType
 
 if TYPE_CHECKING:
@@ -83,35 +85,70 @@ def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
     )
 
 
+_LIST_PARAMETERS: Final = (
+    Parameter(
+        name="node_id",
+        flag="--node",
+        help="Only edges of this memory, by id, or entity, by id, name or alias.",
+    ),
+    Parameter(
+        name="limit",
+        kind="integer",
+        least=1,
+        flag="--limit",
+        help="Most edges.",
+        default=20,
+    ),
+    _SNIPPET,
+    Parameter(
+        name="include_expired", kind="flag", flag="--include-expired", help="Ended edges too."
+    ),
+)
+_TYPE: Final = Parameter(
+    name="edge_type", kind="choice", flag="--type", choices=_TYPES, help="Type of edge."
+)
+_LINK_PARAMETERS: Final = (
+    Parameter(
+        name="from_id", help="Where it starts: a memory by id, an entity by id, name or alias."
+    ),
+    Parameter(name="to_id", help="Where it ends."),
+    replace(_TYPE, default_text="RELATED for two memories, RELATION for two entities"),
+    Parameter(name="relation", flag="--relation", help="Label of a RELATION."),
+    Parameter(
+        name="weight",
+        kind="number",
+        least=0,
+        flag="--weight",
+        help="At least 0.",
+        default_text="1.0",
+    ),
+    Parameter(
+        name="confidence", kind="number", least=0, most=1, flag="--confidence", help="0 to 1."
+    ),
+    Parameter(name="evidence", flag="--evidence", help="Why the link holds."),
+)
+_UNLINK_ID: Final = Parameter(
+    name="edge_id", help="Id of the edge, or at least 8 characters of it."
+)
+_REBUILT: Final = replace(_TYPE, choices=(EdgeType.RELATED.value,), default=EdgeType.RELATED.value)
+
+
+def _arguments(method: str, *rows: Parameter, required: tuple[str, ...] = ()) -> Arguments:
+    return Arguments(method=f"graph.{method}", parameters=(*rows, NAMESPACE), required=required)
+
+
 OPERATIONS: Final = (
     Operation(
         name="edge list",
         params=(
-            Parameter(
-                name="node_id",
-                flag="--node",
-                help="Only edges of this memory, by id, or entity, by id, name or alias.",
-            ),
-            Parameter(
-                name="edge_type",
-                kind="choice",
-                flag="--type",
-                choices=(_EVERY, *_TYPES),
-                help="Type of edge.",
-                default=_EVERY,
-            ),
-            Parameter(name="limit", kind="integer", flag="--limit", help="Most edges.", default=20),
-            _SNIPPET,
-            Parameter(
-                name="include_expired",
-                kind="flag",
-                flag="--include-expired",
-                help="Ended edges too.",
-            ),
+            _LIST_PARAMETERS[0],
+            replace(_TYPE, choices=(_EVERY, *_TYPES), default=_EVERY),
+            *_LIST_PARAMETERS[1:],
         ),
         run=_list,
         document="edges",
         text=_listed,
+        arguments=_arguments("edges", _TYPE, *_LIST_PARAMETERS),
     ),
     Operation(
         name="edge show",
@@ -119,62 +156,33 @@ OPERATIONS: Final = (
         run=lambda call: call.store.graph.edge(call.args.pop("id"), **call.args),
         document="edge",
         text=_shown,
+        arguments=_arguments("edge", _ID, _SNIPPET, required=("id",)),
     ),
     Operation(
         name="edge link",
-        params=(
-            Parameter(
-                name="from_id",
-                help="Where it starts: a memory by id, an entity by id, name or alias.",
-            ),
-            Parameter(name="to_id", help="Where it ends."),
-            Parameter(
-                name="edge_type",
-                kind="choice",
-                flag="--type",
-                choices=_TYPES,
-                help="Type of edge.",
-                default_text="RELATED for two memories, RELATION for two entities",
-            ),
-            Parameter(name="relation", flag="--relation", help="Label of a RELATION."),
-            Parameter(
-                name="weight",
-                kind="number",
-                flag="--weight",
-                help="At least 0.",
-                default_text="1.0",
-            ),
-            Parameter(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
-            Parameter(name="evidence", flag="--evidence", help="Why the link holds."),
-        ),
+        params=_LINK_PARAMETERS,
         run=_link,
         document="edge",
         text=_linked,
         writes=True,
+        arguments=_arguments("link", *_LINK_PARAMETERS, required=("from_id", "to_id")),
     ),
     Operation(
         name="edge unlink",
-        params=(Parameter(name="edge_id", help="Id of the edge, or at least 8 characters of it."),),
+        params=(_UNLINK_ID,),
         run=lambda call: call.store.graph.unlink(call.args["edge_id"]),
         document="edge",
         text=_unlinked,
         writes=True,
+        arguments=_arguments("unlink", _UNLINK_ID, required=("edge_id",)),
     ),
     Operation(
         name="edge rebuild",
-        params=(
-            Parameter(
-                name="edge_type",
-                kind="choice",
-                flag="--type",
-                choices=(EdgeType.RELATED.value,),
-                help="Type of edge.",
-                default=EdgeType.RELATED.value,
-            ),
-        ),
+        params=(_REBUILT,),
         run=lambda call: call.store.graph.rebuild_edges(progress=call.progress, **call.args),
         document="edges_rebuilt",
         text=_rebuilt,
         writes=True,
+        arguments=_arguments("rebuild_edges", _REBUILT),
     ),
 )

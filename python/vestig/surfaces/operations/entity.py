@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import Parameter
-from vestig.surfaces.operation import Call, Operation
+from vestig.parameters import NAMESPACE, Parameter
+from vestig.surfaces.operation import Arguments, Call, Operation
 
 if TYPE_CHECKING:
     from vestig.graph.backfill import BackfillReport
@@ -29,6 +29,7 @@ _INCLUDE_EXPIRED: Final = Parameter(
 _BATCH: Final = Parameter(
     name="batch_size",
     kind="integer",
+    least=1,
     flag="--batch-size",
     help="Memories per transaction.",
     default_text="500",
@@ -133,60 +134,87 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
     return f"{report.entities_removed} entities and {report.edges_removed} edges removed"
 
 
+_LIST_PARAMETERS: Final = (
+    Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
+    Parameter(
+        name="limit",
+        kind="integer",
+        least=1,
+        flag="--limit",
+        help="Most entities.",
+        default=20,
+    ),
+    Parameter(
+        name="offset", kind="integer", least=0, flag="--offset", help="First entity.", default=0
+    ),
+    _INCLUDE_EXPIRED,
+)
+_SHOW_PARAMETERS: Final = (
+    _ID,
+    Parameter(name="expand", kind="flag", flag="--expand", help="With their texts."),
+    _INCLUDE_EXPIRED,
+)
+_EXTRACT_PARAMETERS: Final = (
+    Parameter(
+        name="reprocess",
+        kind="flag",
+        flag="--reprocess",
+        help="Read every memory again; existing links stay.",
+    ),
+    _BATCH,
+)
+_MERGE_PARAMETERS: Final = (
+    Parameter(name="a", help="The entity that is merged, by id, name or alias."),
+    Parameter(name="b", help="The entity that remains."),
+)
+_PURGE_IDS: Final = "By id, name or alias; absent: all that are expired."
+
+
+def _arguments(
+    method: str, *rows: Parameter, required: tuple[str, ...] = (), confirmed: bool = False
+) -> Arguments:
+    return Arguments(
+        method=f"graph.{method}",
+        parameters=(*rows, NAMESPACE),
+        required=required,
+        confirmed=confirmed,
+    )
+
+
 OPERATIONS: Final = (
     Operation(
         name="entity list",
-        params=(
-            Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
-            Parameter(
-                name="limit", kind="integer", flag="--limit", help="Most entities.", default=20
-            ),
-            Parameter(
-                name="offset", kind="integer", flag="--offset", help="First entity.", default=0
-            ),
-            _INCLUDE_EXPIRED,
-        ),
+        params=_LIST_PARAMETERS,
         run=lambda call: call.store.graph.entities(**call.args),
         document="entities",
         text=_listed,
+        arguments=_arguments("entities", *_LIST_PARAMETERS),
     ),
     Operation(
         name="entity show",
-        params=(
-            _ID,
-            Parameter(name="expand", kind="flag", flag="--expand", help="With their texts."),
-            _INCLUDE_EXPIRED,
-        ),
+        params=_SHOW_PARAMETERS,
         run=lambda call: call.store.graph.entity(**call.args),
         document="entity",
         text=_shown,
+        arguments=_arguments("entity", *_SHOW_PARAMETERS, required=("id",)),
     ),
     Operation(
         name="entity extract",
-        params=(
-            Parameter(
-                name="reprocess",
-                kind="flag",
-                flag="--reprocess",
-                help="Read every memory again; existing links stay.",
-            ),
-            _BATCH,
-        ),
+        params=_EXTRACT_PARAMETERS,
         run=lambda call: call.store.graph.extract_entities(progress=call.progress, **call.args),
         document="entity_backfill",
         text=_extracted,
         writes=True,
+        arguments=_arguments("extract_entities", *_EXTRACT_PARAMETERS),
     ),
     Operation(
         name="entity merge",
-        params=(
-            Parameter(name="a", help="The entity that is merged, by id, name or alias."),
-            Parameter(name="b", help="The entity that remains."),
-        ),
+        params=_MERGE_PARAMETERS,
         run=lambda call: call.store.graph.merge_entities(**call.args),
         document="entity",
         text=_merged,
         writes=True,
+        arguments=_arguments("merge_entities", *_MERGE_PARAMETERS, required=("a", "b")),
     ),
     Operation(
         name="entity expire",
@@ -195,13 +223,14 @@ OPERATIONS: Final = (
         document="entity",
         text=_expired,
         writes=True,
+        arguments=_arguments("expire_entity", _ID, required=("id",)),
     ),
     Operation(
         name="entity purge",
         params=(
             Parameter(
                 name="ids",
-                help="By id, name or alias; absent: all that are expired.",
+                help=_PURGE_IDS,
                 many=True,
                 required=False,
             ),
@@ -212,6 +241,12 @@ OPERATIONS: Final = (
         document="entities_purged",
         text=_purged,
         writes=True,
+        arguments=_arguments(
+            "purge_entities",
+            Parameter(name="ids", kind="words", help=_PURGE_IDS),
+            _DRY_RUN,
+            confirmed=True,
+        ),
     ),
     Operation(
         name="housekeeping entity-backfill",
@@ -220,5 +255,6 @@ OPERATIONS: Final = (
         document="entity_backfill",
         text=_extracted,
         writes=True,
+        arguments=_arguments("entity_backfill", _DRY_RUN, _BATCH),
     ),
 )

@@ -82,6 +82,7 @@ def _state(action: str) -> Operation:
         document="state",
         text=render.state,
         writes=True,
+        arguments=Arguments(method=action, parameters=(ID, REASON, NAMESPACE), required=("id",)),
     )
 
 
@@ -173,15 +174,22 @@ _COUNT: Final = Operation(
     arguments=COUNT_ARGUMENTS,
 )
 
+_EVENTS_PARAMETERS: Final = (
+    ID,
+    Parameter(
+        name="limit", kind="integer", least=1, flag="--limit", help="Most events.", default=100
+    ),
+)
+
 _EVENTS: Final = Operation(
     name="memory events",
-    params=(
-        ID,
-        Parameter(name="limit", kind="integer", flag="--limit", help="Most events.", default=100),
-    ),
+    params=_EVENTS_PARAMETERS,
     run=lambda call: call.store.events(call.args.pop("id"), **call.args),
     document="events",
     text=render.events,
+    arguments=Arguments(
+        method="events", parameters=(*_EVENTS_PARAMETERS, NAMESPACE), required=("id",)
+    ),
 )
 
 _DEPRECATE: Final = Operation(
@@ -224,6 +232,7 @@ _UPDATE: Final = Operation(
     document="update",
     text=render.updated,
     writes=True,
+    arguments=Arguments(method="update", parameters=tuple(UPDATE.values()), required=("id",)),
 )
 
 OPERATIONS: Final = (

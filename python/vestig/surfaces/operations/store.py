@@ -138,38 +138,62 @@ def _destroy(call: Call) -> Any:
     )
 
 
+_GC_DRY_RUN: Final = Parameter(
+    name="dry_run",
+    kind="flag",
+    flag="--dry-run",
+    help="Say what would be removed; remove nothing.",
+)
+_ENRICH_PARAMETERS: Final = (
+    Parameter(name="limit", kind="integer", least=1, flag="--limit", help="Most jobs in this run."),
+    Parameter(
+        name="retry_failed",
+        kind="flag",
+        flag="--retry-failed",
+        help="Jobs that failed for good too.",
+    ),
+)
+_ALL_NAMESPACES: Final = Parameter(
+    name="all_namespaces",
+    kind="flag",
+    flag="--all-namespaces",
+    help="Every namespace of the store, not only one.",
+)
+_DEST: Final = Parameter(name="dest", help="Directory that does not exist yet.")
+_REBUILD_PARAMETERS: Final = (
+    Parameter(
+        name="embeddings",
+        kind="flag",
+        flag="--embeddings",
+        help="Embed every text again with the configured model.",
+    ),
+    Parameter(
+        name="tokens",
+        kind="flag",
+        flag="--tokens",
+        help="Make missing codes of word pieces, where late interaction counts.",
+    ),
+)
+
 OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
-        params=(
-            Parameter(
-                name="dry_run",
-                kind="flag",
-                flag="--dry-run",
-                help="Say what would be removed; remove nothing.",
-            ),
-        ),
+        params=(_GC_DRY_RUN,),
         run=lambda call: call.store.admin.gc(**call.args),
         document="gc",
         text=render.garbage_collected,
         writes=True,
+        arguments=Arguments(method="admin.gc", parameters=(_GC_DRY_RUN,)),
     ),
     Operation(
         name="housekeeping enrich",
-        params=(
-            Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs in this run."),
-            Parameter(
-                name="retry_failed",
-                kind="flag",
-                flag="--retry-failed",
-                help="Jobs that failed for good too.",
-            ),
-        ),
+        params=_ENRICH_PARAMETERS,
         run=_enrich,
         document="enrichment",
         text=render.enriched,
         exit_code=lambda report: 1 if report.failed else 0,
         writes=True,
+        arguments=Arguments(method="admin.enrich", parameters=_ENRICH_PARAMETERS),
     ),
     Operation(
         name="housekeeping compact",
@@ -177,22 +201,19 @@ OPERATIONS: Final = (
         document="compaction",
         text=render.compacted,
         writes=True,
+        arguments=Arguments(method="admin.compact"),
     ),
     Operation(
         name="export",
         params=(
             Parameter(name="file", help="File to write; - is standard output."),
-            Parameter(
-                name="all_namespaces",
-                kind="flag",
-                flag="--all-namespaces",
-                help="Every namespace of the store, not only one.",
-            ),
+            _ALL_NAMESPACES,
             *FILTER_PARAMETERS,
         ),
         run=_export,
         document="export",
         text=render.exported,
+        arguments=Arguments(method="export", parameters=(_ALL_NAMESPACES,), filtered=True),
     ),
     Operation(
         name="import",
@@ -229,26 +250,16 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="backup",
-        params=(Parameter(name="dest", help="Directory that does not exist yet."),),
+        params=(_DEST,),
         run=lambda call: call.store.admin.backup(call.args["dest"]),
         document="backup",
         text=render.backup,
+        arguments=Arguments(method="admin.backup", parameters=(_DEST,), required=("dest",)),
     ),
     Operation(
         name="rebuild",
         params=(
-            Parameter(
-                name="embeddings",
-                kind="flag",
-                flag="--embeddings",
-                help="Embed every text again with the configured model.",
-            ),
-            Parameter(
-                name="tokens",
-                kind="flag",
-                flag="--tokens",
-                help="Make missing codes of word pieces, where late interaction counts.",
-            ),
+            *_REBUILD_PARAMETERS,
             Parameter(
                 name="accept_ledger",
                 kind="flag",
@@ -261,6 +272,7 @@ OPERATIONS: Final = (
         text=render.rebuilt,
         writes=True,
         open_options=_rebuild_options,
+        arguments=Arguments(method="admin.rebuild", parameters=_REBUILD_PARAMETERS),
     ),
     Operation(
         name="stats",
@@ -298,6 +310,7 @@ OPERATIONS: Final = (
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
         open_options=lambda args: {} if args.get("clock") else {"read_only": True},
+        arguments=Arguments(method="admin.doctor"),
     ),
     Operation(
         name="destroy",
