@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import vestig
+from vestig import hints, parameters
+from vestig.filters import FIELDS
 from vestig.hints import check_names, did_you_mean, nearest
+from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 
+TOOL_NAMES = [row.name for tool in TOOLS.values() for row in tool.parameters]
 Call = Callable[[vestig.Vestig, Any], object]
 CALLS: list[tuple[str, str, str, Call]] = [
     ("the filter", "auhtors", "authors", lambda s, wrong: s.recall("a", where=wrong)),
@@ -25,7 +30,7 @@ CALLS: list[tuple[str, str, str, Call]] = [
 @pytest.mark.parametrize(("what", "wrong", "right", "call"), CALLS, ids=lambda one: str(one)[:20])
 def test_an_unknown_name(what: str, wrong: str, right: str, call: Call) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        message = rf"{wrong}: expected a field of {what}, got 'int'; did you mean {right}\?$"
+        message = rf"^{what} has no field {wrong}; did you mean {right}\? It takes: "
         with pytest.raises(vestig.ValidationError, match=message):
             call(store, {wrong: 1})
 
@@ -40,5 +45,64 @@ def test_names_that_are_not_alike() -> None:
     assert nearest("zzz", []) == nearest("zzz", ["limit"], 0.5) == ""
     assert nearest("zzz", ["limit"]) == "limit"
     assert did_you_mean("zzz", ["limit"], otherwise="or else") == "or else"
-    with pytest.raises(vestig.ValidationError, match=r"zzz: expected a field of it, got 'int'$"):
-        check_names({"limit": 1, "zzz": 2}, ["limit"], "a field of it")
+    with pytest.raises(vestig.ValidationError, match=r"^it has no field zzz; It takes: limit$"):
+        check_names({"limit": 1, "zzz": 2}, ["limit"], "it")
+
+
+GUESSES: list[tuple[str, str, str]] = [
+    *(("recall", word, "limit") for word in ("k", "n", "top_k", "topK", "max_results", "limits")),
+    *(("recall", word, "query") for word in ("q", "question", "prompt", "text")),
+    ("recall", "author", "where.authors"),
+    ("recall", "session", "session_ids"),
+    ("recall", "statuses", "where.statuses"),
+    ("recall", "filter", "where"),
+    ("recall", "threshold", "min_confidence"),
+    ("list", "top_n", "limit"),
+    ("list", "sortBy", "order_by"),
+    *(("commit", word, "content") for word in ("text", "body", "fact")),
+    *(("commit", word, "t_valid") for word in ("date", "createdAt", "timestamp")),
+    ("commit", "user_id", "author"),
+    ("commit", "sesion_id", "session_id"),
+    ("update", "text", "content"),
+    ("retrieve", "history", "messages"),
+    ("search", "top_k", "limit"),
+    ("recall", "colour", ""),
+]
+
+
+@pytest.mark.parametrize(("method", "wrong", "right"), GUESSES)
+def test_an_argument_that_a_call_does_not_have(method: str, wrong: str, right: str) -> None:
+    store = vestig.open(":memory:", embedder=HashingEmbedder())
+    with store, pytest.raises(TypeError) as caught:
+        getattr(store, method)(**{wrong: "x"})
+    meant = rf"did you mean {re.escape(right)}\? " if right else ""
+    assert re.match(rf"{method} has no argument {wrong}; {meant}It takes: \w+, ", str(caught.value))
+
+
+def test_arguments_of_open_and_of_what_hangs_on_a_store() -> None:
+    with pytest.raises(TypeError, match=r"^open has no argument directory; did you mean path\?"):
+        vestig.open(directory="x")  # type: ignore[call-arg]
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        with pytest.raises(TypeError, match=r"^stats has no argument deep; It takes"):
+            store.admin.stats(deep=True)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+            store.commit()  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"^no name of Vestig$"):
+            store.commit_many(_raising())
+
+
+def _raising() -> Iterator[str]:
+    yield "The spare key lies under the pot."
+    raise TypeError("no name of Vestig")
+
+
+def test_a_name_of_any_length_is_cut_in_the_message() -> None:
+    with pytest.raises(vestig.ValidationError) as caught:
+        check_names(["x" * 300_000], ["limit"], "recall")
+    assert len(str(caught.value)) < 200
+
+
+def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
+    rows = [found for found in vars(parameters).values() if isinstance(found, dict)]
+    known = {*FIELDS, *TOOL_NAMES, "timestamp", "where", *(name for row in rows for name in row)}
+    assert set(hints._OTHER_WORDS) <= known

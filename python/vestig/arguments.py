@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
+from numbers import Integral, Real
 from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
@@ -20,6 +21,8 @@ from vestig.types import Word
 __all__ = [
     "SCOPE_CHARS_MAX",
     "Provenance",
+    "as_integer",
+    "as_number",
     "check_unicode",
     "check_validity",
     "choice",
@@ -233,12 +236,43 @@ def time_us(field: str, value: object) -> int | None:
     return None if value is None else parse_time(value, field)
 
 
+def as_integer(value: object) -> int | None:
+    """The integer that a value is, whichever class it has; None for others and for true.
+
+    Example:
+        >>> as_integer(3), as_integer(True), as_integer(3.0)
+        (3, None, None)
+    """
+    if isinstance(value, bool):
+        return None
+    return int(value) if isinstance(value, (int, Integral)) else None
+
+
+def as_number(value: object) -> int | float | None:
+    """The real number that a value is, whichever class it has; None for others and for true.
+
+    Example:
+        >>> as_number(0.5), as_number(3), as_number(False), as_number("3")
+        (0.5, 3, None, None)
+    """
+    whole = as_integer(value)
+    if whole is not None or isinstance(value, bool):
+        return whole
+    if not isinstance(value, (float, Real)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value >= 0 else -math.inf  # type: ignore[operator]
+
+
 def sequence_number(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _INT_MAX:
+    number = as_integer(value)
+    if number is None or not 0 <= number <= _INT_MAX:
         raise ValidationError("sequence", value, "an integer from 0 on")
-    return int(value)
+    return number
 
 
 def memory_ids(value: object) -> tuple[str, ...]:
@@ -286,9 +320,10 @@ def count_argument(field: str, value: object, *, least: int = 1) -> int:
         >>> count_argument("limit", 5)
         5
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    number = as_integer(value)
+    if number is None or number < least:
         raise ValidationError(field, value, f"an integer >= {least}")
-    return min(value, _COUNT_MAX)
+    return min(number, _COUNT_MAX)
 
 
 def flag_argument(field: str, value: object) -> bool:
@@ -385,7 +420,7 @@ def provenance_fields(value: object) -> dict[str, Any]:
         raise ValidationError(
             "provenance", type(value).__name__, f"an object with any of {', '.join(names)}"
         )
-    check_names(value, names, "a field of provenance")
+    check_names(value, names, "provenance")
     return dict(value)
 
 
@@ -457,14 +492,15 @@ def _plain(value: object, path: str, depth: int) -> Any:
         return value
     if isinstance(value, str):
         return check_unicode(path, str(value))
-    if isinstance(value, int):
-        if not _INT_MIN <= value <= _INT_MAX:
+    number = as_number(value)
+    if isinstance(number, int):
+        if not _INT_MIN <= number <= _INT_MAX:
             raise ValidationError(path, "a larger integer", "an integer of at most 64 bits")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
+        return number
+    if number is not None:
+        if not math.isfinite(number):
             raise ValidationError(path, value, "a finite number")
-        return float(value)
+        return number
     if isinstance(value, Mapping):
         copied: dict[str, Any] = {}
         for name, item in value.items():

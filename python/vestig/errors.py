@@ -86,16 +86,19 @@ class ValidationError(VestigError, ValueError):
         value: the value given; shown cut to 80 characters.
         allowed: what is allowed, completing the sentence "expected …".
         hint: optional next step.
+        message: stands in the place of "field: expected …, got …; hint".
     """
 
     code = "validation"
 
-    def __init__(self, field: str, value: object, allowed: str, hint: str = "") -> None:
+    def __init__(
+        self, field: str, value: object, allowed: str, hint: str = "", *, message: str = ""
+    ) -> None:
         self.field = _cut(field)
         self.value = value
         self.allowed = allowed
-        message = f"{self.field}: expected {allowed}, got {_shown(value)}"
-        super().__init__(f"{message}; {hint}" if hint else message)
+        plain = f"{self.field}: expected {allowed}, got {_shown(value)}"
+        super().__init__(message or (f"{plain}; {hint}" if hint else plain))
 
 
 class HygieneError(VestigError, ValueError):

@@ -7,16 +7,16 @@ readers and type checkers, and a test holds the three together.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from vestig.arguments import check_unicode, parse_time
+from vestig.arguments import as_number, check_unicode, parse_time
 from vestig.errors import ValidationError
-from vestig.hints import check_names
+from vestig.hints import check_names, nearest_name
 from vestig.ids import check_id_prefix
 from vestig.parameters import Parameter, by_name, words
 from vestig.times import from_us
@@ -416,6 +416,20 @@ def is_absent(value: object) -> bool:
     return value is None
 
 
+def nearest_argument(word: str, names: Collection[str]) -> str:
+    """The argument that was probably meant of a call that takes `where` too, or the field of it; ""
+    where none is near.
+
+    Example:
+        >>> [nearest_argument(word, ["query", "limit"]) for word in ("k", "author", "tags", "zzz")]
+        ['limit', 'where.authors', 'where.tags', '']
+    """
+    if word not in FIELDS and (near := nearest_name(word, names)):
+        return near
+    field = nearest_name(word, FIELDS)
+    return f"where.{field}" if field else ""
+
+
 # --- checks ----------------------------------------------------------------------------------
 
 
@@ -465,31 +479,32 @@ def _flag(field: str, value: object) -> bool:
 def _metadata(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ValidationError("metadata", type(value).__name__, "an object of names and values")
-    plain = dict(value)
-    _check_values(plain, 0)
-    return plain
+    return {check_unicode("metadata", name): _plain(item, 1) for name, item in value.items()}
 
 
-def _check_values(value: object, depth: int) -> None:
+def _plain(value: object, depth: int) -> Any:
+    """A value of metadata as JSON has it."""
     if depth > _DEPTH_MAX:
         raise ValidationError("metadata", "a deeper one", f"at most {_DEPTH_MAX} levels of nesting")
     if isinstance(value, str):
-        check_unicode("metadata", value)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValidationError("metadata", value, "finite numbers")
+        return check_unicode("metadata", value)
+    number = as_number(value)
+    if number is not None:
+        if not math.isfinite(number):
+            raise ValidationError("metadata", value, "finite numbers")
+        return number
     if isinstance(value, Mapping):
-        for name, item in value.items():
-            _check_values(name, depth + 1)
-            _check_values(item, depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _check_values(item, depth + 1)
+        return {_plain(name, depth + 1): _plain(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, depth + 1) for item in value]
+    return value
 
 
 def _similarity(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:
+    number = as_number(value)
+    if number is None or not -1 <= number <= 1:
         raise ValidationError("min_similarity", value, "a number from -1 to 1")
-    return float(value)
+    return float(number)
 
 
 def _checked(row: Parameter, value: object, *, nodes: bool) -> Any:
@@ -547,7 +562,7 @@ def checked_filter(
     elif isinstance(where, Filter):
         fields = where.given()
     elif isinstance(where, Mapping):
-        check_names(where, tuple(FIELDS), "a field of the filter")
+        check_names(where, tuple(FIELDS), "the filter")
         fields = {name: value for name, value in where.items() if not is_absent(value)}
     else:
         raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")

@@ -1,18 +1,84 @@
-"""Hints for unknown names: the nearest valid one."""
+"""Hints for unknown names: the one that was meant, and those that there are."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from vestig.errors import ValidationError
+from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["check_names", "did_you_mean", "nearest"]
+__all__ = [
+    "NAME_CHARS_MAX",
+    "check_names",
+    "did_you_mean",
+    "nearest",
+    "nearest_name",
+    "unknown_name",
+    "unknown_name_error",
+]
+
+# A longer name is cut in a message.
+NAME_CHARS_MAX: Final = 60
+_BEFORE_CAPITAL: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 
 # Least similarity, 0 to 1, for a hint.
 _ALIKE: Final = 0.6
 # Of a longer word no more is compared: it is no misspelt name.
 _WORD_CHARS_MAX: Final = 100
+# A name of Vestig → the words that other programs, and people, have for it.
+_OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "limit": "k n top_k topk top_n num count"
+        " number num_results n_results max max_results size page_size top",
+        "query": "q question search prompt text input search_query query_text keywords content",
+        "content": "text body memory fact note message value data document",
+        "text": "content body memory fact note message value",
+        "messages": "conversation history chat turns dialogue message",
+        "where": "filter filters filter_by conditions",
+        "id": "memory_id mem_id uid uuid ids key",
+        "ids": "id memory_ids memory_id",
+        "old": "old_id id memory_id",
+        "new": "new_id replacement by",
+        "tags": "tag label labels category categories topic topics",
+        "author": "user user_id speaker by username author_name name authors agent_id",
+        "authors": "author user user_id users speaker by username",
+        "role": "type speaker_role",
+        "roles": "role",
+        "session_id": "session conversation conversation_id thread thread_id chat_id run_id",
+        "session_ids": "session_id session sessions conversation"
+        " conversation_id thread_id chat_id run_id",
+        "scope": "project channel channel_id workspace group collection folder scopes",
+        "namespace": "tenant database index user_id",
+        "source": "origin src",
+        "artifact_ref": "url uri link ref reference",
+        "t_valid": "date timestamp time created_at when valid_from valid_at at",
+        "valid_from": "date timestamp time created_at when t_valid valid_at at",
+        "timestamp": "date time created_at when",
+        "t_invalid": "valid_until valid_to end_date expires_at",
+        "retention_until": "ttl expires expiry keep_until",
+        "since": "from start after date_from start_date from_date",
+        "until": "to end before date_to end_date to_date",
+        "metadata": "meta extra properties attributes payload",
+        "min_confidence": "threshold min_score score_threshold confidence",
+        "min_similarity": "threshold similarity_threshold min_score",
+        "query_vector": "vector embedding query_embedding",
+        "offset": "skip start from_",
+        "supersedes": "replaces supersede replace",
+        "reason": "why because comment",
+        "budget": "max_tokens token_budget tokens token_limit",
+        "explain": "reasons why debug verbose",
+        "pinned": "pin important starred",
+        "title": "name heading subject",
+        "format": "layout style",
+        "order_by": "sort sort_by order",
+        "max_facts": "limit k n top_k max_results",
+        "path": "store directory dir folder location db file",
+        "embedder": "embedding embeddings encoder",
+        "llm": "model language_model",
+    }.items()
+}
 
 
 def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:
@@ -41,16 +107,69 @@ def did_you_mean(
     return f"did you mean {near}?" if near else otherwise
 
 
-def check_names(given: Mapping[str, Any], names: Collection[str], what: str) -> None:
-    """Every given name is one of these.
-
-    Raises:
-        ValidationError: expected `what`; names the nearest.
+def nearest_name(word: str, names: Collection[str]) -> str:
+    """The name that was probably meant: by other spelling of its parts, by meaning, else by
+    letters; "" where none is near.
 
     Example:
-        >>> check_names({"limit": 3}, ["limit", "mode"], "a field of recall")
+        >>> [nearest_name(word, ["query", "limit"]) for word in ("Limit", "topK", "q", "limt", "x")]
+        ['limit', 'limit', 'query', 'limit', '']
     """
-    for name, value in given.items():
+    plain = _BEFORE_CAPITAL.sub("_", word[:NAME_CHARS_MAX]).replace("-", "_").lower()
+    if plain in names:
+        return plain
+    for name, others in _OTHER_WORDS.items():
+        if name in names and plain in others:
+            return name
+    return nearest(plain, names, _ALIKE)
+
+
+def unknown_name(
+    name: str, names: Collection[str], owner: str, kind: str = "argument", near: str | None = None
+) -> str:
+    """The message about a name that a call or an object does not have.
+
+    Args:
+        names: those that it has.
+        owner: what the call or object is called.
+        kind: what such a name is of it.
+        near: the one that was meant, where the caller knows; "" = none.
+
+    Example:
+        >>> unknown_name("k", ["query", "limit"], "recall")
+        'recall has no argument k; did you mean limit? It takes: query, limit'
+    """
+    near = nearest_name(name, names) if near is None else near
+    shown = name if len(name) <= NAME_CHARS_MAX else f"{name[:NAME_CHARS_MAX]}…"
+    meant = f"did you mean {near}? " if near else ""
+    takes = f"It takes: {', '.join(names)}" if names else "It takes none"
+    return f"{owner} has no {kind} {shown}; {meant}{takes}"
+
+
+def check_names(
+    given: Iterable[object], names: Collection[str], owner: str, kind: str = "field"
+) -> None:
+    """Every given name is one of these.
+
+    Args:
+        given: the names, or a mapping by them.
+        names, owner, kind: as `unknown_name`.
+
+    Raises:
+        ValidationError: names the nearest, and all that there are.
+
+    Example:
+        >>> check_names({"limit": 3}, ["limit", "mode"], "recall")
+    """
+    for name in given:
         if name not in names:
-            hint = did_you_mean(str(name), names)
-            raise ValidationError(str(name), type(value).__name__, what, hint)
+            raise unknown_name_error(str(name), names, owner, kind)
+
+
+def unknown_name_error(
+    name: str, names: Collection[str], owner: str, kind: str = "field", near: str | None = None
+) -> ValidationError:
+    """As `unknown_name`, as an error."""
+    message = unknown_name(name, names, owner, kind, near)
+    field = name[:NAME_CHARS_MAX]
+    return ValidationError(field, field, f"one of {', '.join(names)}", message=message)

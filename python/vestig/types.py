@@ -108,12 +108,32 @@ class Status(RecordWord):
 
 
 class Role(Word):
-    """Who speaks in a conversation with an assistant."""
+    """Who speaks in a conversation with an assistant. The words that others have for the same are
+    taken: human; ai and model; function; developer.
+
+    Example:
+        >>> Role("Developer"), Role("human")
+        (<Role.SYSTEM: 'system'>, <Role.USER: 'user'>)
+    """
 
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
     SYSTEM = "system"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        folded = value.lower() if isinstance(value, str) else value
+        return super()._missing_(_OTHER_ROLES.get(folded, folded))
+
+
+_OTHER_ROLES: Final[dict[object, str]] = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    "developer": "system",
+}
 
 
 class OriginType(Word):

@@ -43,6 +43,39 @@ def checker(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"content": "a, b", "tags": "a, b"}, {"content": "a, b", "tags": ["a", "b"]}),
+        ({"content": "[1]", "tags": "[]"}, {"content": "[1]", "tags": []}),
+        ({"content": "a", "metadata": '{"n": 1}'}, {"content": "a", "metadata": {"n": 1}}),
+        ({"content": "a", "entities": '[{"name": "Ada"}]'}, {"entities": [{"name": "Ada"}]}),
+        ({"content": "a", "supersedes": '["mem_1"]'}, {"supersedes": ["mem_1"]}),
+        ({"content": "a", "keywords": '["b, c"]'}, {"keywords": ["b, c"]}),
+        ({"content": "a", "tags": '{"a": 1}'}, {"tags": '{"a": 1}'}),
+        ({"content": "a", "tags": '["a", "a'}, {"tags": ['["a"', '"a']}),
+    ],
+)
+def test_what_stands_in_a_text(given: dict[str, Any], read: dict[str, Any]) -> None:
+    found = read_arguments(arguments_of("memory add"), given)
+    assert found.items() >= read.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"tags": "[1]"}, "tags: expected text or a list of texts"),
+        ({"keywords": "a, b"}, "keywords: expected a list, got 'a text with a comma'"),
+        ({"entities": "Tumblr, Inc."}, "entities: expected a list"),
+        ({"metadata": "[1]"}, "metadata: expected an object"),
+    ],
+)
+def test_what_a_text_cannot_stand_for(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        read_arguments(arguments_of("memory add"), {"content": "a", **given})
+    assert str(caught.value).startswith(told)
+
+
 def test_the_operations_that_agents_need_are_offered_as_json() -> None:
     assert {
         "memory add",

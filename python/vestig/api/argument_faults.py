@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
-from types import FrameType, GeneratorType
+from types import FrameType
 from typing import Final, ParamSpec, TypeVar
 
 from vestig.errors import ValidationError, VestigError
+from vestig.filters import nearest_argument
+from vestig.hints import nearest_name, unknown_name
 
 __all__ = ["names_faults", "names_faults_of_methods"]
 
@@ -42,6 +44,9 @@ def names_faults(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except VestigError:
             raise
         except Exception as error:  # the caller's code may raise anything
+            unknown = _unknown_argument(error, function, kwargs)
+            if unknown is not None:
+                raise unknown from None
             fault = _fault(error, lambda: inspect.signature(function).bind(*args, **kwargs))
             if fault is None:
                 raise
@@ -58,6 +63,29 @@ def names_faults_of_methods(cls: type[_C]) -> type[_C]:
     return cls
 
 
+def _unknown_argument(
+    error: Exception, function: Callable[..., object], given: Mapping[str, object]
+) -> TypeError | None:
+    """A call with a name that the function does not have, which never began to run."""
+    trace = error.__traceback__
+    if not isinstance(error, TypeError) or trace is None or trace.tb_next is not None:
+        return None
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    for name in given:
+        if name not in names:
+            # `open_store` is public as `vestig.open`
+            owner = function.__name__.removesuffix("_store")
+            return TypeError(unknown_name(name, names, owner, near=_near(name, names)))
+    return None
+
+
+def _near(name: str, names: list[str]) -> str:
+    """The argument that was meant, or the field of the filter."""
+    if "where" in names:
+        return nearest_argument(name, names)
+    return nearest_name(name, names)
+
+
 def _fault(error: Exception, bind: Callable[[], inspect.BoundArguments]) -> ValidationError | None:
     """None: no argument's own method is among what was running."""
     step = error.__traceback__
@@ -67,7 +95,7 @@ def _fault(error: Exception, bind: Callable[[], inspect.BoundArguments]) -> Vali
         # what is called is a hook, and what a hook raises is the caller's own affair
         if frame.f_code.co_filename != __file__ and name != "__call__":
             owner = _owner(frame)
-            if owner is not None and (named := _argument(owner, frame, bind())):
+            if owner is not None and (named := _argument(owner, bind())):
                 hint = f"its {name} raised {type(error).__name__}"
                 return ValidationError(
                     named, type(owner).__name__, "a value whose methods work", hint
@@ -77,29 +105,28 @@ def _fault(error: Exception, bind: Callable[[], inspect.BoundArguments]) -> Vali
 
 
 def _owner(frame: FrameType) -> object | None:
-    """The object whose method runs in a frame; the frame itself stands for a generator's."""
+    """The object whose method runs in a frame. A generator, or an iterator of a class of the
+    caller, is where items come from: what fails there is for the caller to see."""
     code = frame.f_code
-    if code.co_flags & inspect.CO_GENERATOR:
-        return frame
+    if code.co_flags & inspect.CO_GENERATOR or code.co_name == "__next__":
+        return None
     owner = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
     functions = (vars(kind).get(code.co_name) for kind in type(owner).__mro__)
     own = any(getattr(function, "__code__", None) is code for function in functions)
     return owner if own else None
 
 
-def _argument(owner: object, frame: FrameType, bound: inspect.BoundArguments) -> str | None:
+def _argument(owner: object, bound: inspect.BoundArguments) -> str | None:
     """Name of the argument that is or holds an object."""
     for name, value in bound.arguments.items():
-        if name != "self" and _holds(value, owner, frame, _DEPTH_MAX):
+        if name != "self" and _holds(value, owner, _DEPTH_MAX):
             return name
     return None
 
 
-def _holds(value: object, owner: object, frame: FrameType, depth: int) -> bool:
+def _holds(value: object, owner: object, depth: int) -> bool:
     if value is owner:
         return True
-    if isinstance(value, GeneratorType):
-        return owner is frame and value.gi_code is frame.f_code
     if isinstance(value, datetime):
         return value.tzinfo is owner
     if depth == 0:
@@ -112,4 +139,4 @@ def _holds(value: object, owner: object, frame: FrameType, depth: int) -> bool:
         inner = tuple.__iter__(value)
     elif isinstance(value, dict):
         inner = (*dict.keys(value), *dict.values(value))
-    return any(_holds(item, owner, frame, depth - 1) for item in inner)
+    return any(_holds(item, owner, depth - 1) for item in inner)

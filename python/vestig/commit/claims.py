@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,13 +9,14 @@ from vestig.arguments import (
     LABEL_CHARS_MAX,
     LIST_ITEMS_MAX,
     SCOPE_CHARS_MAX,
+    as_number,
     label,
     plain_object,
     time_us,
 )
 from vestig.changes import NewClaim, NewEvidence
 from vestig.errors import ValidationError
-from vestig.hints import did_you_mean
+from vestig.hints import check_names
 from vestig.ids import is_full_id
 from vestig.language.text_forms import single_spaced
 from vestig.times import from_us, to_us
@@ -72,11 +72,7 @@ def _fields(field: str, value: object, names: Sequence[str]) -> Mapping[str, Any
     """An object with these fields only."""
     if not isinstance(value, Mapping):
         raise ValidationError(field, type(value).__name__, f"an object of {', '.join(names)}")
-    for name in value:
-        if name not in names:
-            hint = did_you_mean(str(name), names, 0.5)
-            shown = f"{field}.{str(name)[:60]}"
-            raise ValidationError(shown, type(value[name]).__name__, f"a field of {field}", hint)
+    check_names(value, names, field)
     return value
 
 
@@ -97,9 +93,9 @@ def _optional(field: str, value: object, chars_max: int = SCOPE_CHARS_MAX) -> st
 def _share(field: str, value: object) -> float | None:
     if value is None:
         return None
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if number and math.isfinite(value) and 0 <= value <= 1:  # type: ignore[arg-type,operator]
-        return float(value)  # type: ignore[arg-type]
+    number = as_number(value)
+    if number is not None and 0 <= number <= 1:
+        return float(number)
     raise ValidationError(field, value, "a number from 0 to 1")
 
 

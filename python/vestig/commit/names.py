@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label, listed
+from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, as_number, label, listed
 from vestig.changes import NewEntity
 from vestig.config.graph_sections import EntitySettings
 from vestig.errors import ValidationError
-from vestig.hints import did_you_mean
+from vestig.hints import check_names, did_you_mean
 from vestig.ids import new_id
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mention
@@ -64,11 +64,7 @@ def _given(field: str, item: object) -> GivenEntity:
         return GivenEntity(name=_text(field, item), is_text=True)
     if not isinstance(item, Mapping):
         raise ValidationError(field, type(item).__name__, "a name, or an object with a name")
-    for key in item:
-        if key not in _FIELDS:
-            hint = did_you_mean(str(key), _FIELDS, 0.5)
-            allowed = f"an object of {', '.join(_FIELDS)}"
-            raise ValidationError(field, str(key)[:60], allowed, hint)
+    check_names(item, _FIELDS, field)
     named, evidence = item.get("type"), item.get("evidence")
     return GivenEntity(
         name=_text(f"{field}.name", item.get("name")),
@@ -88,8 +84,9 @@ def _text(field: str, value: object) -> str:
 def _share(field: str, value: object) -> float:
     if value is None:
         return 1.0
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
-        return float(value)
+    number = as_number(value)
+    if number is not None and 0 <= number <= 1:
+        return float(number)
     raise ValidationError(field, value, "a number from 0 to 1")
 
 

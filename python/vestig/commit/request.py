@@ -29,7 +29,7 @@ from vestig.commit.names import GivenEntity, given_entities
 from vestig.commit.questions import given_questions
 from vestig.config.schema import Settings
 from vestig.errors import ValidationError
-from vestig.hints import did_you_mean
+from vestig.hints import check_names
 from vestig.ports import CommitHook
 from vestig.types import (
     Claim,
@@ -142,19 +142,12 @@ FIELDS: Final = (
 )
 
 
-def _unknown(name: str, value: object, valid: tuple[str, ...], where: str) -> ValidationError:
-    hint = did_you_mean(name, valid, 0.5, f"the fields are {', '.join(valid)}")
-    return ValidationError(name[:60], type(value).__name__, f"a field of {where}", hint)
-
-
 def _with_defaults(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """The arguments that a caller gave, and the values of those absent that have one."""
     if "provenance" in given:
         rest = {name: value for name, value in given.items() if name != "provenance"}
         given = rest | provenance_fields(given["provenance"])
-    for name in given:
-        if name not in FIELDS:
-            raise _unknown(str(name), given[name], FIELDS, "commit")
+    check_names(given, FIELDS, "commit", "argument")
     if "content" not in given:
         raise ValidationError("content", None, "the text to remember")
     defaults = {
@@ -277,10 +270,9 @@ def validate_update(given: Mapping[str, Any]) -> dict[str, Any]:
         >>> validate_update({"tags": ["a", "a"], "t_invalid": None})
         {'tags': ('a',), 't_invalid_us': None}
     """
+    check_names(given, _UPDATES, "update", "argument")
     checked: dict[str, Any] = {}
     for name, value in given.items():
-        if name not in _UPDATES:
-            raise _unknown(str(name), value, tuple(_UPDATES), "update")
         if value is UNSET:
             continue
         target, check = _UPDATES[name]

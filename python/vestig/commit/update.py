@@ -76,7 +76,7 @@ def update(
     """Changes the fields that `given` names: None clears one. Another `content` is committed as a
     new memory that supersedes this one; one that differs in white space or Unicode form alone takes
     the place of the memory's."""
-    check_names(given, _FIELDS, "a field of update")
+    check_names(given, _FIELDS, "update", "argument")
     content = given.pop("content", UNSET)
     if content is None:
         raise ValidationError("content", None, "text: a memory cannot be without a text")

@@ -242,7 +242,7 @@ def _line(place: str, text: bytes) -> _Line:
     if not isinstance(row, dict):
         raise ValidationError(place, type(row).__name__, "a JSON object")
     try:
-        check_names(row, _FIELDS, "a field of a request")
+        check_names(row, _FIELDS, "a request")
         labels = row.get("relevant")
         expected = row.get("expected_confidence")
         if expected is not None and expected not in _LABELS:

@@ -79,6 +79,8 @@ class ImportFile:
         self._file = RecordFile(source)
         self._messages = MessageReader(self._options.scope)
         self._control_characters = 0
+        # messages without a text, as those that only call a tool
+        self.unspoken = 0
         self.format = self._file.detect() if format == Format.AUTO else Format(format)
 
     @property
@@ -107,6 +109,8 @@ class ImportFile:
             named = ", ".join(keys[:KEYS_NAMED_MAX])
             more = f" and {len(keys) - KEYS_NAMED_MAX} more" if len(keys) > KEYS_NAMED_MAX else ""
             found.append(f"other keys are kept in metadata: {named}{more}")
+        if self.unspoken:
+            found.append(f"{self.unspoken} messages without a text were passed over")
         if self._control_characters:
             found.append(f"{self._control_characters} control characters were left out")
         if self._file.replaced_lines:
@@ -127,14 +131,20 @@ class ImportFile:
                 continue
             try:
                 if self.format is Format.MESSAGES:
-                    yield self._message(record, position)
+                    item = self._message(record, position)
+                    if item is not None:
+                        yield item
                 else:
                     yield self._memory(record)
             except ValidationError as error:
                 yield _error(record.line, str(error))
 
-    def _message(self, record: Record, position: int) -> ImportItem:
-        content, arguments = self._messages.read(record.value, position)
+    def _message(self, record: Record, position: int) -> ImportItem | None:
+        found = self._messages.read(record.value, position)
+        if found is None:
+            self.unspoken += 1
+            return None
+        content, arguments = found
         content, left_out = CONTROL_CHARACTERS.subn("", content)
         self._control_characters += left_out
         return self._item(record, self._split(content), arguments, transcript=True)

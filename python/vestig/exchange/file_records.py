@@ -27,6 +27,30 @@ _SPOOL_BYTES: Final = 16 * 1024 * 1024
 _EXPORT_LINE_BYTES: Final = 64 * 1024 * 1024
 _HASH_DIGITS: Final = 32
 _MESSAGE_KEYS: Final = ("timestamp", "message_id", "turn", "speaker")
+# Arguments of a commit that no message has.
+_MEMORY_KEYS: Final = frozenset(
+    (
+        "source",
+        "namespace",
+        "actor",
+        "agent",
+        "provenance",
+        "artifact_ref",
+        "t_valid",
+        "t_invalid",
+        "t_ref",
+        "temporal_stability",
+        "entities",
+        "keywords",
+        "hypothetical_queries",
+        "claim",
+        "retention_policy",
+        "retention_until",
+        "pinned",
+        "supersedes",
+        "on_near_dup",
+    )
+)
 _EXPORT_SCHEMA: Final = "vestig/export/"
 
 
@@ -68,17 +92,23 @@ def format_of(record: dict[str, Any]) -> Format:
     """
     if str(record.get("schema", "")).startswith(_EXPORT_SCHEMA):
         return Format.EXPORT
-    if any(key in record for key in _MESSAGE_KEYS):
+    if any(key in record for key in _MESSAGE_KEYS) or _is_said(record):
         return Format.MESSAGES
     if "content" in record:
         return Format.MEMORIES
     raise ValidationError(
         "format",
         ", ".join(sorted(record)) or "no keys",
-        "a first line with timestamp, message_id, turn or speaker (messages), with content"
-        " (memories), or the header of an export",
+        "a first line with timestamp, message_id, turn, speaker, or role and content (messages),"
+        " with content (memories), or the header of an export",
         "name the format with --format",
     )
+
+
+def _is_said(record: dict[str, Any]) -> bool:
+    """Whether a record has the keys that messages to a language model have, and none that only a
+    memory has."""
+    return "role" in record and "content" in record and not record.keys() & _MEMORY_KEYS
 
 
 class RecordFile:

@@ -193,6 +193,8 @@ def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
             group, size = [], 0
         group.append(item)
         size += len(item.parts)
+    tally.lines += file.unspoken
+    tally.skipped += file.unspoken
     if group:
         yield group
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.errors import ValidationError
+from vestig.messages import joined_text, only_calls_tools
 from vestig.types import Role
 
 __all__ = ["MessageReader", "first_present", "text_or_number"]
@@ -30,7 +31,6 @@ _KNOWN: Final = frozenset(
 )
 # A commit sets these two itself; a record's own stay under another name.
 _RESERVED: Final = {"source": "original_source", "tags": "original_tags"}
-_ROLES: Final = frozenset(role.value for role in Role)
 
 
 def first_present(record: dict[str, Any], keys: tuple[str, ...]) -> Any:
@@ -63,19 +63,21 @@ class MessageReader:
         self._scope = scope
         self.other_keys: dict[str, None] = {}
 
-    def read(self, record: dict[str, Any], position: int) -> tuple[str, dict[str, Any]]:
-        """(content, commit arguments without content). `position`: order in the file, from 0.
+    def read(self, record: dict[str, Any], position: int) -> tuple[str, dict[str, Any]] | None:
+        """(content, commit arguments without content), or None where nothing is said. `position`:
+        order in the file, from 0.
 
         The argument `artifact_ref` is absent when the record has no id.
 
         Raises:
             ValidationError: no text, or a field that is not text.
         """
-        content = first_present(record, CONTENT_KEYS)
-        if not isinstance(content, str):
-            raise ValidationError(
-                "content", type(content).__name__, "text under one of the keys content, text"
-            )
+        given = first_present(record, CONTENT_KEYS)
+        if given is None and not only_calls_tools(record):
+            raise ValidationError("content", None, "text under one of the keys content, text")
+        content = joined_text("content", record, given)
+        if content is None:
+            return None
         author = text_or_number("author", first_present(record, AUTHOR_KEYS))
         session = text_or_number("session_id", first_present(record, SESSION_KEYS))
         title = text_or_number("title", record.get("title"))
@@ -124,8 +126,9 @@ class MessageReader:
 
 
 def _role(role: Any, author: str | None) -> Any:
-    """The role as given (case aside), else an author that is called like a role."""
+    """The role that the record names, else an author that is called like a role."""
     named = author if role is None else role
-    if isinstance(named, str) and named.strip().lower() in _ROLES:
-        return named.strip().lower()
-    return role
+    try:
+        return Role(named.strip()).value if isinstance(named, str) else role
+    except ValueError:
+        return role

@@ -8,7 +8,13 @@ from typing import Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, count_argument, flag_argument, relation_label
+from vestig.arguments import (
+    as_number,
+    check_unicode,
+    count_argument,
+    flag_argument,
+    relation_label,
+)
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
@@ -264,9 +270,10 @@ def number_argument(field: str, value: object, most: float, allowed: str) -> flo
         >>> number_argument("weight", 1, 2.0, "a number from 0 to 2")
         1.0
     """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    given = as_number(value)
+    if given is not None:
         # NaN is in no range; what no float can hold is above it.
-        number = float(value) if abs(value) <= sys.float_info.max else math.inf
+        number = float(given) if abs(given) <= sys.float_info.max else math.inf
         if 0.0 <= number <= most and not math.isinf(number):
             return number + 0.0  # makes -0.0 a plain zero
     raise ValidationError(field, value, allowed)

@@ -8,14 +8,13 @@ from typing import Any, Final
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.messages import SPEAKERS, only_calls_tools, text_parts
 
 __all__ = ["conversation_text", "ending", "messages_text"]
 
 # The end of a conversation holds what it asks for.
 LAST_CHARS: Final = 2_000
 _CUT: Final = "..."
-_SPEAKERS: Final = ("user", "assistant")
-_TEXT_BLOCKS: Final = ("text",)
 _BETWEEN: Final = "\n\n"
 
 
@@ -23,8 +22,9 @@ def messages_text(messages: object) -> str:
     """What was said in `messages=[…]`, `speaker: text` after `speaker: text`.
 
     Args:
-        messages: objects with `content` (text, or blocks as session logs have them) and a
-            speaker: `author`, `role`, or `type`; texts of tools and systems are left out.
+        messages: objects with `content` (text, or a list of parts) and a
+            speaker: `author`, `role`, or `type`. Texts of tools and systems, and turns that only
+            call a tool, are left out.
 
     Raises:
         ValidationError: no list, an entry without text, or no text of a speaker.
@@ -102,10 +102,10 @@ def _spoken(message: object) -> list[str] | None:
     logged = isinstance(inner, Mapping) or "type" in message
     if content is None:
         # lines of a session log that carry no message, such as summaries
-        return [] if logged else None
-    if role is not None and role not in _SPEAKERS:
+        return [] if logged or only_calls_tools(body) else None
+    if role is not None and role not in SPEAKERS:
         return []
-    texts = [content] if isinstance(content, str) else _blocks(content)
+    texts = text_parts(content)
     if texts is None or not isinstance(speaker, str):
         return None
     return [f"{speaker}: {text.strip()}" for text in texts if text.strip()]
@@ -113,23 +113,6 @@ def _spoken(message: object) -> list[str] | None:
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
-
-
-def _blocks(content: object) -> list[str] | None:
-    listed = [content] if isinstance(content, Mapping) else content
-    if not isinstance(listed, (list, tuple)):
-        return None
-    texts = []
-    for block in listed:
-        if isinstance(block, str):
-            texts.append(block)
-        elif not isinstance(block, Mapping):
-            return None
-        elif block.get("type", "text") in _TEXT_BLOCKS:
-            if not isinstance(block.get("text"), str):
-                return None
-            texts.append(block["text"])
-    return texts
 
 
 def ending(text: str) -> str:

@@ -270,7 +270,7 @@ def _query(session: Session, wanted: Receipt) -> Query:
     rest = dict(wanted.arguments)
     where = checked_filter(rest.pop("where", None), query=True)
     arguments = RecallRequest(
-        query=wanted.query, query_vector=vector, seed=wanted.seed, where=where, **rest
+        query=wanted.query or None, query_vector=vector, seed=wanted.seed, where=where, **rest
     )
     given = None if wanted.reranked is None else wanted.reranked.scores
     scores = RerankScores(given, of_receipt=True)

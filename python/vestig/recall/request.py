@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument, parse_time, text_argument
+from vestig.arguments import (
+    as_integer,
+    as_number,
+    count_argument,
+    flag_argument,
+    parse_time,
+    text_argument,
+)
 from vestig.errors import ValidationError
 from vestig.filters import NO_FILTER, Filter, FilterParts, Moments, filter_parts, moments
 from vestig.ids import check_id_prefix, check_namespace
@@ -56,9 +63,10 @@ def seed_argument(value: object) -> Seed:
         return "random"
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 16:
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= SEED_MAX:
+    number = as_integer(value)
+    if number is None or not 0 <= number <= SEED_MAX:
         raise ValidationError("seed", value, f"an integer from 0 to {SEED_MAX}, or random")
-    return value
+    return number
 
 
 def derived_seed(query: str, seq: int) -> int:
@@ -196,7 +204,11 @@ def _conversation(arguments: RecallRequest) -> str | None:
             raise ValidationError("messages", "both", "exactly one of query and messages")
         return messages_text(arguments.messages)
     if arguments.query is None:
-        raise ValidationError("query", None, "exactly one of query and messages")
+        if arguments.query_vector is not None:
+            return None
+        raise ValidationError(
+            "query", None, "exactly one of query and messages, or a query_vector alone"
+        )
     return conversation_text(text_argument("query", arguments.query))
 
 
@@ -222,12 +234,13 @@ def _confidence(value: object) -> float | None:
     """The least confidence at which recall does not abstain."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+    number = as_number(value)
+    if number is None or not 0 <= number <= 1:
         raise ValidationError("min_confidence", value, "a number from 0 to 1")
-    return float(value)
+    return float(number)
 
 
-def _readable_again(request: RecallRequest, query: str) -> RecallRequest:
+def _readable_again(request: RecallRequest, query: str | None) -> RecallRequest:
     """The arguments as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
     if (
@@ -265,8 +278,9 @@ def check_request(
     """
     conversation = _conversation(arguments)
     text = arguments.query if conversation is None else ending(conversation)
-    query, warnings = query_argument(text, query_chars_max)
-    request = _readable_again(arguments, query)
+    # a vector alone is a query without words
+    query, warnings = ("", ()) if text is None else query_argument(text, query_chars_max)
+    request = _readable_again(arguments, None if text is None else query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
     at = moments(

@@ -7,7 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument, label, text_argument, time_us
+from vestig.arguments import (
+    as_integer,
+    flag_argument,
+    label,
+    text_argument,
+    time_us,
+)
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ValidationError
 from vestig.filters import (
@@ -19,8 +25,9 @@ from vestig.filters import (
     filter_parts,
     moments,
 )
-from vestig.hints import check_names
+from vestig.hints import NAME_CHARS_MAX, nearest, unknown_name_error
 from vestig.ids import check_namespace, new_id
+from vestig.messages import NEVER_SPOKEN, joined_text
 from vestig.retrieve.types import Message
 
 __all__ = [
@@ -39,9 +46,12 @@ ITERATIONS_MAX: Final = 50
 _ENTRIES_MAX: Final = 10_000
 _REQUEST_ID_CHARS_MAX: Final = 128
 _DEADLINE_MS_MAX: Final = 3_600_000
+# So like one of the fields of a message is a misspelt one, 0 to 1.
+_MISSPELT: Final = 0.85
 _FIELDS: Final = (
     "author",
     "author_name",
+    "role",
     "content",
     "timestamp",
     "author_id",
@@ -140,9 +150,10 @@ def check_request(
 def _count(field: str, value: object, default: int, most: int) -> int:
     if value is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+    number = as_integer(value)
+    if number is None or not 1 <= number <= most:
         raise ValidationError(field, value, f"an integer from 1 to {most}")
-    return count_argument(field, value)
+    return number
 
 
 def _request_id(value: object) -> str:
@@ -163,22 +174,34 @@ def _messages(value: object) -> tuple[Message, ...]:
         raise error
     if len(value) > _ENTRIES_MAX:
         raise ValidationError("messages", f"{len(value)} entries", f"at most {_ENTRIES_MAX}")
-    return tuple(_message(f"messages[{at}]", item) for at, item in enumerate(value))
+    found = [_message(f"messages[{at}]", item) for at, item in enumerate(value)]
+    said = tuple(one for one in found if one is not None)
+    if not said:
+        raise ValidationError("messages", "no text", "at least one entry that somebody said")
+    return said
 
 
-def _message(field: str, item: object) -> Message:
+def _message(field: str, item: object) -> Message | None:
+    """One message; None where nobody says anything in it: it is of a tool or of the system, or only
+    calls a tool. Names that other programs give a message are left aside, but for misspelt ones of
+    ours."""
     if not isinstance(item, Mapping):
         raise ValidationError(field, type(item).__name__, "an object with content")
-    check_names(item, _FIELDS, f"a field of {field}")
-    if item.get("content") is None:
-        raise ValidationError(f"{field}.content", None, "text")
+    for name in item:
+        near = nearest(str(name)[:NAME_CHARS_MAX], _FIELDS, _MISSPELT)
+        if name not in _FIELDS and near:
+            raise unknown_name_error(str(name), _FIELDS, field, near=near)
+    content = joined_text(f"{field}.content", item, item.get("content"))
+    role = label(f"{field}.role", item.get("role"))
     author, alias = (label(f"{field}.{name}", item.get(name)) for name in _FIELDS[:2])
     if author is not None and alias is not None and author != alias:
         raise ValidationError(f"{field}.author_name", alias, "the same text as author, or neither")
+    if content is None or (author is alias is None and role in NEVER_SPOKEN):
+        return None
     stated = time_us(f"{field}.timestamp", item.get("timestamp"))
     return Message(
-        content=text_argument(f"{field}.content", item["content"]),
-        author=author or alias or "user",
+        content=text_argument(f"{field}.content", content),
+        author=author or alias or role or "user",
         timestamp_us=stated,
         author_id=label(f"{field}.author_id", item.get("author_id")),
         message_id=label(f"{field}.message_id", item.get("message_id")),

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from vestig.arguments import as_integer, as_number
 from vestig.errors import ProviderError, ValidationError
 from vestig.filters import Filter, FilterParts, filter_parts, moments
 from vestig.memories.equal_texts import text_keys
@@ -62,9 +63,10 @@ class _Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _share(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+    number = as_number(value)
+    if number is None or not 0 <= number <= 1:
         raise ValidationError(field, value, "a number from 0 to 1")
-    return float(value)
+    return float(number)
 
 
 def _checked(session: Session, given: FactSearchRequest) -> _Checked:
@@ -81,9 +83,9 @@ def _checked(session: Session, given: FactSearchRequest) -> _Checked:
         text, cut = query_argument(query, settings.recall.max_query_chars)
         texts.append(text)
         warnings += cut
-    limit = given.limit
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= FACTS_MAX:
-        raise ValidationError("limit", limit, f"an integer from 1 to {FACTS_MAX}")
+    limit = as_integer(given.limit)
+    if limit is None or not 1 <= limit <= FACTS_MAX:
+        raise ValidationError("limit", given.limit, f"an integer from 1 to {FACTS_MAX}")
     if given.fusion not in FUSIONS:
         raise ValidationError("fusion", given.fusion, "one of " + ", ".join(FUSIONS))
     if not isinstance(given.adaptive_threshold, bool):

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.filters import FIELDS
-from vestig.hints import check_names
+from vestig.filters import FIELDS, nearest_argument
+from vestig.hints import unknown_name_error
 from vestig.json_text import read_json
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Arguments
@@ -222,13 +222,13 @@ def read_arguments(arguments: Arguments, given: object) -> dict[str, Any]:
         >>> read_arguments(count, {"tags": "infra"})
         Traceback (most recent call last):
         ...
-        vestig.errors.ValidationError: tags: expected an argument of count, got 'str'; \
-did you mean where.tags?
+        vestig.errors.ValidationError: count has no argument tags; did you mean where.tags? It \
+takes: as_of, known_at, valid_at, namespace, where
     """
     found = read_object(
         _rows(arguments),
         given,
-        what=f"an argument of {arguments.method.rpartition('.')[2]}",
+        operation=arguments.method.rpartition(".")[2],
         required=arguments.required,
         filtered=arguments.filtered,
     )
@@ -243,7 +243,7 @@ def read_object(
     parameters: Sequence[Parameter],
     given: object,
     *,
-    what: str,
+    operation: str,
     required: Sequence[str] = (),
     filtered: bool = False,
 ) -> dict[str, Any]:
@@ -252,7 +252,7 @@ def read_object(
     Args:
         parameters: rows of the fields that it may have.
         given: what was decoded.
-        what: completes "expected …" for an unknown field.
+        operation: whose arguments they are.
         required: names that have to be there.
         filtered: whether it may have `where`.
 
@@ -262,12 +262,16 @@ def read_object(
     if not isinstance(given, Mapping):
         raise ValidationError("body", type(given).__name__, "a JSON object of arguments")
     rows = {row.name: row for row in parameters}
+    names = (*rows, *(("where",) if filtered else ()))
     for name in given:
-        if filtered and name in FIELDS and name not in rows:
-            hint = f"did you mean where.{name}?"
-            raise ValidationError(name, type(given[name]).__name__, what, hint)
-    check_names(given, (*rows, *(("where",) if filtered else ())), what)
-    found = {name: value for name, value in given.items() if value is not None}
+        if name not in names:
+            near = nearest_argument(name, names) if filtered else None
+            raise unknown_name_error(name, names, operation, "argument", near)
+    found = {
+        name: where_of_text(value) if name == "where" else value_of_text(rows[name], value)
+        for name, value in given.items()
+        if value is not None
+    }
     for name in required:
         if name not in found:
             raise ValidationError(name, "nothing", _EXPECTED[rows[name].kind][0])
@@ -280,6 +284,79 @@ def read_object(
         if not fits(value):
             raise ValidationError(name, type(value).__name__, expected)
     return found
+
+
+def value_of_text(row: Parameter, value: object, field: str = "") -> object:
+    """A value as its parameter takes it: a list or an object that stands in a text as JSON, as
+    language models send it, is one; a text with commas is several words.
+
+    Args:
+        field: what an error names, where that is not the parameter.
+
+    Raises:
+        ValidationError: a text with a comma where it may be one name or several.
+
+    Example:
+        >>> from vestig.parameters import COMMIT
+        >>> value_of_text(COMMIT["tags"], "ops, hall"), value_of_text(COMMIT["tags"], '["a,b"]')
+        (['ops', 'hall'], ['a,b'])
+    """
+    if not isinstance(value, str) or row.kind not in _HELD_IN_TEXT:
+        return value
+    inner = _json_in_text(value, _HELD_IN_TEXT[row.kind])
+    if inner is not None:
+        return inner
+    if "," not in value or row.kind not in _LISTS_OF_TEXTS:
+        return value
+    if row.kind == "words":
+        return [word for part in value.split(",") if (word := part.strip())]
+    raise ValidationError(
+        field or row.name,
+        "a text with a comma",
+        "a list",
+        "it may be one or several: give a list of one, or of each",
+    )
+
+
+def where_of_text(value: object) -> object:
+    """A filter whose fields are read as `value_of_text`; it may stand in a text as JSON itself.
+
+    Example:
+        >>> where_of_text('{"tags": "ops,hall"}')
+        {'tags': ['ops', 'hall']}
+    """
+    inner = _json_in_text(value, dict) if isinstance(value, str) else None
+    fields = value if inner is None else inner
+    if not isinstance(fields, Mapping):
+        return fields
+    return {
+        name: value_of_text(FIELDS[name], item, f"where.{name}") if name in FIELDS else item
+        for name, item in fields.items()
+    }
+
+
+def _json_in_text(text: str, kind: type) -> Any:
+    """The list or object that a text is as JSON; None for other texts."""
+    if text.strip()[:1] not in ("[", "{"):
+        return None
+    try:
+        value = read_json(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return value if isinstance(value, kind) else None
+
+
+# kind of a parameter → what a text may hold in its place
+_HELD_IN_TEXT: Final[Mapping[str, type]] = {
+    "words": list,
+    "texts": list,
+    "names": list,
+    "objects": list,
+    "numbers": list,
+    "pairs": dict,
+    "object": dict,
+}
+_LISTS_OF_TEXTS: Final = ("words", "texts", "names")
 
 
 def _is_text(value: object) -> bool:

@@ -50,7 +50,7 @@ class Imports:
             given = read_object(
                 IMPORT_PARAMETERS,
                 from_query(IMPORT_PARAMETERS, request.query_params.multi_items()),
-                what="an argument of import",
+                operation="import",
             )
             check_media_type(request.scope["headers"], IMPORT_TYPES)
             await self._taken(request, file)

@@ -46,7 +46,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValidationError: an unknown argument, or the one that is needed is missing or blank.
         """
-        check_names(given, (self.argument,), f"an argument of the prompt {self.name}")
+        check_names(given, (self.argument,), f"the prompt {self.name}", "argument")
         value = given.get(self.argument, "")
         if not value.strip():
             raise ValidationError(self.argument, value, "text that is not blank")

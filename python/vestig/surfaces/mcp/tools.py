@@ -70,7 +70,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         found = read_object(
             self.parameters,
             given,
-            what=f"an argument of {self.name}",
+            operation=self.name,
             required=self.required,
             filtered=self.filtered,
         )
