@@ -1,5 +1,5 @@
-"""How many tokens a recall result over MCP has, text and numbers together, over the questions of
-labelled folders: python benches/recall_result_tokens.py FOLDER… --cache DIR
+"""How many tokens a recall result over MCP has, over the questions of labelled folders:
+python benches/recall_result_tokens.py FOLDER… --cache DIR
 
 Each question is asked as the tool `recall` asks it, with 5 memories of its own conversation, as it
 is and with `explain`.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.recall.context.short_forms import measure
 from vestig.registry import make_embedder
-from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import OpenStore
 from vestig.surfaces.mcp.tools import TOOLS
 
@@ -62,10 +62,9 @@ def main() -> None:
                     where = {"scope": case["scope"]}
                     asked = {"query": query.text, "limit": LIMIT, "where": where}
                     answer = TOOLS["recall"].call(at, {**asked, "explain": explain})
-                    assert answer.content is not None
-                    numbers = wire.encode(answer.content).decode()
-                    sizes.append(count(answer.text) + count(numbers))
-                    shown += len(answer.content["results"])
+                    sizes.append(count(answer))
+                    block = answer.partition("\n\nWhy")[0]
+                    shown += len(re.findall(r"^\[\w", block, re.MULTILINE))
                 too_large += sum(size > bound for size in sizes)
                 print(
                     f"{benchmark.name:16} {explain!s:8} {len(sizes):9} {percentile(sizes, 0.5):9}"

@@ -34,7 +34,7 @@ def recalled_length(world: World) -> Any:
         for number in range(5):
             store.commit(f"Plan {number} of the move to Oslo: " + "pack the boxes here. " * 80)
     at = OpenStore(store=store, session=store._session)
-    return len(TOOLS["recall"].call(at, {"query": "when do we move to Oslo?"}).text)
+    return len(TOOLS["recall"].call(at, {"query": "when do we move to Oslo?"}))
 
 
 def listened(world: World) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -40,9 +41,24 @@ def listed(server: McpProcess) -> dict[str, Any]:
 
 @pytest.fixture
 def id(server: McpProcess) -> str:
-    found = server.call("remember", text=FACT)["structuredContent"]["id"]
-    assert isinstance(found, str)
-    return found
+    return stored(server, FACT)
+
+
+def stored(server: McpProcess, text: str, **arguments: Any) -> str:
+    """The whole id of the memory that a text is now."""
+    said = text_of(server.call("remember", text=text, **arguments))
+    found = re.search(r"(?:Stored|Known already) as ([0-9a-f-]+)", said)
+    assert found is not None, said
+    whole = json.loads(text_of(server.call("fetch", id=found.group(1))))["id"]
+    assert isinstance(whole, str)
+    return whole
+
+
+def field(server: McpProcess, id: str, name: str) -> Any:
+    """A field of a memory as `show` gives it."""
+    lines = text_of(server.call("show", id=id)).splitlines()
+    (found,) = (line for line in lines if line.startswith(f"{name}: "))
+    return json.loads(found.partition(": ")[2])
 
 
 def refused(server: McpProcess, tool: str, **arguments: Any) -> str:
@@ -61,7 +77,10 @@ def test_every_tool_says_what_it_does_to_the_store(listed: dict[str, Any]) -> No
         assert notes["destructiveHint"] is (name == "forget")
         assert notes["idempotentHint"] is (name in READING | {"forget"})
         assert notes["openWorldHint"] is False
-        assert tool["title"] == notes["title"]
+        assert tool["title"]
+        assert (tool.get("_meta") == {"anthropic/alwaysLoad": True}) is (
+            name in ("remember", "recall")
+        )
 
 
 def test_descriptions_are_short_and_say_when_not_to_use_a_tool(listed: dict[str, Any]) -> None:
@@ -72,81 +91,122 @@ def test_descriptions_are_short_and_say_when_not_to_use_a_tool(listed: dict[str,
 
 def test_schemas_are_valid_and_closed(listed: dict[str, Any]) -> None:
     for tool in listed.values():
-        for schema in (tool["inputSchema"], tool.get("outputSchema", {})):
-            jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
         assert tool["inputSchema"]["additionalProperties"] is False
         for name, row in tool["inputSchema"]["properties"].items():
             assert row["description"], name
-    assert all("outputSchema" in tool for name, tool in listed.items() if name != "fetch")
+        assert "outputSchema" not in tool
 
 
-def test_the_filter_is_one_definition_with_every_field(listed: dict[str, Any]) -> None:
-    filters = [
-        tool["inputSchema"]["$defs"]["Where"]
-        for tool in listed.values()
+def test_the_list_of_tools_is_short(server: McpProcess, listed: dict[str, Any]) -> None:
+    server.send("tools/list")
+    line = server.lines.get(timeout=60)
+    assert line is not None
+    assert len(line) <= 8_000
+    first = [json.dumps(listed[name], ensure_ascii=False) for name in ("remember", "recall")]
+    assert sum(len(one.encode()) for one in first) <= 3_000
+
+
+def test_the_filter_is_described_once(listed: dict[str, Any]) -> None:
+    filters = {
+        name: tool["inputSchema"]["properties"]["where"]
+        for name, tool in listed.items()
         if "where" in tool["inputSchema"]["properties"]
-    ]
-    assert len(filters) == 3
-    for found in filters:
-        assert found == filters[0]
-        assert list(found["properties"]) == list(FIELDS)
+    }
+    assert set(filters) == {"recall", "search", "retrieve"}
+    named = re.findall(r"\w+", filters["search"]["description"])
+    assert all(named.count(name) == 1 for name in FIELDS)
+    assert list(filters["recall"]["properties"]) == ["tags", "authors", "scope", "since", "until"]
     for tool in listed.values():
         beside = set(tool["inputSchema"]["properties"]) & set(FIELDS)
         assert beside <= {"tags", "scope"}
         assert not (beside and "where" in tool["inputSchema"]["properties"])
 
 
-def test_a_conversation_gets_its_facts_once_and_quoted(server: McpProcess, id: str) -> None:
-    result = server.call(
-        "retrieve", messages=[{"author": "ann", "content": "Where is the spare key of the office?"}]
-    )
-    text, content = text_of(result), result["structuredContent"]
-    assert text.startswith(f"confidence: {content['confidence']} ")
-    assert next(line for line in text.splitlines() if FACT in line).startswith("> ")
-    assert FACT not in json.dumps(content)
-    assert content["facts_returned"] >= 1
-    told = refused(server, "retrieve", messages=[])
-    assert "messages" in told
-
-
-def test_every_result_fits_its_schema(server: McpProcess, listed: dict[str, Any], id: str) -> None:
+def test_every_result_is_one_text_that_holds_what_was_asked_for(
+    server: McpProcess, id: str
+) -> None:
+    key = [{"role": "user", "content": "Where is the spare key of the office?"}]
+    other = stored(server, "The printer of the office stands in the cellar.")
     results = {
         "recall": server.call("recall", query="where is the key?", explain=True),
         "search": server.call("search", query="where is the key?"),
-        "retrieve": server.call("retrieve", messages=[{"content": "Where is the spare key?"}]),
+        "retrieve": server.call("retrieve", messages=key),
         "show": server.call("show", id=id),
+        "fetch": server.call("fetch", id=id),
+    }
+    for name, result in results.items():
+        assert set(result) <= {"content", "isError", "resultType"}, (name, set(result))
+        assert result["isError"] is False
+        assert FACT in text_of(result), name
+    changes = {
+        "remember": server.call("remember", text="The gate of the yard is blue."),
+        "supersede": server.call("supersede", old=id, new=other, reason="it moved"),
+        "forget": server.call("forget", id=other, confirm=True),
         "stats": server.call("stats"),
     }
-    other = server.call("remember", text="The printer of the office stands in the cellar.")
-    results["remember"] = other
-    new = other["structuredContent"]["id"]
-    results["supersede"] = server.call("supersede", old=id, new=new, reason="it moved")
-    results["forget"] = server.call("forget", id=new, confirm=True)
-    for name, result in results.items():
-        assert result["isError"] is False, text_of(result)
-        jsonschema.validate(result["structuredContent"], listed[name]["outputSchema"])
-    assert set(results) == {name for name in listed if "outputSchema" in listed[name]}
+    for name, result in changes.items():
+        assert "structuredContent" not in result
+        assert text_of(result), name
+    assert {*results, *changes} == set(TOOLS)
 
 
 def test_a_fact_is_remembered_once(server: McpProcess) -> None:
     text = "Deploys of the billing service run on Fridays at noon."
     first = server.call("remember", text=text, tags=["infra"], valid_from="2026-03-01", scope="ops")
     again = server.call("remember", text=text, scope="ops")
-    id = first["structuredContent"]["id"]
-    assert first["structuredContent"]["outcome"] == "INSERTED_NEW"
-    assert text_of(first) == f"Stored as {id[4:12]}."
-    assert again["structuredContent"]["outcome"] == "EXACT_DUPE"
-    assert text_of(again) == f"Known already as {id[4:12]}: counted as said once more."
-    fields = server.call("show", id=id)["structuredContent"]["fields"]
-    assert (fields["scope"], fields["t_valid"]) == ("ops", "2026-03-01T00:00:00.000000Z")
-    assert fields["metadata"] == {"source": "mcp", "tags": ["infra"]}
+    id = text_of(first).removeprefix("Stored as ").rstrip(".")
+    assert len(id) == 8
+    assert text_of(again).startswith(f"Known already as {id}: counted as said once more.")
+    assert field(server, id, "scope") == "ops"
+    assert field(server, id, "t_valid") == "2026-03-01T00:00:00.000000Z"
+    assert field(server, id, "metadata") == {"source": "mcp", "tags": ["infra"]}
+
+
+LISTS: dict[str, tuple[Any, list[str]]] = {
+    "commas": ("yard, north gate,", ["yard", "north gate"]),
+    "JSON": ('["yard", "north, gate"]', ["yard", "north, gate"]),
+    "JSON with spaces": ('\n ["yard"] ', ["yard"]),
+    "a list": (["yard,gate"], ["yard,gate"]),
+    "one word": ("yard", ["yard"]),
+    "brackets that are no JSON": ("[yard]", ["[yard]"]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_comes_as_text_is_a_list(tmp_path: Path, name: str) -> None:
+    given, tags = LISTS[name]
+    with McpProcess(written_config(tmp_path)) as server:
+        server.initialize()
+        id = stored(server, FACT, tags=given)
+        assert field(server, id, "metadata")["tags"] == tags
+        where: Any = {"tags": given, "tags_mode": "all"}
+        for asked in (where, json.dumps(where)):
+            assert FACT in text_of(server.call("search", query="the key?", where=asked))
+        other = {"exclude_tags": given}
+        assert FACT not in text_of(server.call("search", query="the key?", where=other))
+        messages = json.dumps([{"role": "user", "content": "Where is the spare key?"}])
+        assert FACT in text_of(server.call("retrieve", messages=messages, where={"ids": id}))
+        newer = "The spare key hangs at the board in the hall."
+        ids = {"commas": f"{id[4:12]},", "JSON": json.dumps([id])}.get(name, id)
+        said = server.call("remember", text=newer, supersedes=ids)
+        assert f"Replaces {id[4:12]}." in text_of(said)
+
+
+def test_a_text_that_may_be_one_name_or_several_is_asked_for_as_a_list(server: McpProcess) -> None:
+    told = refused(server, "recall", query="the key?", where={"authors": "Ann,Bob"})
+    assert told == (
+        "where.authors: expected a list, got 'a text with a comma'; it may be one or several: give"
+        " a list of one, or of each."
+    )
+    for asked in (["Smith, John"], '["Ann", "Bob"]', "Ann"):
+        result = server.call("recall", query="the key?", where={"authors": asked})
+        assert result["isError"] is False, text_of(result)
 
 
 def test_a_refused_text_is_an_outcome_and_no_error(server: McpProcess) -> None:
     result = server.call("remember", text="ok")
     assert result["isError"] is False
-    assert result["structuredContent"]["outcome"] == "REJECTED_HYGIENE"
-    assert result["structuredContent"]["hygiene_reasons"]
     assert text_of(result).startswith("Not stored: Content too short")
 
 
@@ -155,18 +215,15 @@ def test_a_possible_update_names_the_call_that_settles_it(server: McpProcess) ->
         "The rent of the flat in Oslo with two rooms, a kitchen, a balcony to the yard and a place"
         " in the cellar, that Maria took over from Omar when he went to Bergen, is {} EUR a month."
     )
-    old = server.call("remember", text=rent.format(500))
-    new = server.call("remember", text=rent.format(650))
-    update = new["structuredContent"]["possible_update_of"]
-    assert update["memory_id"] == old["structuredContent"]["id"]
-    a, b = (one["structuredContent"]["id"][4:12] for one in (old, new))
-    assert f"call supersede with old {a} and new {b}" in text_of(new)
+    a = stored(server, rent.format(500))[4:12]
+    new = text_of(server.call("remember", text=rent.format(650)))
+    b = new.removeprefix("Stored as ")[:8]
+    assert f"call supersede with old {a} and new {b}" in new
     assert text_of(server.call("supersede", old=a, new=b)) == f"{b} replaces {a}."
 
 
 def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
-    old = server.call("remember", text="Maria works from the office in Bergen.")
-    short = old["structuredContent"]["id"][4:12]
+    short = stored(server, "Maria works from the office in Bergen.")[4:12]
     new = server.call("supersede", old=short, text="Maria works from home since 2026.")
     assert text_of(new).endswith(f"Replaces {short}.")
     assert "(replaced):" in text_of(server.call("show", id=short))
@@ -178,12 +235,28 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("recall", {}, "query: expected text, got 'nothing'."),
         ("recall", {"query": 5}, "query: expected text, got 'int'."),
         ("recall", {"query": "  "}, "query"),
-        ("recall", {"query": "key?", "limit": True}, "limit: expected an integer, got 'bool'."),
-        ("recall", {"query": "key?", "limit": 2.5}, "limit: expected an integer, got 'float'."),
-        ("recall", {"query": "key?", "limit": "5"}, "limit: expected an integer, got 'str'."),
+        (
+            "recall",
+            {"query": "key?", "limit": True},
+            "limit: expected an integer of at most 53 bits, got 'bool'.",
+        ),
+        (
+            "recall",
+            {"query": "key?", "limit": 2.5},
+            "limit: expected an integer of at most 53 bits, got 'float'.",
+        ),
+        (
+            "recall",
+            {"query": "key?", "limit": "5"},
+            "limit: expected an integer of at most 53 bits, got 'str'.",
+        ),
         ("recall", {"query": "key?", "limit": 0}, "limit: expected an integer >= 1"),
         ("recall", {"query": "key?", "explain": 1}, "explain: expected true or false, got 'int'."),
-        ("recall", {"query": "key?", "budget": True}, "budget: expected an integer, got 'bool'."),
+        (
+            "recall",
+            {"query": "key?", "budget": True},
+            "budget: expected an integer of at most 53 bits, got 'bool'.",
+        ),
         ("recall", {"query": "key?", "limits": 5}, "did you mean limit?"),
         ("recall", {"query": "key?", "tags": ["a"]}, "did you mean where.tags?"),
         ("recall", {"query": "key?", "where": "a"}, "where: expected an object of filter fields"),
@@ -197,9 +270,12 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
         ("recall", {"query": "key?", "as_of": "soon"}, "as_of"),
         ("recall", {"query": "key?", "min_confidence": 2}, "min_confidence"),
         ("recall", {"query": "key?", "namespace": "other"}, "namespace"),
-        ("search", {"query": "key?", "type": "both"}, "one of vector, graph, hybrid"),
-        ("search", {"query": "key?", "depth": -1}, "depth"),
-        ("search", {"type": "graph"}, "seed"),
+        ("search", {"query": "key?", "type": "both"}, "search has no argument type; It takes: "),
+        ("search", {"q": "key?"}, "search has no argument q; did you mean query?"),
+        ("recall", {"query": "key?", "k": 3}, "recall has no argument k; did you mean limit?"),
+        ("recall", {"query": "key?", "user_id": "a"}, "did you mean where.authors?"),
+        ("remember", {"content": FACT}, "did you mean text? It takes: text, tags, "),
+        ("show", {"memory_id": "00000000"}, "did you mean id? It takes: id."),
         ("remember", {"text": FACT, "tags": [1]}, "tags"),
         ("remember", {"text": FACT, "supersedes": ["mem_00000000"]}, "not found"),
         ("remember", {"text": FACT, "source": "a"}, "source"),
@@ -211,7 +287,7 @@ def test_a_new_text_takes_the_place_of_a_memory(server: McpProcess) -> None:
             "Memory not found: mem_00000000. Find ids with recall or search.",
         ),
         ("fetch", {"id": "mem_00000000"}, "Find ids with recall or search."),
-        ("fetch", {"id": "ent_00000000"}, "not found"),
+        ("fetch", {"id": "ent_00000000"}, "id: expected"),
         ("supersede", {"old": "00000000"}, "either new, the id of a memory, or text"),
         ("supersede", {"old": "00000000", "new": "00000001", "text": FACT}, "got 'both'"),
         ("supersede", {"old": "00000000", "text": FACT, "reason": "a"}, "reason"),
@@ -225,55 +301,39 @@ def test_what_does_not_fit_is_told_to_the_agent(
     assert told in refused(server, tool, **given)
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", [None, "", [], {}], ids=["null", "text", "list", "object"])
-def test_a_field_of_the_filter_that_is_empty_is_absent(
-    server: McpProcess, id: str, field: str, value: Any
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_of_the_filter_that_is_null_is_absent(
+    server: McpProcess, id: str, name: str
 ) -> None:
     for tool in ("recall", "search"):
-        with_it = server.call(tool, query="where is the key?", where={field: value})
+        with_it = server.call(tool, query="where is the key?", where={name: None})
         assert with_it["isError"] is False, text_of(with_it)
         without = server.call(tool, query="where is the key?", where=None)
-        assert with_it["structuredContent"] == without["structuredContent"]
+        assert text_of(with_it) == text_of(without)
 
 
 def test_a_conflict_says_where_to_look(server: McpProcess) -> None:
-    old = server.call("remember", text="The old gate of the yard is locked at night.")
-    new = server.call("remember", text="The gate of the yard stays open since May.")
-    old_id, new_id = (one["structuredContent"]["id"] for one in (old, new))
+    old_id = stored(server, "The old gate of the yard is locked at night.")
+    new_id = stored(server, "The gate of the yard stays open since May.")
     server.call("supersede", old=old_id, new=new_id)
     again = refused(server, "supersede", old=new_id, new=old_id)
     assert again.endswith("Look at its state with show.")
 
 
 def test_search_gives_documents_that_fetch_takes(server: McpProcess, id: str) -> None:
-    found = server.call("search", query="where is the spare key?", type="vector")
+    found = server.call("search", query="where is the spare key?")
     documents = json.loads(text_of(found))["results"]
     first = next(one for one in documents if one["id"] == id)
     assert first == {"id": id, "title": FACT, "url": f"vestig://default/memory/{id}"}
-    assert [hit["id"] for hit in found["structuredContent"]["hits"]] == [
-        one["id"] for one in documents
-    ]
+    assert len(text_of(server.call("search", query="the office", limit=1)).split("url")) == 2
     fetched = json.loads(text_of(server.call("fetch", id=id)))
     assert (fetched["id"], fetched["text"], fetched["url"]) == (id, FACT, first["url"])
     assert set(fetched) == {"id", "title", "text", "url", "metadata"}
 
 
-def test_an_entity_that_was_found_can_be_fetched(server: McpProcess) -> None:
-    server.call("remember", text="Ravi Shankar leads the project Atlas in Lisbon.")
-    found = server.call("search", query="Ravi Shankar", where={"kinds": "ENTITY"})
-    (entity, *_) = json.loads(text_of(found))["results"]
-    assert entity["url"].startswith("vestig://default/entity/ent_")
-    fetched = json.loads(text_of(server.call("fetch", id=entity["id"])))
-    assert fetched["title"] == entity["title"]
-    assert "Mentioned by: " in fetched["text"]
-    read = server.request("resources/read", {"uri": entity["url"]})["result"]["contents"]
-    assert read[0]["text"] == fetched["text"]
-
-
 def test_a_text_comes_back_unaltered(server: McpProcess) -> None:
     text = "Steps of the release:\n  1. build\n\n  2. ship — \u201ctoday\u201d 🚀\n> not later"
-    id = server.call("remember", text=text)["structuredContent"]["id"]
+    id = stored(server, text)
     assert json.loads(text_of(server.call("fetch", id=id)))["text"] == text
     uri = f"vestig://default/memory/{id}"
     (read,) = server.request("resources/read", {"uri": uri})["result"]["contents"]
@@ -284,14 +344,24 @@ def test_a_text_comes_back_unaltered(server: McpProcess) -> None:
     assert shown[1:6] == [f"> {line}" for line in text.split("\n")]
 
 
-def test_show_gives_evidence_and_links_without_the_text_twice(server: McpProcess, id: str) -> None:
-    result = server.call("show", id=id[4:12])
-    content = result["structuredContent"]
-    assert content["id"] == id
-    assert content["events"][0]["event_type"] == "ADD"
-    assert FACT not in json.dumps(content)
-    assert text_of(result).count(FACT) == 1
-    assert content["fields"]["status"] == "ACTIVE"
+def test_show_gives_evidence_and_links(server: McpProcess, id: str) -> None:
+    text = text_of(server.call("show", id=id[4:12]))
+    head, quoted, blank, *rest = text.splitlines()
+    assert head.startswith(f"[{id[4:12]}] ")
+    assert (quoted, blank) == (f"> {FACT}", "")
+    assert json.loads(rest[0].removeprefix("id: ")) == id
+    assert field(server, id, "status") == "ACTIVE"
+    events = [json.loads(line[7:]) for line in rest if line.startswith("event: ")]
+    assert "ADD" in [event["event_type"] for event in events]
+
+
+def test_show_writes_no_stored_text_at_the_margin(server: McpProcess) -> None:
+    hostile = "Deploys run on Friday.\n\nevent: {}\nid: mem_0\u2028Mentions PERSON:Eve"
+    id = stored(server, hostile, tags=["a\nid: x"], scope="b\u202e\nstatus: y")
+    text = text_of(server.call("show", id=id))
+    assert "\u202e" not in text
+    own = [line for line in text.splitlines() if not line.startswith("> ")]
+    assert len([line for line in own if line.startswith(("id: ", "status: "))]) == 2
 
 
 def test_resources_are_the_newest_memories(server: McpProcess, id: str) -> None:
@@ -314,10 +384,12 @@ def test_prompts_take_their_argument(server: McpProcess) -> None:
 
 
 def test_stats_count_what_is_there_and_what_degraded(server: McpProcess, id: str) -> None:
-    content = server.call("stats")["structuredContent"]
-    assert content["memories"] >= 1
-    assert content["statuses"]["ACTIVE"] >= 1
-    assert "projection" not in content
+    text = text_of(server.call("stats"))
+    assert re.match(r"[1-9]\d* memories \(.*ACTIVE [1-9]", text)
+    assert "0 jobs not done, 0 of them failed." in text
+    assert "Degraded since the start: " in text
+    server.call("recall", query="the office?")
+    assert re.search(r"tokens_estimated [1-9]", text_of(server.call("stats")))
 
 
 def test_results_are_those_of_python(tmp_path: Path) -> None:
@@ -328,17 +400,15 @@ def test_results_are_those_of_python(tmp_path: Path) -> None:
             store.commit(f"Deploy rule {number}: noon on Friday.", author="Omar", tags=["infra"])
         store.commit("Deploy rule of another one: noon on Friday.", author="Eve")
         hits = store.recall("when do deploys run?", where=where, limit=4)  # type: ignore[arg-type]
-        expected = [(hit.id[4:12], round(hit.score, 4)) for hit in hits]
-        found = store.search("when do deploys run?", where=where)  # type: ignore[arg-type]
+        expected = [hit.id for hit in hits]
     with McpProcess(config) as server:
         server.initialize()
-        given = {"query": "when do deploys run?", "where": where}
-        recalled = server.call("recall", **given, limit=4)["structuredContent"]["results"]
-        assert [(one["id"], one["score"]) for one in recalled] == expected
-        searched = server.call("search", **given)["structuredContent"]["hits"]
-        assert [(one["id"], one["score"]) for one in searched] == [
-            (hit.node_id, hit.score) for hit in found
-        ]
+        given = {"query": "when do deploys run?", "where": where, "limit": 4}
+        searched = json.loads(text_of(server.call("search", **given)))["results"]
+        assert [one["id"] for one in searched] == expected
+        recalled = text_of(server.call("recall", **given))
+        found = re.findall(r"^\[([0-9a-f]{8})\]", recalled, re.MULTILINE)
+        assert sorted(found) == sorted(id[4:12] for id in expected)
 
 
 def test_only_the_configured_tools_are_offered(tmp_path: Path) -> None:
@@ -359,7 +429,7 @@ def test_it_serves_its_own_namespace_only(tmp_path: Path) -> None:
     assert id is not None
     with McpProcess(config, "--namespace", "mine") as server:
         server.initialize()
-        assert server.call("recall", query="the key?")["structuredContent"]["results"] == []
+        assert text_of(server.call("recall", query="the key?")).startswith("No memories found.")
         assert "not found" in refused(server, "show", id=id)
         uri = f"vestig://other/memory/{id}"
         assert server.request("resources/read", {"uri": uri})["error"]["code"] == -32602
@@ -380,7 +450,7 @@ def test_jobs_that_a_commit_left_are_worked(tmp_path: Path) -> None:
     with McpProcess(config) as server:
         server.initialize()
         ends = time.monotonic() + 60
-        while server.call("stats")["structuredContent"]["embedded"] < 2:
+        while "2 have a vector" not in text_of(server.call("stats")):
             assert time.monotonic() < ends
             time.sleep(0.05)
 
@@ -388,7 +458,7 @@ def test_jobs_that_a_commit_left_are_worked(tmp_path: Path) -> None:
 def test_a_path_without_a_store_is_empty_until_something_is_remembered(tmp_path: Path) -> None:
     with McpProcess(written_config(tmp_path)) as server:
         server.initialize()
-        assert text_of(server.call("recall", query="the key?")) == "No memories found."
+        assert text_of(server.call("recall", query="the key?")).startswith("No memories found.")
         assert server.request("resources/list")["result"]["resources"] == []
         assert not (tmp_path / "store").exists()
         assert server.call("remember", text=FACT)["isError"] is False

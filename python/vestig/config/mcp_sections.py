@@ -55,5 +55,5 @@ class McpSettings(Section, frozen=True, kw_only=True):
     result_tokens: Annotated[
         int,
         msgspec.Meta(ge=200, le=1_000_000),
-        doc("Most tokens of a recall result, its text and its numbers together."),
+        doc("Most tokens of a result of recall and of retrieve, without explain."),
     ] = 700

@@ -16,7 +16,15 @@ from vestig.language.text_forms import one_line
 from vestig.recall.reason import contribution
 from vestig.times import age_words, to_us
 
-__all__ = ["FORMATS", "NO_RESULTS", "first_line", "line_without_results", "render", "timing_lines"]
+__all__ = [
+    "FORMATS",
+    "NO_RESULTS",
+    "confidence_line",
+    "first_line",
+    "line_without_results",
+    "render",
+    "timing_lines",
+]
 
 NO_RESULTS: Final = "No memories found."
 # Below this confidence the first line says so.
@@ -80,6 +88,16 @@ def first_line(result: RecallResult) -> str | None:
         return None
     if result.abstained and least is not None:
         return f"{_below(least, confidence)}; nearest:"
+    return confidence_line(confidence)
+
+
+def confidence_line(confidence: float) -> str:
+    """How sure the store is of what follows.
+
+    Example:
+        >>> confidence_line(0.947), confidence_line(0.061)
+        ('confidence 0.94', 'nothing above 0.1 (best 0.06); nearest:')
+    """
     if confidence < _CONFIDENCE_MIN:
         return f"{_below(_CONFIDENCE_MIN, confidence)}; nearest:"
     return f"confidence {_rounded_down(confidence)}"

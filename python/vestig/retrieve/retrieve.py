@@ -40,7 +40,7 @@ from vestig.telemetry.logs import INFO, log_event
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
-__all__ = ["retrieve"]
+__all__ = ["Retrieved", "retrieve", "retrieved"]
 
 
 class _Retrieval:
@@ -69,6 +69,8 @@ class _Retrieval:
                 f"{longer} of the last messages: the first {most} characters of each were read"
             )
         self.trace: list[TraceStep] = []
+        # of the facts and turns of the answer, the best first
+        self.memory_ids: tuple[str, ...] = ()
 
     def run(self) -> RetrieveResult:
         """All steps."""
@@ -181,6 +183,7 @@ class _Retrieval:
         found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
+        self.memory_ids = (*(fact.id for fact in facts), *(one.id for one in found))
         texts, messages = [fact_text(fact) for fact in facts], [message_text(one) for one in found]
         self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
         return self.result(reason, texts, messages, self.model.summary(texts, messages))
@@ -316,6 +319,13 @@ class _Retrieval:
             self.trace = [*self.trace, made][-self.settings.trace_limit or len(self.trace) + 1 :]
 
 
+class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
+    """A result, and the ids of the memories behind its facts and messages, the best first."""
+
+    result: RetrieveResult
+    memory_ids: tuple[str, ...]
+
+
 def _keys_of(found: Found, fresh: int) -> set[object]:
     """Keys of the facts that the last so many queries found."""
     numbers = range(len(found.queries) - fresh, len(found.queries))
@@ -324,6 +334,11 @@ def _keys_of(found: Found, fresh: int) -> set[object]:
 
 def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:
     """Facts, turns and a confidence for the end of a conversation."""
+    return retrieved(session, given).result
+
+
+def retrieved(session: Session, given: RetrieveRequest) -> Retrieved:
+    """As `retrieve`, with the memories behind its texts."""
     config = session.config
     with session.operation("retrieve"):
         request = check_request(
@@ -333,4 +348,5 @@ def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:
             namespace=session.namespace,
             include_expired=config.settings.recall.include_expired,
         )
-        return _Retrieval(session, config, request).run()
+        retrieval = _Retrieval(session, config, request)
+        return Retrieved(result=retrieval.run(), memory_ids=retrieval.memory_ids)

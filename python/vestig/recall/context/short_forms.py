@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vestig.ids import PREFIX_CHARS_MIN
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import LedgerView, PieceCounter
 from vestig.recall.context.block import ESTIMATE, Measure, estimate
 from vestig.session.session import Session
@@ -14,6 +15,7 @@ __all__ = ["measure", "short_ids"]
 
 # More ids than this that begin with the same eight characters do not occur by chance.
 _ALIKE_MAX: Final = 1_000
+_LONG_WORD: Final = lazy_pattern(r"[^\s!-/:-@\[-`{-~]{101,}")
 
 
 def short_ids(view: LedgerView, namespace: str, ids: Sequence[str]) -> dict[str, str]:
@@ -36,13 +38,16 @@ def _shared(one: str, other: str) -> int:
 
 
 def measure(session: Session, budget: int) -> Measure:
-    """Word pieces of the store's embedder where it counts them, else an estimate."""
+    """Word pieces of the store's embedder where it counts them, else an estimate. A word of more
+    than 100 characters, one unknown piece to it, counts as estimated."""
     embedder = session.embedder
     if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
         return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
 
     def pieces(text: str) -> int:
         count = embedder.count_pieces(text)
-        return estimate(text) if count is None else count
+        if count is None:
+            return estimate(text)
+        return count + sum(estimate(word) - 1 for word in _LONG_WORD.findall(text))
 
     return Measure(count=pieces, counted_by=embedder.model, budget=budget)

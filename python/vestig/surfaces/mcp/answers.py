@@ -1,50 +1,58 @@
-"""What each tool does: one call of the store, and its result as a text and as numbers.
+"""What each tool does: one call of the store, and its result as one text.
 
-The text is for an agent to read, the structured content for a program; no text stands in both.
-Stored text stands behind `> ` or inside JSON, never where Vestig speaks.
+Clients show an agent the structured content of a result alone where there is some, so that there is
+none: the text has it all. Stored text stands behind `> `, behind an id on a line of a block, or
+inside JSON, never where Vestig speaks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import msgspec
+from msgspec import UNSET
 
+from vestig.answers import ContextBlock
 from vestig.api.store import Vestig
 from vestig.errors import ValidationError
-from vestig.graph.search_result import SearchHit
+from vestig.filters import checked_filter, moments
 from vestig.language.text_forms import one_line
+from vestig.lazy_pattern import lazy_pattern
+from vestig.memories.read import as_known, flags_of
 from vestig.recall.context.block import ESTIMATE, Entry, clean, limits, on_line
 from vestig.recall.context.dates import day_of
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.results import MemoryDetail
+from vestig.retrieve.request import RetrieveRequest
+from vestig.retrieve.retrieve import retrieved
 from vestig.session.session import Session
 from vestig.surfaces import wire
-from vestig.surfaces.mcp.recall_result import (
+from vestig.surfaces.mcp.results import (
     BUDGET_EXPLAINED,
     BUDGET_MIN,
     ESTIMATED,
+    Layout,
     quoted,
-    recall_layout,
-    replaced_ids,
+    recall_text,
+    retrieve_text,
 )
-from vestig.times import to_plain
-from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, Entity, Memory
+from vestig.times import from_us, to_plain
+from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, Memory
 
-__all__ = ["Answer", "OpenStore", "listed_memories", "memory_url", "resource_text"]
+__all__ = ["Listed", "OpenStore", "listed_memories", "memory_url", "resource_text"]
 
 _AGENT: Final = "mcp"
-_ENTITY: Final = "ent_"
 _TITLE_CHARS: Final = 100
 _LISTED_MAX: Final = 50
+_SEARCH_LIMIT: Final = 10
 _RELATED_CHARS: Final = 160
-# Of a memory as `show` gives it: what stands in the text or beside the fields, and what only the
-# store needs.
+_EVENTS_SHOWN: Final = 20
+# Of a memory as `show` gives it: what stands in the text already, and what only the store needs.
 _NOT_IN_FIELDS: Final = frozenset(
     (
-        "id",
         "content",
         "content_hash",
         "embedding_dimensions",
@@ -56,14 +64,9 @@ _NOT_IN_FIELDS: Final = frozenset(
         "events",
     )
 )
+# The word behind `code=` in the name of a counter.
+_CODE: Final = lazy_pattern(r"\w+")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a tool: its text, and its structured content."""
-
-    text: str
-    content: dict[str, Any] | None = None
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +84,11 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
 
     @property
+    def namespace(self) -> str:
+        """The namespace that it serves."""
+        return self.session.namespace
+
+    @property
     def zone(self) -> str:
         """Time zone in which days begin."""
         return self.session.config.settings.time.zone
@@ -91,7 +99,7 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
         if not known:
             return {}
         with self.session.ledger.read() as view:
-            return short_ids(view, self.session.namespace, known)
+            return short_ids(view, self.namespace, known)
 
 
 def memory_url(namespace: str, id: str) -> str:
@@ -101,25 +109,18 @@ def memory_url(namespace: str, id: str) -> str:
         >>> memory_url("default", "mem_0123abcd")
         'vestig://default/memory/mem_0123abcd'
     """
-    return _address(namespace, "memory", id)
+    return f"vestig://{quote(namespace, safe='')}/memory/{id}"
 
 
-def _address(namespace: str, kind: str, id: str) -> str:
-    return f"vestig://{quote(namespace, safe='')}/{kind}/{id}"
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.json.decode(wire.encode(value))
-
-
-def _degraded(entries: Sequence[Degradation]) -> dict[str, Any]:
-    return {"degraded": _plain(entries)} if entries else {}
+def _json(value: Any) -> str:
+    """A value as JSON on one line, without hidden characters."""
+    return clean(wire.encode(value).decode())
 
 
 # --- remember ---------------------------------------------------------------------------------
 
 
-def remember(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Stores one fact. A refused text is an outcome, no error."""
     fields = dict(given)
     text = fields.pop("text")
@@ -129,7 +130,7 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> Answer:
     return _committed(at, outcome)
 
 
-def _committed(at: OpenStore, outcome: CommitOutcome) -> Answer:
+def _committed(at: OpenStore, outcome: CommitOutcome) -> str:
     update = outcome.possible_update_of
     short = at.short(
         (
@@ -141,21 +142,7 @@ def _committed(at: OpenStore, outcome: CommitOutcome) -> Answer:
             *outcome.superseded,
         )
     )
-    content = {
-        "outcome": outcome.outcome.value,
-        "id": outcome.memory_id,
-        "matched_id": outcome.matched_memory_id,
-        "similarity": outcome.query_score,
-        "possible_update_of": None if update is None else _plain(update),
-        "revives": outcome.revives,
-        "repeats": outcome.repeats,
-        "superseded": list(outcome.superseded),
-        "hygiene_reasons": list(outcome.hygiene_reasons),
-        "warnings": list(outcome.warnings),
-        "seq": outcome.seq,
-    }
-    shown = {name: value for name, value in content.items() if value not in _EMPTY}
-    return Answer(text=_outcome_text(outcome, short), content=shown | _degraded(outcome.degraded))
+    return _outcome_text(outcome, short)
 
 
 def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str]) -> str:
@@ -185,141 +172,155 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str]) -> str:
         lines.append(f"{short[outcome.repeats]} has the same text.")
     if outcome.superseded:
         lines.append(f"Replaces {', '.join(short[id] for id in outcome.superseded)}.")
-    return " ".join([*lines, *outcome.warnings])
+    return " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
+
+
+def _degraded(entries: Sequence[Degradation]) -> list[str]:
+    return [f"Degraded: {one.code} ({one.detail})." for one in entries]
 
 
 # --- recall, search ----------------------------------------------------------------------------
 
 
-def recall(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Memories that answer a question, within a budget of tokens."""
     fields = dict(given)
     explained = fields.pop("explain", False)
-    budget = fields.pop("budget", None)
-    if budget is None:
-        own = at.session.config.settings.mcp.result_tokens
-        budget = max(own, BUDGET_EXPLAINED) if explained else own
-    elif budget < BUDGET_MIN:
-        raise ValidationError("budget", budget, f"an integer >= {BUDGET_MIN}")
-    result = at.store.recall(fields.pop("query"), **fields)
+    own = at.session.config.settings.mcp.result_tokens
+    budget = _budget(fields.pop("budget", None), max(own, BUDGET_EXPLAINED) if explained else own)
+    result = at.store.recall(fields.pop("query"), context=True, budget=budget, **fields)
     hits = result.nearest_misses if result.abstained else result.results
-    named = (*hits, *result.associated)
-    short = at.short([id for hit in named for id in (hit.id, *replaced_ids(hit))])
+    entries = [
+        *(
+            Entry(memory=hit.memory, rank=rank, flags=() if flags is UNSET else flags)
+            for rank, hit in enumerate(hits)
+            for flags in (hit.reason.flags,)
+        ),
+        *_neighbours(at, result.context, fields.get("as_of")),
+        *(
+            Entry(memory=hit.memory, rank=rank, linked=True, flags=() if flags is UNSET else flags)
+            for rank, hit in enumerate(result.associated)
+            for flags in (hit.reason.flags,)
+        ),
+    ]
+    folded = {} if result.context is None else result.context.folded
+    layout = _layout(at, entries, budget, {frozenset(pair) for pair in folded.items()})
+    return recall_text(result, layout, explained=own if explained else None)
+
+
+def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
+    """Facts and turns for the end of a conversation, within a budget of tokens."""
+    fields = dict(given)
+    budget = _budget(fields.pop("budget", None), at.session.config.settings.mcp.result_tokens)
+    where = checked_filter(fields.pop("where", None), query=True)
+    found = retrieved(at.session, RetrieveRequest(where=where, **fields))
+    entries = _entries(at, found.memory_ids)
+    return retrieve_text(found.result, _layout(at, entries, budget))
+
+
+def _budget(given: int | None, default: int) -> int:
+    if given is None:
+        return default
+    if given < BUDGET_MIN:
+        raise ValidationError("budget", given, f"an integer >= {BUDGET_MIN}")
+    return given
+
+
+def _layout(
+    at: OpenStore,
+    entries: Sequence[Entry],
+    budget: int,
+    twins: AbstractSet[frozenset[str]] = frozenset(),
+) -> Layout:
     counted = measure(at.session, budget)
     if counted.counted_by == ESTIMATE:
         at.session.metrics.degraded([ESTIMATED])
-    layout = recall_layout(result, counted, short, zone=at.zone, explained=explained)
-    return Answer(text=layout.text, content=layout.content)
+    return Layout(
+        entries=entries,
+        twins=twins,
+        short_ids=at.short([one.memory.id for one in entries]),
+        measure=counted,
+        zone=at.zone,
+    )
 
 
-def retrieve(at: OpenStore, given: Mapping[str, Any]) -> Answer:
-    """Facts and turns for the end of a conversation."""
-    fields = dict(given)
-    result = at.store.retrieve(fields.pop("messages"), **fields)
-    found = result.metadata
-    lines = [f"confidence: {result.confidence} ({found.confidence_score:.2f})"]
-    for title, texts in (("Facts", result.facts), ("Messages", result.messages)):
-        if texts:
-            lines += ["", f"{title}:", *(quoted(text) for text in texts)]
-    if result.context_summary:
-        lines += ["", "Summary:", quoted(result.context_summary)]
-    if not result.facts and not result.messages:
-        lines += ["", "No memory was found."]
-    content: dict[str, Any] = {
-        "confidence": result.confidence,
-        "confidence_score": found.confidence_score,
-        "stop_reason": found.stop_reason,
-        "iterations_used": found.iterations_used,
-        "facts_returned": found.facts_returned,
-        "messages_retrieved": found.messages_retrieved,
-        "coverage_score": found.coverage_score,
-        "seq": found.seq,
-    }
-    if found.warnings:
-        content["warnings"] = list(found.warnings)
-    return Answer(text="\n".join(lines), content=content | _degraded(found.degraded))
+def _neighbours(at: OpenStore, context: ContextBlock | None, as_of: object) -> list[Entry]:
+    """The neighbours that the block of a recall has."""
+    if context is None or not context.neighbours:
+        return []
+    return _entries(at, context.neighbours, as_of=as_of, neighbour=True)
 
 
-def search(at: OpenStore, given: Mapping[str, Any]) -> Answer:
-    """Memories and entities by meaning or by links."""
-    fields = dict(given)
-    if "depth" in fields:
-        fields["graph_depth"] = fields.pop("depth")
-    result = at.store.search(fields.pop("query", None), include_memory_ids=False, **fields)
-    named = [
-        {
-            "id": hit.node_id,
-            "title": _title(hit.node),
-            "url": _url(result.namespace, hit),
-        }
+def _entries(
+    at: OpenStore, ids: Sequence[str], *, as_of: object = None, neighbour: bool = False
+) -> list[Entry]:
+    """Memories for a block, in the order of their ids, as they were known."""
+    if not ids:
+        return []
+    when = moments(at.session.now_us(), as_of=as_of)
+    query_time = from_us(when.query_time_us)
+    with at.session.ledger.read() as view:
+        stored = {one.id: one for one in view.memories(at.namespace, list(ids))}
+        known = as_known(view, at.namespace, [stored[id] for id in ids if id in stored], when)
+    return [
+        Entry(memory=one, rank=rank, neighbour=neighbour, flags=tuple(flags_of(one, query_time)))
+        for rank, one in enumerate(known)
+    ]
+
+
+def search(at: OpenStore, given: Mapping[str, Any]) -> str:
+    """The memories that answer a question as a list of documents, best first."""
+    fields = {"limit": _SEARCH_LIMIT, **given}
+    result = at.store.recall(fields.pop("query"), **fields)
+    found = [
+        {"id": hit.id, "title": _title(hit.memory), "url": memory_url(at.namespace, hit.id)}
         for hit in result
     ]
-    hits = [
-        {
-            "id": hit.node_id,
-            "kind": str(hit.kind),
-            "score": hit.score,
-            "similarity": hit.similarity,
-            "source": hit.source,
-            "depth": hit.graph_depth,
-        }
-        for hit in result
-    ]
-    content = {
-        "type": result.type,
-        "score_scale": result.score_scale,
-        "seq": result.seq,
-        "hits": hits,
-        **({"warnings": list(result.warnings)} if result.warnings else {}),
+    notes = {
+        name: entries
+        for name, entries in (("degraded", result.degraded), ("warnings", result.warnings))
+        if entries
     }
-    text = wire.encode({"results": named}).decode()
-    return Answer(text=text, content=_plain(content) | _degraded(result.degraded))
+    return wire.encode({"results": found, **notes}).decode()
 
 
-def _title(node: Memory | Entity) -> str:
-    if isinstance(node, Entity):
-        return clean(f"{node.entity_type}:{node.canonical_name}")
-    return clean(one_line(node.content, _TITLE_CHARS))
-
-
-def _url(namespace: str, hit: SearchHit) -> str:
-    kind = "entity" if isinstance(hit.node, Entity) else "memory"
-    return _address(namespace, kind, hit.node_id)
+def _title(memory: Memory) -> str:
+    text = memory.content if memory.title is None else memory.title
+    return clean(one_line(text, _TITLE_CHARS))
 
 
 # --- one memory --------------------------------------------------------------------------------
 
 
-def show(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+def show(at: OpenStore, given: Mapping[str, Any]) -> str:
     """One memory with its evidence and links."""
     detail = at.store.show(given["id"], expand=1)
     memory = detail.memory
     related = () if detail.related is None else detail.related
     mentions = () if detail.mentions is None else detail.mentions
     short = at.short([memory.id, *(one.id for one in related)])
-    lines = [_head(at, detail, short[memory.id]), quoted(clean(memory.content))]
-    if mentions:
-        named = ", ".join(on_line(f"{one.type}:{one.name}") for one in mentions)
-        lines.append(f"Mentions: {named}")
-    for one in related:
-        snippet = clean(one_line(one.content, _RELATED_CHARS))
-        lines += [f"Related [{short[one.id]}] (weight {one.weight:.2f}):", quoted(snippet)]
+    lines = [_head(at, detail, short[memory.id]), quoted(clean(memory.content)), ""]
     plain = detail.to_dict()
-    fields = {
-        name: value
+    lines += [
+        f"{name}: {_json(value)}"
         for name, value in plain.items()
         if name not in _NOT_IN_FIELDS and value not in _EMPTY
-    }
-    edges = [
-        *({"type": "MENTIONS", "id": one.id, "confidence": one.confidence} for one in mentions),
-        *({"type": "RELATED", "id": one.id, "weight": one.weight} for one in related),
     ]
-    events = [
-        {name: value for name, value in event.items() if value not in _EMPTY}
-        for event in plain["events"]
-    ]
-    content = {"id": memory.id, "fields": fields, "events": events, "edges": edges}
-    return Answer(text="\n".join(lines), content=_plain(content))
+    events = plain["events"]
+    lines += [f"event: {_json(_without_empty(one))}" for one in events[:_EVENTS_SHOWN]]
+    if len(events) > _EVENTS_SHOWN:
+        lines.append(f"{len(events) - _EVENTS_SHOWN} more events.")
+    for one in mentions:
+        sure = "" if one.confidence is None else f" (confidence {one.confidence:.2f})"
+        lines.append(f"Mentions {on_line(f'{one.type}:{one.name}')}{sure}")
+    for other in related:
+        snippet = clean(one_line(other.content, _RELATED_CHARS))
+        lines += [f"Related [{short[other.id]}] (weight {other.weight:.2f}):", quoted(snippet)]
+    return "\n".join(lines)
+
+
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in _EMPTY}
 
 
 def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
@@ -332,47 +333,19 @@ def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
     return " ".join(word for word in words if word) + ":"
 
 
-def fetch(at: OpenStore, given: Mapping[str, Any]) -> Answer:
-    """What a search found, as clients expect it that look for a tool of this name."""
-    if given["id"].startswith(_ENTITY):
-        return _fetched_entity(at, given["id"])
+def fetch(at: OpenStore, given: Mapping[str, Any]) -> str:
+    """A memory as clients expect a document that look for a tool of this name."""
     memory = at.store.show(given["id"]).memory
     named = ("author", "role", "session_id", "scope", "t_valid", "t_invalid", "status", "metadata")
     metadata = {name: to_plain(getattr(memory, name)) for name in named}
     document = {
         "id": memory.id,
-        "title": clean(memory.title) if memory.title is not None else _title(memory),
+        "title": _title(memory),
         "text": memory.content,
         "url": memory_url(memory.namespace, memory.id),
-        "metadata": {name: value for name, value in metadata.items() if value not in _EMPTY},
+        "metadata": _without_empty(metadata),
     }
-    return Answer(text=wire.encode(document).decode())
-
-
-def _fetched_entity(at: OpenStore, id: str) -> Answer:
-    entity = at.store.graph.entity(id).entity
-    document = {
-        "id": entity.id,
-        "title": _title(entity),
-        "text": _entity_text(at, entity.id),
-        "url": _address(entity.namespace, "entity", entity.id),
-        "metadata": {"type": entity.entity_type},
-    }
-    return Answer(text=wire.encode(document).decode())
-
-
-def _entity_text(at: OpenStore, id: str) -> str:
-    """An entity as a text: its names, and the memories that mention it."""
-    detail = at.store.graph.entity(id)
-    entity = detail.entity
-    short = at.short(detail.memory_ids[:_LISTED_MAX])
-    lines = [
-        _title(entity),
-        f"Also: {', '.join(entity.aliases)}" if entity.aliases else "",
-        entity.description,
-        f"Mentioned by: {', '.join(short.values())}" if short else "",
-    ]
-    return "\n".join(line for line in lines if line)
+    return wire.encode(document).decode()
 
 
 def listed_memories(at: OpenStore) -> list[Listed]:
@@ -384,28 +357,22 @@ def listed_memories(at: OpenStore) -> list[Listed]:
 
 
 def resource_text(at: OpenStore, uri: str) -> str:
-    """The text behind an address of this store: that of a memory unaltered.
+    """The text behind an address of this store, unaltered.
 
     Raises:
-        ValidationError: no address of a memory or an entity in this namespace.
+        ValidationError: no address of a memory in this namespace.
         NotFoundError: there is none.
     """
-    namespace = at.session.namespace
-    for kind, text in (("memory", _memory_text), ("entity", _entity_text)):
-        start = _address(namespace, kind, "")
-        if uri.startswith(start):
-            return text(at, unquote(uri.removeprefix(start)))
-    raise ValidationError("uri", uri, memory_url(namespace, "ID"))
-
-
-def _memory_text(at: OpenStore, id: str) -> str:
-    return at.store.show(id).memory.content
+    start = memory_url(at.namespace, "")
+    if not uri.startswith(start):
+        raise ValidationError("uri", uri, memory_url(at.namespace, "ID"))
+    return at.store.show(unquote(uri.removeprefix(start))).memory.content
 
 
 # --- changes -----------------------------------------------------------------------------------
 
 
-def supersede(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     """A newer fact in the place of an older one: a memory that is there, or a new text."""
     old, new, text = given["old"], given.get("new"), given.get("text")
     reason = {"reason": given["reason"]} if "reason" in given else {}
@@ -421,11 +388,10 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> Answer:
         return _committed(at, outcome)
     record = at.store.supersede(old, given["new"], **reason)
     short = at.short((record.superseding_id, record.superseded_id))
-    said = f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
-    return Answer(text=said, content=record.to_dict())
+    return f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
 
 
-def forget(at: OpenStore, given: Mapping[str, Any]) -> Answer:
+def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Erases one memory for good."""
     if not given["confirm"]:
         raise ValidationError(
@@ -437,27 +403,29 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> Answer:
         f"Forgotten for good: {count} {'memory' if count == 1 else 'memories'}. A search of"
         f" {report.files_scanned} files found nothing of it. {report.outside}"
     )
-    return Answer(text=said, content=report.to_dict())
+    return " ".join([said, *_degraded(report.degraded)])
 
 
-def stats(at: OpenStore, _: Mapping[str, Any]) -> Answer:
+def stats(at: OpenStore, _: Mapping[str, Any]) -> str:
     """What the store holds and its health."""
     found = at.store.admin.stats()
-    metrics = at.store.admin.metrics()
     prefix = "vestig_degradations_total"
-    degraded = {
-        name.partition('code="')[2].rstrip('"}'): int(number)
-        for name, number in metrics.items()
+    degraded = [
+        f"{_CODE.findall(name)[-1]} {int(number)}"
+        for name, number in at.store.admin.metrics().items()
         if name.startswith(prefix)
-    }
-    waiting = sum(number for state, number in found.jobs.items() if state != "done")
-    failed = found.jobs.get("failed", 0)
-    lines = [
-        f"{found.memories} memories, {found.entities} entities, {found.events} events.",
-        f"{waiting} jobs not done, {failed} of them failed.",
-        f"Degraded since the start: {', '.join(degraded) or 'nothing'}.",
     ]
-    content = found.to_dict() | {"degraded": degraded}
-    # which array has how many bytes is for the store's owner
-    content.pop("projection")
-    return Answer(text=" ".join(lines), content=_plain(content))
+    waiting = sum(number for state, number in found.jobs.items() if state != "done")
+    lines = (
+        f"{found.memories} memories ({_counts({**found.kinds, **found.statuses})});"
+        f" {found.embedded} have a vector.",
+        f"{found.entities} entities, {sum(found.edges.values())} edges, {found.events} events,"
+        f" {found.sources} sources, {found.claims} claims; {found.bytes} bytes at seq {found.seq}.",
+        f"{waiting} jobs not done, {found.jobs.get('failed', 0)} of them failed.",
+        f"Degraded since the start: {', '.join(degraded) or 'nothing'}.",
+    )
+    return "\n".join(lines)
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers.items())

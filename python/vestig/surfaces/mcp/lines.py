@@ -11,11 +11,17 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.json_text import RepeatedNameError, read_json
+from vestig.lazy_pattern import lazy_pattern
+
 __all__ = ["INTERNAL_ERROR", "LINE_BYTES_MAX", "Refused", "answer_to_refused", "read_line"]
 
 # A line of 4 MiB is what the transport over HTTP takes as a body too.
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 _ID_DIGITS_MAX: Final = 64
+# Of a line that cannot be read, the id is looked for in so many bytes.
+_BEGINNING_BYTES: Final = 4_096
+_TOKEN: Final = lazy_pattern(r'\s*("(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+)')
 _VERSION: Final = "2.0"
 INTERNAL_ERROR: Final = -32603
 _PARSE_ERROR: Final = -32700
@@ -86,9 +92,11 @@ def read_line(line: bytes) -> dict[str, Any]:
 
 def _decoded(line: bytes) -> Any:
     try:
-        return msgspec.json.decode(line)
+        return read_json(line)
     except RecursionError:
         fault = "expected JSON that is not nested so deeply"
+    except RepeatedNameError:
+        fault = "expected each name once in an object"
     except msgspec.DecodeError as error:
         fault = f"expected JSON text in UTF-8: {error}"
     except UnicodeDecodeError:
@@ -129,16 +137,70 @@ def _short_integer(text: str) -> int | None:
 
 def _readable_id(line: bytes) -> int | str | None:
     """The id of a request that cannot be read as a whole: with lone surrogates, other bytes than
-    UTF-8, numbers beyond a float's range, or no end."""
-    text = line[: LINE_BYTES_MAX + 1].decode("utf-8", "surrogateescape")
+    UTF-8, numbers beyond a float's range, too deep, too long, or without end. One that stands
+    twice is none."""
+    found: int | str | None
     try:
-        message = json.loads(text, parse_int=_short_integer, parse_constant=lambda _: None)
+        text = line[:LINE_BYTES_MAX].decode("utf-8", "surrogateescape")
+        message = json.loads(
+            text,
+            parse_int=_short_integer,
+            parse_constant=lambda _: None,
+            object_pairs_hook=_with_one_id,
+        )
+        found = _id(message) if isinstance(message, dict) else None
     except (ValueError, RecursionError):
-        return None
-    id = _id(message) if isinstance(message, dict) else None
-    if isinstance(id, str) and not id.isascii():
+        found = _id_at_beginning(line[:_BEGINNING_BYTES].decode("utf-8", "surrogateescape"))
+    if isinstance(found, str) and not found.isascii():
         try:
-            id.encode()
+            found.encode()
         except UnicodeEncodeError:
             return None
-    return id
+    return found
+
+
+def _with_one_id(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    ids = [value for name, value in pairs if name == "id"]
+    return {**dict(pairs), **({"id": None} if len(ids) > 1 else {})}
+
+
+def _id_at_beginning(text: str) -> int | str | None:
+    """The id of an object of which only the beginning is there.
+
+    Example:
+        >>> _id_at_beginning('{"jsonrpc": "2.0", "params": {"id": 4, "deep": [[1]]}, "id": 19, "me')
+        19
+    """
+    found: list[int | str | None] = []
+    depth = 0
+    # the name whose value comes next, in the outermost object
+    name: str | None = None
+    place = 0
+    while match := _TOKEN.match(text, place):
+        place = match.end()
+        token = match.group(1)
+        if token in "{[":
+            depth, name = depth + 1, None
+        elif token in "}]":
+            depth -= 1
+        elif token == "," or depth != 1:
+            name = None if depth == 1 else name
+        elif token.startswith('"') and text[place:].lstrip()[:1] == ":":
+            name = _value(token)
+        elif token != ":" and name == "id":
+            # a number that the end of the beginning cuts has more digits behind it
+            ended = token.startswith('"') or place < len(text)
+            found.append(_value(token) if ended else None)
+            name = None
+        if depth == 0 and token not in "{":
+            break
+    return found[0] if len(found) == 1 else None
+
+
+def _value(token: str) -> Any:
+    """The text or integer of a token; None for others."""
+    try:
+        value = json.loads(token, parse_int=_short_integer)
+    except ValueError:
+        return None
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None

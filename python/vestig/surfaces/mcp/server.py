@@ -29,6 +29,8 @@ _T = TypeVar("_T")
 _Context = ServerRequestContext[Any]
 # So many calls run at a time; others wait.
 _CALLS_MAX: Final = 4
+# Clients that load tools when they need them have these from the start.
+_ALWAYS_LOADED: Final = {"anthropic/alwaysLoad": True}
 # code of an error → what an agent can do about it, where the message alone does not say so
 _ADVICE: Final = {
     "not-found": "Find ids with recall or search.",
@@ -169,14 +171,13 @@ def _described(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.help,
         input_schema=tool.input,
-        output_schema=None if tool.output is None else dict(tool.output),
         annotations=types.ToolAnnotations(
-            title=tool.title,
             read_only_hint=tool.reads,
             destructive_hint=tool.destroys,
             idempotent_hint=tool.repeats,
             open_world_hint=False,
         ),
+        _meta=_ALWAYS_LOADED if tool.always else None,
     )
 
 
@@ -188,9 +189,7 @@ def _called(tool: Tool, at: OpenStore, given: object) -> types.CallToolResult:
         return types.CallToolResult(
             content=[types.TextContent(text=_refusal(error, tool.name))], is_error=True
         )
-    return types.CallToolResult(
-        content=[types.TextContent(text=answer.text)], structured_content=answer.content
-    )
+    return types.CallToolResult(content=[types.TextContent(text=answer)])
 
 
 def _refusal(error: Exception, operation: str) -> str:
