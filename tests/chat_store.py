@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import vestig
-from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.config.signals import KINDS, SIGNALS, switch_of
 from vestig.testing import FrozenClock
 
 # Only the sum of the terms ranks: every memory competes, and nothing walks or counts use.
@@ -40,12 +40,12 @@ QUESTION: Final = "When and where did Ann meet how many friends of Grace Hopper 
 
 
 def weighed(value: float, *names: str) -> dict[str, Any]:
-    """These terms are on and weigh so much for every origin; no other weighs anything."""
+    """These terms are on and weigh so much for every kind; no other weighs anything."""
     found: dict[str, Any] = {
-        f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)
+        f"ranking.weights.{kind}.{name}": 0.0 for kind in KINDS for name in ("bias", *SIGNALS)
     }
-    found |= {f"signals.{name.partition('.')[0]}.enabled": True for name in names}
-    return found | {f"ranking.weights.{o}.{name}": value for o in ORIGINS for name in names}
+    found |= {f"signals.{switch_of(name)}.enabled": True for name in names}
+    return found | {f"ranking.weights.{kind}.{name}": value for kind in KINDS for name in names}
 
 
 def commit_texts(store: vestig.Vestig, clock: FrozenClock) -> None:

@@ -50,26 +50,14 @@ def key_rows() -> str:
 
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
-    from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, TERMS
-    from vestig.config.weights import learned, learned_value
-
-    names = dict(TERMS.items()) | {name: what for name, (what, _) in EVIDENCE.items()}
-    choosing = [o for o in ORIGINS if not learned()[o].keys().isdisjoint(CANDIDATE_TERMS)]
-
-    def candidate(origin: str, name: str) -> str:
-        own = f"candidate.{name}"
-        return f"{learned_value(origin, own):g}" if own in CANDIDATE_TERMS else ""
+    from vestig.config.signals import KINDS, TERMS
+    from vestig.config.weights import learned
 
     return _rows(
-        ("Term", "Weighs", *ORIGINS, *(f"candidates of {o}" for o in choosing)),
+        ("Term", "Weighs", *KINDS),
         (
-            (
-                f"`{name}`",
-                what,
-                *(f"{learned_value(o, name):g}" for o in ORIGINS),
-                *(candidate(o, name) for o in choosing),
-            )
-            for name, what in names.items()
+            (f"`{name}`", what, *(f"{learned()[kind].get(name, 0.0):g}" for kind in KINDS))
+            for name, what in TERMS.items()
         ),
     )
 
@@ -79,17 +67,9 @@ def signal_rows() -> str:
     from vestig._core import signal_table
 
     return _rows(
-        ("Term", "What it measures", "Its raw value is divided by"),
-        ((f"`{name}`", measures, divisor) for name, measures, divisor in signal_table()),
+        ("Term", "What it measures"),
+        ((f"`{name}`", measures) for name, measures in signal_table()),
     )
-
-
-def deciding_rows() -> str:
-    """One table row for each term, or signal, that a reason can begin with."""
-    from vestig.recall.deciding_term import TERM_NAMES
-
-    named = ((f"`{name}`", words) for name, words in TERM_NAMES.items())
-    return _rows(("Term, or signal of the terms", "Mostly by …"), named)
 
 
 def learned_rows() -> str:
@@ -142,7 +122,7 @@ def threshold_rows() -> str:
     from vestig.recall.confidence import fit
 
     figures = fit().figures
-    levels = [*next(iter(figures.values()))["thresholds"]]
+    levels = [*next(iter(figures.values()), {"thresholds": ()})["thresholds"]]
     return _rows(
         ("Memories", "Set", *levels),
         (
@@ -283,7 +263,7 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},
-    "docs/ranking.md": {"signals": signal_rows, "deciding": deciding_rows},
+    "docs/ranking.md": {"signals": signal_rows},
     "docs/evaluation.md": {
         "learned": learned_rows,
         "confidence": confidence_rows,

@@ -125,7 +125,6 @@ PURE = frozenset(
         "recall/context/neighbours.py",
         "recall/conversation.py",
         "recall/layouts.py",
-        "recall/deciding_term.py",
         "recall/reason.py",
         "recall/request.py",
         "recall/scan.py",

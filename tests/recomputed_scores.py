@@ -20,18 +20,8 @@ def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
 
 
 def linear(reason: dict[str, Any]) -> float:
-    """L: bias, then every term of weight · normalised; on the scale of all origins."""
-    signals = dict(reason["signals"])
-    rerank = signals.pop("rerank", None)
-    level = math.fsum(one["weight"] * one["normalised"] for one in signals.values())
-    given = reason.get("origin_evidence")
-    if given is not None:
-        assert math.isclose(level, given["level"], abs_tol=1e-9)
-        named = (given[name] for name in ("cosine", "lexical", "best", "mean"))
-        total = given["constant"] + math.fsum(one["value"] * one["weight"] for one in named)
-        assert math.isclose(total, given["sum"], abs_tol=1e-9)
-        level = given["scale"] * level + total
-    return level + (0.0 if rerank is None else rerank["weight"] * rerank["normalised"])
+    """L: the sum of weight · value, the bias among them."""
+    return math.fsum(one["weight"] * one["raw"] for one in reason["signals"].values())
 
 
 def blended(reason: dict[str, Any], formula: dict[str, Any]) -> float:
@@ -57,15 +47,13 @@ def base(hit: dict[str, Any], formula: dict[str, Any]) -> float:
 
 
 def final(hit: dict[str, Any], formula: dict[str, Any]) -> float:
-    """The final score of the formula."""
+    """The final score by the formula: of a memory that the order of statements moved, its own."""
     reason = hit["reason"]
     own = base(hit, formula) * reason["path_score"] ** formula["path_power"]
     if reason["retrieval_method"] == "graph_traversal":
         assert reason["hops"] >= 1
         share = formula["association"] * reason["signal_strength"] * reason["start_base"]
         own = max(own, share)
-    if reason.get("newer_than") is not None:
-        return float(reason["newer_than"]["final"])
     factor = float(reason["tracerank_boost"]["multiplier"] ** formula["tracerank_power"])
     bound = formula["tracerank_bound"]
     if bound is not None:
@@ -81,6 +69,5 @@ def score(hit: dict[str, Any], result: dict[str, Any]) -> float:
         return float(value)
     if value <= 0:
         return 0.0
-    sure = min(max(result["confidence"], 1e-6), 1 - 1e-6)
-    odds = given["a"] + given["b"] * math.log(value) + given["c"] * math.log(sure / (1 - sure))
-    return 1 / (1 + math.exp(-odds))
+    inside = min(value, 1 - 2**-53)
+    return 1 / (1 + math.exp(-(given["a"] + given["b"] * math.log(inside / (1 - inside)))))

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from vestig.answers import QueryEntity
-from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
 from vestig.recall.reason import Explainer
 from vestig.times import from_us
@@ -22,9 +21,6 @@ EDGE = "00" * 15 + "0a"
 EDGE_2 = "00" * 15 + "0b"
 
 
-Value = tuple[float | None, float | None]
-
-
 class MadeRow(msgspec.Struct, kw_only=True):
     """What `_core.Row` has."""
 
@@ -33,16 +29,15 @@ class MadeRow(msgspec.Struct, kw_only=True):
     similarity: float = 0.5
     semantic_score: float = 0.5
     start_score: float = 0.5
-    level: float | None = None
     constant: float = 0.0
-    chosen: bool = False
-    evidence: tuple[float, float, float, float, float, float] | None = None
     base: float = 0.5
     origin: int = 3
     kind: int = 0
     embedded: bool = True
-    # (raw, normalised) by name; those that are not named are unavailable
-    values: Mapping[str, Value] = {}
+    # raw by name; those that are not named are unavailable
+    values: Mapping[str, float] = {}
+    # of the linear score; None = terms are not summed
+    weights: Mapping[str, float] | None = None
     nearest_question: tuple[int, float] | None = None
     metadata_score: float | None = None
     alpha_used: float | None = None
@@ -67,31 +62,28 @@ class MadeRow(msgspec.Struct, kw_only=True):
     tracerank: float = 1.0
     events: int = 0
     stability: int = 3
+    own_final_score: float = 0.5
     newer_than: bytes | None = None
+    older_than: bytes | None = None
 
     @property
     def memory_id(self) -> str:
         """The id as text."""
         return id_text("mem", self.id)
 
-    def weighed(
-        self, weights: Mapping[str, float], constant: float
-    ) -> list[tuple[float, str, float, float | None, float]]:
-        """Its terms with these weights, greatest contribution first."""
-        terms = list[tuple[float, str, float, float | None, float]]()
-        if constant:
-            terms.append((constant, "bias", 1.0, 1.0, constant))
-        for name in SIGNALS:
-            raw, share = self.values.get(name, (None, None))
-            weight = weights.get(name, 0.0)
-            if raw is not None and weight:
-                added = weight * (raw if share is None else share)
-                terms.append((added, name, raw, share, weight))
+    def terms(self, shares: Mapping[str, float]) -> list[tuple[float, str, float, float]]:
+        """What adds something, greatest contribution first."""
+        weights = shares if self.weights is None else self.weights
+        terms = [
+            (raw * weights[name], name, raw, weights[name])
+            for name, raw in {"bias": 1.0, **self.values}.items()
+            if raw * weights.get(name, 0.0)
+        ]
         return sorted(terms, key=lambda term: -abs(term[0]))
 
-    def signal(self, name: str) -> Value:
+    def signal(self, name: str) -> float | None:
         """One of them."""
-        return self.values.get(name, (None, None))
+        return self.values.get(name)
 
 
 def explainer(**fields: Any) -> Explainer:
@@ -100,19 +92,13 @@ def explainer(**fields: Any) -> Explainer:
         "terms": (),
         "windows": (),
         "entities": {},
-        "base": "semantic",
-        "weights": [{}] * 4,
-        "candidate_weights": [{}] * 4,
-        "evidence": [()] * 4,
+        "linear": False,
         "meta_shares": {},
         "has_vector": True,
-        "topic_of_query": [None] * 4,
         "query_time": from_us(NOW_US),
         **fields,
     }
-    if "candidate_weights" not in fields:
-        given["candidate_weights"] = given["weights"]
-    given.setdefault("content", [frozenset(given["terms"])] * 4)
+    given.setdefault("content", {term: term for term in given["terms"]})
     return Explainer(**given)
 
 

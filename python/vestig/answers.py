@@ -24,7 +24,6 @@ __all__ = [
     "Formula",
     "Hypothetical",
     "LeftOut",
-    "NewerThan",
     "QueryEntity",
     "QueryName",
     "QueryPieces",
@@ -49,15 +48,11 @@ _T = TypeVar("_T")
 
 
 class SignalTrace(_Value, frozen=True, kw_only=True, gc=False):
-    """One term that was weighed. `normalised` is None where the formula takes the raw value. `of`:
-    "query" where `topic` was compared with the query's own vector, because it has no content words
-    or the embedder gave no hidden states."""
+    """One term that was weighed: its value, its weight, and what of the query it met."""
 
     raw: float
-    normalised: float | None
     weight: float
     matched: tuple[str, ...] | UnsetType = UNSET
-    of: str | UnsetType = UNSET
 
 
 class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):
@@ -108,52 +103,19 @@ class Step(_Value, frozen=True, kw_only=True, gc=False):
     u: float | None
 
 
-class EvidenceValue(_Value, frozen=True, kw_only=True, gc=False):
-    """A number of an origin's best memories, and what it weighs."""
-
-    value: float
-    weight: float
-
-
-class OriginEvidence(_Value, frozen=True, kw_only=True):
-    """What put a memory on one scale with those of other origins.
-
-    `start_score` = scale · level + sum, plus what a cross-encoder adds. `level` is the sum of the
-    memory's own terms, `bias` included, without `rerank`; `sum` = constant + Σ weight · value of
-    the memories of `origin` that were eligible: their largest normalised `cosine` and `lexical`
-    score, their largest level (`best`), and the `mean` of their five largest.
-    """
-
-    origin: str
-    level: float
-    scale: float
-    constant: float
-    cosine: EvidenceValue
-    lexical: EvidenceValue
-    best: EvidenceValue
-    mean: EvidenceValue
-    sum: float
-
-
-class NewerThan(_Value, frozen=True, kw_only=True, gc=False):
-    """The older memory before which a newer one was put, and the final score that it has from
-    it."""
-
-    id: str
-    final: float
-
-
 class Reason(_Value, frozen=True, kw_only=True):
     """Why a memory is among the results, and every number behind its rank.
 
     `signals`: the terms that have a value and a weight other than 0, greatest contribution
-    |normalised · weight| first; a term that is missing weighed nothing or was unavailable. With the
+    |raw · weight| first; a term that is missing weighed nothing or was unavailable. With the
     result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
     only where `retrieval_method` is graph_traversal, the last factor within
-    e^(±tracerank_bound/2) where there is a bound; or `newer_than.final` where there is one. A
+    e^(±tracerank_bound/2) where there is a bound. `own_final_score` is there where the second stage
+    gave the memory another place among the best: then that is the formula's, and `final_score` the
+    place's. `newer_than`: of several versions this is the newest shown, and names the next one;
+    `older_than`: names the newest. A
     direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk.
-    `origin_evidence` is None where memories of one origin were eligible, or nothing of it weighs.
     """
 
     retrieval_method: str
@@ -162,7 +124,6 @@ class Reason(_Value, frozen=True, kw_only=True):
     semantic_score: float | UnsetType = UNSET
     hypothetical: Hypothetical | UnsetType | None = UNSET
     signals: dict[str, SignalTrace] | UnsetType = UNSET
-    origin_evidence: OriginEvidence | UnsetType | None = UNSET
     alpha_used: float | UnsetType | None = UNSET
     metadata_score: float | UnsetType | None = UNSET
     start_score: float | UnsetType = UNSET
@@ -174,7 +135,9 @@ class Reason(_Value, frozen=True, kw_only=True):
     signal_strength: float | UnsetType = UNSET
     path_score: float | UnsetType = UNSET
     tracerank_boost: TraceRankBoost | UnsetType = UNSET
-    newer_than: NewerThan | UnsetType | None = UNSET
+    own_final_score: float | UnsetType = UNSET
+    newer_than: str | UnsetType | None = UNSET
+    older_than: str | UnsetType | None = UNSET
     flags: tuple[str, ...] | UnsetType = UNSET
     explanation: str | UnsetType = UNSET
 
@@ -404,23 +367,18 @@ class Counts(_Value, frozen=True, kw_only=True):
 
 
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
-    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final) + c·g)), g the
-    logit of the confidence, which is taken as at least 1e-6 and at most 1 − 1e-6; 0 where the final
-    score is 0. All three depend on the origins of the best memories, `b` also on the confidence;
-    `a` is a constant less b·ln of the sum of the ten best final scores."""
+    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final/(1 − final)))), 0
+    where the final score is 0. `a` holds what depends on the best ones of the query."""
 
     a: float
     b: float
-    c: float
 
 
 class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute final scores and scores again.
 
-    `bias` per origin type and `tracerank_bound`, None unless `base` is linear; `normalisers`: per
-    origin type of the memories found, the largest raw values of the terms that weigh something, by
-    which they were divided. `score`: None where there is no confidence, so that the score is the
-    final score.
+    `bias` (of people's chats and of all else) and `tracerank_bound`: None unless `base` is linear.
+    `score`: None where there is no confidence, so that the score is the final score.
     """
 
     base: str
@@ -433,7 +391,6 @@ class Formula(_Value, frozen=True, kw_only=True):
     content_weight: float
     query_weight: float
     summary_prior: float
-    normalisers: dict[str, dict[str, float]]
     score: ScoreFormula | None = None
 
 
@@ -582,7 +539,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     """The result of `recall`: the sequence of its hits, best first.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
-    where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
+    where a profile has none; `missing`: names and words of the query that none of them holds.
+    `abstained`: it was below `min_confidence`, so that `results` is empty
     and `nearest_misses` holds what they would have been. `associated`: memories beside the results
     that a walk along links reaches from them, the best by signal · base of the start first; none of
     them is a result, and none repeats the text of one. `min_confidence` and `min_score` are the
@@ -609,6 +567,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     formula: Formula
     timings_ms: dict[str, float]
     confidence: float | None = None
+    missing: tuple[str, ...] = ()
     abstained: bool = False
     nearest_misses: tuple[RecallHit, ...] = ()
     associated: tuple[RecallHit, ...] = ()

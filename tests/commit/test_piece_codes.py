@@ -16,11 +16,12 @@ from calls import committing
 from forget_checks import clean
 from scripted import Opener
 from traces import holding
+from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.embedders.piece_codes import piece_codes, query_codes
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import SPECIAL_PIECE, Pieces, TokenStates
-from vestig.session.embedding import query_vectors, wants_tokens
+from vestig.session.embedding import query_vectors, wants_codes
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
 from vestig.store.ledger.token_rows import sections_of
 from vestig.testing import (
@@ -32,7 +33,6 @@ from vestig.testing import (
 
 TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
 NOTE = "Bread is baked before six in the morning at the mill behind the chapel"
-LATE = {"ranking.weights.chat_peer.late.w1_idf": 1.0}
 SAID: dict[str, Any] = {"author": "Ada", "session_id": "s", "sequence": 0}
 
 
@@ -76,67 +76,60 @@ def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
 # --- who gets them ---------------------------------------------------------------------------
 
 
-def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
+def test_memories_of_every_kind_get_them(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
-    store = opener(embedder=embedder, config=LATE)
-    said = commit(store, TALK, **SAID)
-    commit(store, NOTE)
-    commit(store, "How do I get to the island from here?", role="user", session_id="agent")
-    pieces = piece_codes_of(embedder, f"Ada: {TALK}")
-    assert held(store) == {said: pieces}
-    assert projected(store) == {said: pieces}
-    assert store.admin.stats().token_codes == 1
+    store = opener(embedder=embedder)
+    question = "How do I get to the island from here?"
+    wanted = {
+        commit(store, TALK, **SAID): piece_codes_of(embedder, f"Ada: {TALK}"),
+        commit(store, NOTE): piece_codes_of(embedder, NOTE),
+        commit(store, question, role="user", session_id="agent"): piece_codes_of(
+            embedder, question
+        ),
+    }
+    assert held(store) == projected(store) == wanted
+    assert store.admin.stats().token_codes == 3
     clean(store)
 
 
 @pytest.mark.parametrize(
     ("keys", "wanted"),
     [
-        ({}, ()),
-        ({"late.own_idf": 1.0}, ("chat_peer",)),
-        ({"late.w2_cube": -0.5}, ("chat_peer",)),
-        ({"late.w1_idf": 1.0}, ("chat_peer",)),
-        ({"late.w2_idf": 1.0}, ("chat_peer",)),
-        ({"reply.lexical": 1.0}, ()),
+        ({}, True),
+        ({"signals.late.enabled": False}, False),
+        ({f"ranking.weights.{kind}.{term}": 0.0 for kind in KINDS for term in LATE_TERMS}, False),
+        ({f"ranking.weights.all.{term}": 0.0 for term in LATE_TERMS}, True),
+        ({f"ranking.weights.{kind}.late": 0.0 for kind in KINDS}, True),
     ],
 )
-def test_any_part_made_of_them_counts(
-    opener: Opener, keys: dict[str, float], wanted: tuple[str, ...]
-) -> None:
-    parts = ("late.own_idf", "late.w2_cube", "late.w1_idf", "late.w2_idf")
-    origins = ("chat_peer", "chat_agent", "document", "note")
-    zero = {f"ranking.weights.{o}.{part}": 0.0 for o in origins for part in parts}
-    own = {f"ranking.weights.chat_peer.{name}": weight for name, weight in keys.items()}
-    store = opener(config=zero | own)
-    settings = store._session.config.settings
-    assert tuple(o for o in origins if wants_tokens(settings, o)) == wanted
-    for switch in ("late", "reply"):
-        off = store._session.effective({f"signals.{switch}.enabled": False}, None)
-        left = wants_tokens(off.settings, "chat_peer")
-        assert left == (bool(wanted) and switch == "reply")
+def test_any_term_made_of_them_counts(opener: Opener, keys: dict[str, Any], wanted: bool) -> None:
+    store = opener(embedder=TokenHashingEmbedder(), config=keys)
+    assert wants_codes(store._session) == wanted
+    commit(store, NOTE)
+    assert len(held(store)) == wanted
 
 
-def test_a_text_is_embedded_once_whatever_its_origin(opener: Opener) -> None:
+def test_a_text_is_embedded_once(opener: Opener) -> None:
     runs: list[str] = []
 
     class Noting(TokenHashingEmbedder):
-        def embed(self, texts: Sequence[str]) -> list[bytes]:
+        def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, TokenStates]]:
             runs.extend(texts)
-            return super().embed(texts)
+            return super().embed_tokens(texts)
 
-    store = opener(embedder=Noting(), config=LATE)
+    store = opener(embedder=Noting())
     texts = [f"{TALK}, it is said for the {n}th time" for n in range(4)]
     ends = store.commit_many(
         [{"content": t, **(SAID if n % 2 else {})} for n, t in enumerate(texts)]
     )
     ids = [end.memory_id for end in ends if isinstance(end, vestig.CommitOutcome)]
-    assert sorted(held(store)) == sorted(str(ids[n]) for n in (1, 3))
+    assert sorted(held(store)) == sorted(map(str, ids))
     own = [text for text in runs if "time" in text]
     assert sorted(own) == sorted(f"Ada: {t}" if n % 2 else t for n, t in enumerate(texts))
 
 
 def test_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) -> None:
-    store = opener(embedder=HashingEmbedder(), config=LATE)
+    store = opener(embedder=HashingEmbedder())
     commit(store, TALK, **SAID)
     assert held(store) == {}
     assert store.recall("When does the ferry leave?").results
@@ -151,20 +144,20 @@ def test_nothing_is_stored_of_a_text_whose_token_codes_are_wrong(opener: Opener)
             answers = super().embed_tokens(texts)
             return [(vector, states._replace(ids=b"")) for vector, states in answers]
 
-    store = opener(embedder=Broken(), config=LATE)
+    store = opener(embedder=Broken())
     with pytest.raises(ProviderError):
         store.commit(TALK, **committing(SAID))
     assert store.count() == 0
 
 
 def test_forty_pieces_take_1520_bytes(opener: Opener) -> None:
-    store = opener(embedder=TokenHashingEmbedder(pieces=40), config=LATE)
+    store = opener(embedder=TokenHashingEmbedder(pieces=40))
     said = commit(store, TALK, **SAID)
     assert sum(map(len, held(store)[said])) == 1_520
 
 
 def test_a_repeated_text_changes_nothing(opener: Opener) -> None:
-    store = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    store = opener(embedder=TokenHashingEmbedder())
     commit(store, TALK, **SAID)
     before = held(store)
     commit(store, TALK, **SAID)
@@ -178,7 +171,7 @@ def test_an_imported_transcript_gets_them(opener: Opener, tmp_path: Path) -> Non
     ]
     path = tmp_path / "talk.jsonl"
     path.write_text("\n".join(json.dumps(line | {"session": "s"}) for line in lines), "utf-8")
-    store = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    store = opener(embedder=TokenHashingEmbedder())
     assert store.import_(path).memories == 2
     assert len(held(store)) == 2
 
@@ -196,7 +189,7 @@ class Down(TokenHashingEmbedder):
 
 def test_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenClock) -> None:
     embedder = Down()
-    store = opener(embedder=embedder, config=LATE | {"embedding.on_failure": "defer"})
+    store = opener(embedder=embedder, config={"embedding.on_failure": "defer"})
     said = commit(store, TALK, **SAID)
     assert held(store) == {}
     embedder.up = True
@@ -208,7 +201,7 @@ def test_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenC
 
 def test_a_new_text_has_its_own(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
-    store = opener(embedder=embedder, config=LATE)
+    store = opener(embedder=embedder)
     said = commit(store, TALK, **SAID)
     after = store.update(said, content=f"{TALK} at noon").memory_id
     pieces = piece_codes_of(embedder, f"Ada: {TALK} at noon")
@@ -218,7 +211,7 @@ def test_a_new_text_has_its_own(opener: Opener) -> None:
 
 def test_a_query_is_embedded_once(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
-    context = opener(embedder=embedder, config=LATE)._session
+    context = opener(embedder=embedder)._session
     assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
     assert query_vectors(context, TALK, late=False) == (embedder.embed([TALK])[0], None)
     plain = opener(embedder=HashingEmbedder())._session
@@ -239,9 +232,8 @@ def numbers(pieces: Pieces) -> list[int]:
 
 
 def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
-    """The four parts of `late` from the rows of the ledger, by their definition."""
-    parts = ("own_idf", "w1_idf", "w2_idf", "w2_cube")
-    config = {f"ranking.weights.chat_peer.late.{part}": 1.0 for part in parts}
+    """The terms of word pieces from the rows of the ledger, by their definition."""
+    config = {f"ranking.weights.chat_peer.{term}": 1.0 for term in LATE_TERMS}
     embedder = TokenHashingEmbedder()
     store = opener(embedder=embedder, config=config)
     texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
@@ -250,10 +242,7 @@ def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     ((_vector, states),) = embedder.embed_tokens([query])
     pieces = [held(store)[id] for id in ids]
     best = [similar(query_codes(states), one) for one in pieces]
-    one, two = (
-        [np.max(best[max(0, at - d) : at + d + 1], axis=0) for at in range(len(best))]
-        for d in (1, 2)
-    )
+    around = [np.max(best[max(0, at - 2) : at + 3], axis=0) for at in range(len(best))]
     of_query = memoryview(states.ids).cast("I").tolist()
     holders = [sum(number in numbers(one) for one in pieces) for number in of_query]
     idf = np.array(
@@ -266,10 +255,9 @@ def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
         assert hit.reason is not None
         found = hit.reason.to_dict()["signals"]
         at = ids.index(hit.id)
-        values = (best[at], one[at], two[at], np.maximum(0, two[at]) ** 3)
-        for part, z in zip(parts, values, strict=True):
-            wanted = idf @ z / idf.sum()
-            assert found[f"late.{part}"]["raw"] == pytest.approx(wanted, abs=1e-9)
+        values = (best[at], np.maximum(0, best[at]) ** 3, around[at])
+        for term, z in zip(LATE_TERMS, values, strict=True):
+            assert found[term]["raw"] == pytest.approx(idf @ z / idf.sum(), abs=1e-9)
 
 
 # --- later -----------------------------------------------------------------------------------
@@ -279,8 +267,7 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
     embedder = TokenHashingEmbedder()
     with vestig.open(tmp_path / "s", embedder=HashingEmbedder()) as store:
         said = commit(store, TALK, **SAID)
-        commit(store, NOTE)
-    with vestig.open(tmp_path / "s", embedder=embedder, config=LATE) as store:
+    with vestig.open(tmp_path / "s", embedder=embedder) as store:
         findings = {finding.check: finding for finding in store.admin.doctor().findings}
         assert findings["token_codes"].level == "finding"
         assert findings["token_codes"].detail.startswith("1 memories have none")
@@ -293,19 +280,19 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
 
 
 def test_a_rebuild_of_token_codes_that_do_not_count_is_refused(opener: Opener) -> None:
-    off = {"m5.signals.late.enabled": False}
+    off = {"signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     store.commit(TALK)
-    with pytest.raises(ConflictError, match="counts for no origin"):
+    with pytest.raises(ConflictError, match="counts nothing"):
         store.admin.rebuild(tokens=True)
 
 
 def test_another_model_makes_them_anew(tmp_path: Path) -> None:
-    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder()) as store:
         said = commit(store, TALK, **SAID)
         old = held(store)[said]
     other = TokenHashingEmbedder(128, seed=7)
-    with vestig.open(tmp_path / "s", embedder=other, config=LATE, change_embedder=True) as store:
+    with vestig.open(tmp_path / "s", embedder=other, change_embedder=True) as store:
         done = store.admin.rebuild(embeddings=True)
         assert (done.embedded >= 1, done.tokens) == (True, 1)
         pieces = piece_codes_of(other, f"Ada: {TALK}")
@@ -315,14 +302,14 @@ def test_another_model_makes_them_anew(tmp_path: Path) -> None:
 
 
 def test_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> None:
-    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder()) as store:
         commit(store, TALK, **SAID)
         wanted = held(store)
         store.admin.backup(tmp_path / "copy")
         store.export(tmp_path / "all.jsonl")
-    with vestig.open(tmp_path / "copy", embedder=TokenHashingEmbedder(), config=LATE) as copy:
+    with vestig.open(tmp_path / "copy", embedder=TokenHashingEmbedder()) as copy:
         assert held(copy) == projected(copy) == wanted
-    restored = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    restored = opener(embedder=TokenHashingEmbedder())
     restored.import_(tmp_path / "all.jsonl")
     assert held(restored) == projected(restored) == wanted
 
@@ -351,7 +338,7 @@ def traces_of(pieces: Pieces) -> list[bytes]:
 @pytest.mark.parametrize("published", [True, False])
 def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> None:
     folder = tmp_path / "s"
-    with vestig.open(folder, embedder=TokenHashingEmbedder(), config=LATE) as store:
+    with vestig.open(folder, embedder=TokenHashingEmbedder()) as store:
         said = commit(store, TALK, **SAID)
         kept = commit(store, NOTE, **(SAID | {"sequence": 1}))
         if published:
@@ -369,7 +356,7 @@ def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> 
 def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
     """Bytes of each part that somebody left in the folder are found."""
     folder = tmp_path / "s"
-    config = LATE | {"store.lock_timeout_s": 0.2}
+    config = {"store.lock_timeout_s": 0.2}
     for place in range(4):  # numbers and signs as segments hold them, both as the ledger does
         with vestig.open(
             folder / str(place), embedder=TokenHashingEmbedder(), config=config
@@ -389,7 +376,7 @@ def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
 
 
 def test_the_same_words_of_another_memory_are_no_residue(tmp_path: Path) -> None:
-    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder()) as store:
         said = commit(store, TALK, **SAID)
         kept = commit(store, TALK, **(SAID | {"scope": "other"}))
         longer = commit(store, f"{TALK} " * 20, on_near_dup="insert", **SAID)

@@ -53,8 +53,8 @@ def newest_first(world: World) -> Any:
     store = world.open({where: 1.0, old: 0.9, new: 0.8})
     store.commit(old, t_valid="2026-01-05")
     store.commit(new, t_valid="2026-03-05")
-    plain = {**dict.fromkeys(SIGNALS, 0.0), "cosine": 1.0}
-    config = {"ranking.weights": {"note": plain}}
+    plain = {**dict.fromkeys(SIGNALS, 0.0), "topic": 1.0}
+    config = {"ranking.weights": {"all": plain}}
     return [hit.content for hit in store.recall(where, config=config)]
 
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, SIGNALS, SWITCHES
+from vestig.config.signals import KINDS, SIGNALS, SWITCHES, switch_of
 from vestig.embedders.checked import float32_bytes
 from vestig.testing import TokenHashingEmbedder, WordReranker
 
-__all__ = ["SIGNALLED"]
+__all__ = ["OF_DOCUMENTS", "SIGNALLED"]
 
 ASKED: Final = "When and where did Bob spend how many weeks with Ada Lovelace in May last year?"
 # (content, author, role, title) of one session, in which every term finds something
@@ -21,7 +21,7 @@ SESSION: Final = (
     ("Where did you all spend the summer, and when was it?", "Ann", "user", None),
     ("I spent three weeks with Ada Lovelace in Oslo on 3 May 2025.", "Bob", "assistant", None),
     ("My brother stayed at home and read about ships.", "Ann", "user", "Ada Lovelace"),
-    ("Nobody saw the harbour of Oslo that year.", "Bob", "assistant", None),
+    ("Nobody saw the harbour of Oslo that year. " * 9, "Bob", "assistant", None),
     ("Did Ada Lovelace like the harbour?", "Cid", "user", None),
     ("She did, and so did we.", "Bob", "assistant", None),
 )
@@ -29,10 +29,9 @@ SESSION: Final = (
 SILENT: Final = {
     "store.path": ":memory:",
     "hygiene.near_duplicate.enabled": False,
-    "signals.questions.enabled": True,
     "signals.rerank.enabled": True,
     "reranker.provider": "words",
-    **{f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)},
+    **{f"ranking.weights.{k}.{name}": 0.0 for k in KINDS for name in ("bias", *SIGNALS)},
 }
 
 
@@ -85,32 +84,11 @@ def degraded_when_slow(world: World) -> Any:
 
 
 def parts(signal: str) -> list[str]:
-    return [name for name in SIGNALS if name.partition(".")[0] == signal]
+    return [name for name in SIGNALS if switch_of(name) == signal]
 
 
 def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
-    return {**SILENT, **{f"ranking.weights.chat_peer.{name}": weight for name in names}}
-
-
-def compared(*but: str) -> dict[str, Any]:
-    """Every origin weighs words and meaning alone, and all but these have evidence."""
-    terms = ("cosine", "lexical")
-    return {
-        **SILENT,
-        **{f"ranking.weights.{o}.{name}": 1.5 for o in ORIGINS for name in terms},
-        **{f"ranking.weights.{o}.evidence.best": 0.5 for o in ORIGINS if o not in but},
-    }
-
-
-def seen_together(world: World, origin: str = "chat_peer") -> Any:
-    """Scores of memories of two origins."""
-    store = world.open(embedder=TokenHashingEmbedder(64))
-    other = next(name for name in ORIGINS if name != origin)
-    for place, (text, author, _, _) in enumerate(SESSION):
-        named = origin if place % 2 else other
-        store.commit(text, author=author, provenance={"origin_type": named})
-    found = store.recall(ASKED, limit=len(SESSION))
-    return [(hit.content, round(hit.score, 9)) for hit in found]
+    return {**SILENT, **{f"ranking.weights.{k}.{name}": weight for k in KINDS for name in names}}
 
 
 def seen_in_a_sitting(world: World) -> Any:
@@ -123,38 +101,34 @@ def seen_in_a_sitting(world: World) -> Any:
     return [(hit.content, round(hit.score, 9)) for hit in found]
 
 
+# Names say something of documents alone.
+OF_DOCUMENTS: Final = ("entity_walk", "pair", "title")
+
+
+def act_of(value: float | bool, kind: str, name: str, given: dict[str, Any]) -> Act:
+    """What is seen of memories of a kind when the key is set."""
+    origin = "document" if name in OF_DOCUMENTS else "note"
+    return Act(value, partial(seen, origin="chat_peer" if kind == "chat_peer" else origin), given)
+
+
 SIGNALLED: Final[dict[str, Act]] = {
     **{
-        f"signals.{name}.enabled": Act(False, seen, weighing(parts(name)))
+        f"signals.{name}.enabled": act_of(
+            False, "all" if name in OF_DOCUMENTS else "chat_peer", name, weighing(parts(name))
+        )
         for name in SWITCHES
-        if name not in ("evidence", "sittings")
+        if name != "sittings"
     },
-    "signals.sittings.enabled": Act(
-        False, seen_in_a_sitting, {**SILENT, "ranking.weights.note.context.soft": 1.5}
-    ),
-    "signals.evidence.enabled": Act(False, seen_together, compared()),
-    "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
+    "signals.sittings.enabled": Act(False, seen_in_a_sitting, weighing(["words_window"])),
+    "signals.rerank.pool": Act(1, seen, weighing(["rerank", "words"])),
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),
     "reranker.timeout_s": Act(0.01, degraded_when_slow, weighing(["rerank"])),
-    "signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
+    "signals.late.pool": Act(1, seen, weighing([*parts("late"), "words"])),
     **{
-        f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
-        for origin in ORIGINS
+        f"ranking.weights.{kind}.{name}": act_of(1.5, kind, name, SILENT)
+        for kind in KINDS
         for name in ("bias", *SIGNALS)
-    },
-    **{
-        f"ranking.weights.{origin}.{name}": Act(
-            -1.5, partial(seen, origin=origin), {**SILENT, "signals.late.pool": 1}
-        )
-        for origin in ORIGINS
-        for name in CANDIDATE_TERMS
-    },
-    **{
-        f"ranking.weights.{origin}.{name}": Act(
-            2.5, partial(seen_together, origin=origin), compared(origin)
-        )
-        for origin in ORIGINS
-        for name in EVIDENCE
+        if kind == "all" or name not in OF_DOCUMENTS
     },
 }

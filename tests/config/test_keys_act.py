@@ -13,7 +13,7 @@ from acts_of_models import MODELLED
 from acts_of_recall import RECALL
 from acts_of_retrieve import RETRIEVE
 from acts_of_serving import SERVING
-from acts_of_signals import SIGNALLED
+from acts_of_signals import OF_DOCUMENTS, SIGNALLED
 from acts_of_telemetry import OBSERVED
 from acts_of_writing import WRITING
 from world import Act, World
@@ -37,7 +37,9 @@ ACTS: dict[str, Act] = {
 
 
 def test_every_key_has_an_observation() -> None:
-    assert set(ACTS) == set(KEYS) - set(MAPPINGS) | set(entry_specs())
+    # names say something of documents alone
+    silent = {f"ranking.weights.chat_peer.{name}" for name in OF_DOCUMENTS}
+    assert set(ACTS) == (set(KEYS) - set(MAPPINGS) | set(entry_specs())) - silent
 
 
 @pytest.mark.parametrize("key", sorted(ACTS))

@@ -12,8 +12,8 @@ import pytest
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.explain import explain, explanations, show
 from vestig.config.schema import key_specs
-from vestig.config.signals import TOKEN_TERMS
-from vestig.config.weights import learned_value, weighing, weights_of
+from vestig.config.signals import LATE_TERMS
+from vestig.config.weights import learned, weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 KEYS = tuple(key_specs())
@@ -147,14 +147,14 @@ def test_profile_of_a_later_call_replaces_that_of_an_earlier_one(loaded: Loader)
 
 def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
     config = loaded(
-        "recall: {profile: words, profiles: {words: {signals.cosine.enabled: false}}}\n",
+        "recall: {profile: words, profiles: {words: {signals.topic.enabled: false}}}\n",
         user="recall: {profiles: {words: {ranking: {tracerank_power: 0}}, other: {}}}\n",
     )
-    assert config.settings.signals.cosine.enabled is False
+    assert config.settings.signals.topic.enabled is False
     assert config.settings.ranking.tracerank_power == 0
     assert config.profile_names == ("baseline", "default", "other", "reference", "words")
     assert config.settings.recall.profiles == {
-        "words": {"signals.cosine.enabled": False, "ranking.tracerank_power": 0},
+        "words": {"signals.topic.enabled": False, "ranking.tracerank_power": 0},
         "other": {},
     }
 
@@ -413,54 +413,26 @@ def test_every_key_is_explained(loaded: Loader) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ranking.weights.document.neighbours.lexical.+1: 2\n",
-        "ranking.weights.document: {neighbours.lexical: {+1: 2}}\n",
-        "ranking:\n    weights:\n      document:\n        neighbours:\n"
-        "          lexical:\n            +1: 2\n",
-        "recall:\n  profile: mine\n  profiles:\n    mine:\n      ranking.weights:\n"
-        "        document:\n          neighbours: {lexical: {+1: 2}}\n",
-        "one: &one {+1: 2}\n",
-    ],
-    ids=["dotted", "inner", "nested", "profile", "merged"],
-)
-def test_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str) -> None:
-    """YAML reads +1 as a number; as a key it is the text that stands there."""
-    if "&one" in text:
-        text = (
-            "ranking.weights.note.neighbours.lexical: "
-            + text[5:]
-            + ("ranking.weights.document.neighbours.lexical: {<<: *one, -1: 3}\n")
-        )
-    config = loaded(text)
-    found = weights_of(config.settings, "document")
-    assert found["neighbours.lexical.+1"] == 2.0
-    assert found.get("neighbours.lexical.-1") == (3.0 if "&one" in text else None)
-
-
 def test_weights_by_environment_and_call(loaded: Loader) -> None:
-    key = "ranking.weights.note.neighbours.lexical.-2"
-    config = loaded(env={"VESTIG_RANKING__WEIGHTS__NOTE__NEIGHBOURS__LEXICAL__-2": "1.5"})
+    key = "ranking.weights.all.late_cube"
+    config = loaded(env={"VESTIG_RANKING__WEIGHTS__ALL__LATE_CUBE": "1.5"})
     assert (config.entry(key).value, config.origin(key)[:11]) == (1.5, "environment")
     config = config.with_overrides({key: -2.5})
-    assert weights_of(config.settings, "note")["neighbours.lexical.-2"] == -2.5
+    assert weights_of(config.settings, "all")["late_cube"] == -2.5
     [found] = explain(config, key)
     assert (found.value, found.default, found.old) == (
         -2.5,
-        learned_value("note", "neighbours.lexical.-2"),
-        "m5.signals.weights.note.neighbours.lexical.-2",
+        learned()["all"]["late_cube"],
+        "m5.signals.weights.all.late_cube",
     )
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
-    config = loaded("ranking.weights.note: {late: {own_idf: 2, w2_cube: 0}}\n")
+    config = loaded("ranking.weights.all: {late: 2, late_cube: 0}\n")
     settings = config.settings
-    late = {"late.own_idf", "late.w2_cube"}
-    assert weights_of(settings, "note").keys() & late == {"late.own_idf"}
-    assert {"late", "reply", "lexical"} <= set(weighing(settings))
-    assert "recency" not in weighing(settings)
+    assert weights_of(settings, "all").keys() & {"late", "late_cube"} == {"late"}
+    assert {"late", "reply", "words"} <= set(weighing(settings))
+    assert "rerank" not in weighing(settings)
     quiet = config.with_overrides({"signals.late.enabled": False}).settings
-    assert weights_of(quiet, "note").keys().isdisjoint(TOKEN_TERMS), "all that compares word pieces"
+    assert weights_of(quiet, "all").keys().isdisjoint(LATE_TERMS), "all that compares word pieces"
     assert "late" in weighing(quiet), "what could be switched on"

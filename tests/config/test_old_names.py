@@ -19,7 +19,7 @@ KEYS = tuple(key_specs())
 Loader = Callable[..., Config]
 
 # Signals that never had another spelling.
-SINCE = ("bigram", "evidence", "sittings", "topic", "topic_lexical")
+SINCE = ("words", "words_window", "question", "length", "long", "topic", "sittings")
 OLD = "m5.traversal.max_nodes"
 NEW = "walk.max_nodes"
 
@@ -108,10 +108,10 @@ def test_a_wrong_value_is_reported_under_both_spellings(loaded: Loader) -> None:
 def test_entries_of_mappings_have_old_spellings_too(loaded: Loader) -> None:
     config = loaded(
         "m3: {event_weights: {ADD: 0.5}}\n",
-        env={"VESTIG_M5__SIGNALS__WEIGHTS__NOTE__COSINE": "1.5"},
+        env={"VESTIG_M5__SIGNALS__WEIGHTS__ALL__TOPIC": "1.5"},
     )
     assert config.entry("usage.event_weights.ADD").value == 0.5
-    assert config.entry("m5.signals.weights.note.cosine").value == 1.5
+    assert config.entry("m5.signals.weights.all.topic").value == 1.5
 
 
 def test_old_and_new_spelling_are_explained_alike(loaded: Loader) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from vestig import _core
-from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.config.signals import SIGNALS
 from vestig.recall.reason import META_SIGNALS
-from vestig.types import OriginType
 
 
-def test_terms_and_origins_stand_as_the_core_has_them() -> None:
+def test_terms_stand_as_the_core_has_them() -> None:
     assert tuple(_core.SIGNALS) == SIGNALS
-    assert SIGNALS[1:5] == META_SIGNALS
-    assert tuple(OriginType) == ORIGINS
+    assert tuple(_core.METADATA) == META_SIGNALS

@@ -28,7 +28,7 @@ FORMS: Mapping[str, Any] = {
     "walk.edge_types": ["RELATED", "MENTIONS"],
     "llm.prices": {"m": {"input": 1, "output": 2}},
     "usage.event_weights": {"ADD": 1},
-    "ranking.weights": {"note": {"cosine": 1}},
+    "ranking.weights": {"all": {"topic": 1}},
     "prompts.plan_queries": {"user": "x"},
     "prompts.stop_verdict": "x",
     "retrieve.synonyms": {"a": ["b"]},

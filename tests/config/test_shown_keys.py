@@ -27,12 +27,12 @@ def test_the_keys_that_most_people_set_are_shown(loaded: Loader) -> None:
 
 def test_all_shows_every_key_and_every_learned_weight(loaded: Loader) -> None:
     shown = {
-        entry.key: entry for entry in show(loaded("ranking.weights.note.date: 3\n"), {}, every=True)
+        entry.key: entry for entry in show(loaded("ranking.weights.all.date: 3\n"), {}, every=True)
     }
     assert set(shown) == set(KEYS) - set(MAPPINGS) | set(entry_specs())
-    assert shown["ranking.weights.note.date"].value == 3
-    assert shown["ranking.weights.note.date"].layer == "project"
-    assert shown["ranking.weights.note.cosine"].layer == "built-in"
+    assert shown["ranking.weights.all.date"].value == 3
+    assert shown["ranking.weights.all.date"].layer == "project"
+    assert shown["ranking.weights.all.topic"].layer == "built-in"
     assert shown["usage.event_weights.ADD"].value == 0.0
 
 
@@ -51,14 +51,14 @@ def test_a_section_is_explained_key_by_key(loaded: Loader) -> None:
     assert [found.key for found in explain(loaded(), "m4.edge_creation.related")] == [
         key for key in KEYS if key.startswith("links.related.")
     ]
-    for name in ("ranking.weights.note.late", "m5.signals.weights.note.late"):
+    for name in ("ranking.weights.all", "m5.signals.weights.all"):
         assert [found.key for found in explain(loaded(), name)] == [
-            key for key in entry_specs() if key.startswith("ranking.weights.note.late.")
+            key for key in entry_specs() if key.startswith("ranking.weights.all.")
         ]
 
 
 def test_an_unknown_entry_is_answered_with_the_nearest(loaded: Loader) -> None:
-    with pytest.raises(ConfigError, match="unknown term 'cosin'; the nearest is cosine"):
-        explain(loaded(), "ranking.weights.note.cosin")
+    with pytest.raises(ConfigError, match="unknown term 'topi'; the nearest is topic"):
+        explain(loaded(), "ranking.weights.all.topi")
     with pytest.raises(ConfigError, match="unknown type of event 'ADDED'; the nearest is ADD"):
         explain(loaded(), "usage.event_weights.ADDED")

@@ -105,17 +105,15 @@ def contrast(rank: Values) -> Values:
     return np.log(1 + CONTRAST * rank / most) / math.log(1 + CONTRAST)
 
 
-def pairs(
-    eligible: Eligible, mentions: Mentions, level: Values, text: str
-) -> tuple[Values, Values]:
-    """For each memory that shares an entity with one of the best five, the part of the
-    query's words that the two hold together; and how much more than the other holds alone."""
+def pairs(eligible: Eligible, mentions: Mentions, level: Values, text: str) -> Values:
+    """For each memory that shares an entity with one of the best five, the part of the query's
+    words that the two hold together."""
     words = eligible.words
     asked = list(dict.fromkeys(terms(text)))
     idf = np.array([words.idf(term) for term in asked])
-    pair, gain = np.zeros(eligible.size), np.zeros(eligible.size)
-    if not asked or idf.sum() <= 0:
-        return pair, gain
+    pair = np.zeros(eligible.size)
+    if not asked:
+        return pair
     held = np.array([words.saturation(term) for term in asked])
     for start in best(level, BEST_OF_PAIR):
         near = mentions.sharing(start)
@@ -123,8 +121,7 @@ def pairs(
             continue
         both = idf @ np.maximum(held[:, near], held[:, [start]]) / idf.sum()
         pair[near] = np.maximum(pair[near], both)
-        gain[near] = np.maximum(gain[near], both - idf @ held[:, start] / idf.sum())
-    return pair, gain
+    return pair
 
 
 def titles(eligible: Eligible, level: Values, query: Query) -> Values:
@@ -157,11 +154,13 @@ def title_of(title: str | None) -> str | None:
 
 
 def after(eligible: Eligible, mentions: Mentions, level: Values, query: Query) -> dict[str, Values]:
-    """The terms that are made from the best of L₁, before they are divided by their maximum."""
-    pair, gain = pairs(eligible, mentions, level, query.text)
+    """The terms that are made from the best of L₁; documents alone have them, as far as the best
+    five are documents."""
+    documents = np.array([float(memory.origin == "document") for memory in eligible.memories])
+    first = best(level, BEST_OF_PAIR)
+    documents *= documents[first].sum() / max(1, len(first))
     return {
-        "entity_walk": contrast(entity_rank(mentions, level, query.entities)),
-        "pair.pair": pair,
-        "pair.gain": gain,
-        "title": titles(eligible, level, query),
+        "entity_walk": documents * contrast(entity_rank(mentions, level, query.entities)),
+        "pair": documents * pairs(eligible, mentions, level, query.text),
+        "title": documents * titles(eligible, level, query),
     }

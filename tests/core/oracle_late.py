@@ -14,7 +14,7 @@ from oracle_signals import Places, Values
 BITS = 256
 STATE = 384
 PIECES_MAX = 160
-LATE_TERMS = ("late.own_idf", "late.w1_idf", "late.w2_idf", "late.w2_cube")
+LATE_TERMS = ("late", "late_cube", "late_window")
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 DATA = Path(__file__).parents[2] / "python" / "vestig" / "data"
 
@@ -125,12 +125,10 @@ class Late:
     def __init__(self, memories: Sequence[Tokens], places: Places, special: frozenset[int]) -> None:
         self.size, self.special = len(memories), special
         self.memories = memories
-        near = [{row} for row in range(self.size)]
-        self.around = []
-        for distance in (1, 2):
-            for row, known in enumerate(near):
-                known.update(places.beside(row, -distance), places.beside(row, distance))
-            self.around.append([sorted(known) for known in near])
+        self.around = [
+            [row, *(near for offset in (-2, -1, 1, 2) for near in places.beside(row, offset))]
+            for row in range(self.size)
+        ]
         memories_with: dict[int, int] = {}
         for memory in memories:
             for piece in {counted(int(piece), special) for piece in memory.ids}:
@@ -155,21 +153,11 @@ class Late:
     def raw(self, query: QueryPieces) -> dict[str, Values]:
         """`LATE_TERMS` of all eligible memories."""
         best = self.best(query)
-        one, two = (np.array([best[:, rows].max(1) for rows in around]).T for around in self.around)
-        best, one, two = (np.where(np.isinf(z), 0.0, z) for z in (best, one, two))
+        window = np.array([best[:, rows].max(1) for rows in self.around]).T
+        best, window = (np.where(np.isinf(z), 0.0, z) for z in (best, window))
         idf = np.array([self.idf(int(piece)) for piece in query.ids])
         total = idf.sum()
-        cube = np.maximum(0.0, two) ** 3
         if total == 0:
             return dict.fromkeys(LATE_TERMS, np.zeros(self.size))
-        values = zip(LATE_TERMS, (best, one, two, cube), strict=True)
+        values = zip(LATE_TERMS, (best, np.maximum(0.0, best) ** 3, window), strict=True)
         return {name: idf @ z / total for name, z in values}
-
-
-def within(values: Values, pool: Values) -> Values:
-    """Divided by the maximum over the pool, 0 outside of it."""
-    most = float(values[pool].max()) if len(pool) else 0.0
-    found = np.zeros_like(values)
-    if most > 0:
-        found[pool] = values[pool] / most
-    return found

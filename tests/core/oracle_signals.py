@@ -2,8 +2,8 @@
 kernels are tested against, and that weights are learned with.
 
 `Eligible` holds what the eligible memories are, `Eligible.raw` gives every term of L₁ for a query,
-`after` those that are made from the best of L₁; `normalised` divides by the maximum. Values
-of late interaction are in `oracle_late`.
+`oracle_graph.after` those that are made from the best of L₁. Values of late interaction are in
+`oracle_late`.
 """
 
 from __future__ import annotations
@@ -14,66 +14,38 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import numpy as np
 from oracle_texts import (
-    HOW_MANY,
-    NUMBER,
-    WHEN,
-    WHICH,
+    FRAMING,
     Window,
-    content_terms,
-    content_words,
     date_match,
     every_year,
     named_authors,
-    names,
     placed_content,
 )
 
 from vestig._core import terms, tokens
-from vestig.language.answered_questions import answered_questions
+from vestig.language.stopwords import STOPWORDS
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200
 HOUR_US = 3_600_000_000
-OFFSETS = (-2, -1, 1, 2, 3)
 BEST_OF_PAIR = 5
 Values = np.ndarray
 
 FIRST_TERMS = (
-    "cosine",
-    "lexical",
-    "topic",
-    "topic_lexical",
-    "bigram",
-    "context.words",
-    "context.vector",
-    "context.soft",
-    "context.wide",
-    *(f"neighbours.lexical.{offset:+d}" for offset in OFFSETS),
-    "role",
-    "questions",
-    "person",
-    "date",
-    "when",
-    "form.question",
-    "form.length",
-    "form.first",
-    "reply.question",
-    "reply.lexical",
-    "answer_type.number",
-    "answer_type.name",
+    *("words", "words_window", "date", "question", "reply"),
+    *("length", "long", "person", "topic"),
 )
-AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
+AFTER_TERMS = ("entity_walk", "pair", "title")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
     """What a memory carries. `entities`: keys of its unexpired MENTIONS; `times`: the
-    windows of its temporal expressions; `questions`: those it answers, None = by the rules;
-    `sitting`: the one that a note without session belongs to."""
+    windows of its temporal expressions; `sitting`: the one that a note without session belongs
+    to."""
 
     content: str
     vector: Values | None = None
@@ -86,7 +58,6 @@ class Memory:
     t_valid_us: int = 0
     times: Sequence[Window] = ()
     entities: Sequence[str] = ()
-    questions: Sequence[str] | None = None
     sitting: int | None = None
 
 
@@ -117,32 +88,24 @@ class Query:
     pieces: Sequence[tuple[Values, int, int]] = ()
 
 
-def indexed_text(memory: Memory) -> str:
-    """Without the words of a chat_agent memory that begin behind the cut."""
+def memory_terms(memory: Memory) -> list[str]:
+    """Author, title, text; of a chat_agent memory without the words that begin behind the cut."""
     text = memory.content
     if memory.origin == "chat_agent" and len(text) > AGENT_CHARS:
         late = (start for _, start, _, _ in tokens(text) if start >= AGENT_CHARS)
         text = text[: next(late, len(text))]
-    return text
+    return [*terms(memory.author or ""), *terms(memory.title or ""), *terms(text)]
 
 
-def memory_terms(memory: Memory) -> list[str]:
-    """Author first."""
-    return terms(indexed_text(memory), memory.author)
+def shortness(memory: Memory) -> float:
+    """1 − content words / 8, at least 0: words that are no function words and frame no question."""
+    found = [word for word, *_ in tokens(memory.content) if word not in STOPWORDS | FRAMING]
+    return max(0.0, 1 - len(found) / 8)
 
 
-def neighbours(memory: Memory) -> set[tuple[str, str]]:
-    """Its terms that stand side by side without function words, author first."""
-    found = [*content_words(memory.author or ""), *content_words(indexed_text(memory))]
-    return set(pairwise(term for term, *_ in found))
-
-
-def question_terms(memory: Memory) -> list[str]:
-    """All words of the questions that a memory answers."""
-    asked = memory.questions
-    if asked is None:
-        asked = answered_questions(memory.content, memory.author)
-    return [term for question in asked for term in terms(question)]
+def asks(memory: Memory) -> bool:
+    """Whether it ends with a question mark."""
+    return memory.content.rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
 class Words:
@@ -180,12 +143,6 @@ class Words:
             if term in self.rows:
                 total += self.idf(term) * self.saturation(term)
         return total
-
-
-def normalised(raw: Values) -> Values:
-    """Divided by the maximum over the eligible; a maximum ≤ 0 gives 0."""
-    most = float(raw.max()) if len(raw) else 0.0
-    return raw / most if most > 0 else np.zeros_like(raw)
 
 
 # --- sessions -----------------------------------------------------------------------------------
@@ -238,14 +195,6 @@ def counted(terms: Sequence[str]) -> Counter[str]:
     return +often
 
 
-def added(fields: Sequence[Counter[str]], rows: Iterable[tuple[int, float]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for row, weight in rows:
-        for term, count in fields[row].items():
-            total[term] += weight * count  # type: ignore[assignment]
-    return total
-
-
 # --- terms of L₁ --------------------------------------------------------------------------------
 
 
@@ -257,40 +206,29 @@ class Eligible:
         self.size = len(memories)
         self.places = Places.of(memories)
         fields = [counted(memory_terms(memory)) for memory in memories]
-        self.words = Words(fields)
-        self.questions = Words([Counter(question_terms(memory)) for memory in self.memories])
-        self.window = self._windows(fields, {0: 1.0, 1: 1.0})
-        self.soft = self._windows(fields, {0: 1.0, 1: 0.5, 2: 0.25})
-        self.wide = self._windows(fields, {0: 1.0, 1: 1.0, 2: 1.0})
-        self.vectors = self._vectors()
-        self.near = self._near_vectors()
-        self.beside = {offset: self._beside(offset) for offset in OFFSETS}
+        self.words, self.windows = Words(fields), Words(self._windows(fields))
         self.authors = {memory.author for memory in memories if memory.author}
+        self.vectors = self._vectors()
+        self.short = self._each(lambda row: shortness(self.memories[row]))
+        self.asks = self._each(lambda row: asks(self.memories[row]))
         self.years = sorted(
             {
                 (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=m.t_valid_us)).year
                 for m in memories
             }
         )
-        self.fixed = self._fixed()
 
-    def _windows(self, fields: Sequence[Counter[str]], weights: Mapping[int, float]) -> Words:
-        return Words(
-            [
-                added(
-                    fields,
-                    [(row, 1.0)]
-                    + [
-                        (other, weight)
-                        for distance, weight in weights.items()
-                        if distance
-                        for sign in (-1, 1)
-                        for other in self.places.beside(row, sign * distance)
-                    ],
-                )
-                for row in range(self.size)
-            ]
-        )
+    def _windows(self, fields: Sequence[Counter[str]]) -> list[Mapping[str, float]]:
+        """Each with its neighbours up to two positions away, counted 1, 1/2 and 1/4."""
+        found = []
+        for row in range(self.size):
+            total: dict[str, float] = defaultdict(float)
+            for offset, weight in ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25)):
+                for other in self.places.beside(row, offset) if offset else (row,):
+                    for term, count in fields[other].items():
+                        total[term] += weight * count
+            found.append(total)
+        return found
 
     def _vectors(self) -> Values | None:
         some = [memory.vector for memory in self.memories if memory.vector is not None]
@@ -299,100 +237,38 @@ class Eligible:
         empty = np.zeros(len(some[0]))
         return np.array([empty if m.vector is None else m.vector for m in self.memories], float)
 
-    def _near_vectors(self) -> Values | None:
-        if self.vectors is None:
-            return None
-        near = [
-            [*self.places.beside(row, -1), row, *self.places.beside(row, 1)]
-            for row in range(self.size)
-        ]
-        sums = np.array([self.vectors[rows].sum(0) for rows in near])
-        lengths = np.sqrt((sums * sums).sum(1, keepdims=True))
-        return sums / np.where(lengths > 0, lengths, 1)
-
-    def _fixed(self) -> dict[str, Values]:
-        """What does not depend on the query."""
-        own = self.memories
-        made: dict[str, Callable[[int], float]] = {
-            "role": lambda row: own[row].role == "user",
-            "form.question": lambda row: "?" in own[row].content,
-            "form.length": lambda row: math.log(1 + min(len(own[row].content), 2000)),
-            "form.first": lambda row: (
-                own[row].session is not None and (self.places.position[row] or ("", -1))[1] == 0
-            ),
-            "reply.question": self._answers,
-            # of these only the part that the query does not decide
-            "when": lambda row: min(2, len(own[row].times)) / 2,
-            "answer_type.number": lambda row: NUMBER.search(own[row].content) is not None,
-            "answer_type.name": lambda row: min(3, names(own[row].content)) / 3,
-        }
-        return {name: self._each(value) for name, value in made.items()}
-
-    def _answers(self, row: int) -> float:
-        """1 if the previous memory of the session is another's and contains a question mark."""
-        own = self.memories[row]
-        return float(
-            any(
-                other.author != own.author and "?" in other.content
-                for other in (self.memories[at] for at in self.places.beside(row, -1))
-            )
-        )
-
     def _each(self, value: Callable[[int], float]) -> Values:
         return np.array([float(value(row)) for row in range(self.size)])
 
-    def _beside(self, offset: int) -> Values:
-        """The parts at that offset, a row for each memory, filled up with −1."""
-        found = [self.places.beside(row, offset) for row in range(self.size)]
-        width = max(map(len, found), default=0)
-        return np.array([one + [-1] * (width - len(one)) for one in found], int)
-
-    def most_beside(self, values: Values, offset: int) -> Values:
-        """The largest value among the parts at that offset; 0 outside the session."""
-        at = self.beside[offset]
-        if not at.size:
-            return np.zeros(self.size)
-        found = np.append(values, -np.inf)[at].max(1)
-        return np.where(np.isinf(found), 0.0, found)
-
     def raw(self, query: Query) -> dict[str, Values]:
-        """Every term of `FIRST_TERMS`, before it is divided by its maximum."""
+        """Every term of `FIRST_TERMS`."""
         asked = list(dict.fromkeys(terms(query.text)))
         nothing = np.zeros(self.size)
-        found = {
-            "cosine": nothing if query.vector is None else self.vectors @ query.vector,
-            "lexical": self.words.scores(asked),
-            "questions": self.questions.scores(asked),
-            **self._of_content(query),
-            "context.words": self.window.scores(asked),
-            "context.vector": nothing if query.vector is None else self.near @ query.vector,
-            "context.soft": self.soft.scores(asked),
-            "context.wide": self.wide.scores(asked),
-            **self.fixed,
-        }
-        lexical = normalised(found["lexical"])
-        for offset in OFFSETS:
-            found[f"neighbours.lexical.{offset:+d}"] = self.most_beside(lexical, offset)
-        found["reply.lexical"] = self.fixed["reply.question"] * self.most_beside(lexical, -1)
-        found |= self._of_question(query)
-        return {name: found[name] for name in FIRST_TERMS}
-
-    def _of_content(self, query: Query) -> dict[str, Values]:
-        dates_met = bool(self._dates(query).any())
-        content = content_terms(query.text, query.times, dates_met)
-        pairs = set(pairwise(content))
+        whole = sum(self.words.idf(term) for term in asked)
+        words = self.words.scores(asked) / whole if asked else nothing
         topic = self.topic(query)
-        none = np.zeros(self.size)
+        before = self._each(
+            lambda row: max(
+                (words[at] for at in self.places.beside(row, -1) if self.asks[at]), default=0.0
+            )
+        )
+        lengths = self._each(lambda row: min(len(self.memories[row].content), 2000))
         return {
-            "topic": none if topic is None or self.vectors is None else self.vectors @ topic,
-            "topic_lexical": self.words.scores(dict.fromkeys(content)),
-            "bigram": self._each(lambda row: len(pairs & neighbours(self.memories[row]))),
+            "words": words,
+            "words_window": self.windows.scores(asked) / whole if asked else nothing,
+            "date": self._dates(query),
+            "question": self.asks * self.short,
+            "reply": before,
+            "length": np.log(1 + lengths) / 5,
+            "long": np.maximum(0, np.log((1 + lengths) / 300)),
+            "person": self._persons(query),
+            "topic": nothing if topic is None or self.vectors is None else self.vectors @ topic,
         }
 
     def topic(self, query: Query) -> Values | None:
         """unit(Σ weight · state) over the word pieces, each as rare as the rarest content term of
         its word; the vector of the query where nothing weighs."""
-        dates_met = bool(self._dates(query).any())
+        dates_met = bool((self._dates(query) >= 0.5).any())
         placed = placed_content(query.text, query.times, dates_met)
         total, length = 0.0, 0.0
         for state, start, end in query.pieces:
@@ -405,6 +281,11 @@ class Eligible:
             return total / math.sqrt(length)
         return query.vector
 
+    def _persons(self, query: Query) -> Values:
+        named = named_authors(query.text, self.authors)
+        value = {author: 1 if author in named else -(len(named) == 1) for author in self.authors}
+        return self._each(lambda row: value.get(self.memories[row].author or "", 0))
+
     def _dates(self, query: Query) -> Values:
         own = self.memories
         windows = [one for window in query.windows for one in every_year(window, self.years)]
@@ -416,17 +297,3 @@ class Eligible:
                 for window in windows
             )
         )
-
-    def _of_question(self, query: Query) -> dict[str, Values]:
-        own = self.memories
-        named = named_authors(query.text, self.authors)
-        value = {author: 1 if author in named else -(len(named) == 1) for author in self.authors}
-        person = np.array([float(value.get(memory.author or "", 0)) for memory in own])
-        return {
-            "person": person,
-            "date": self._dates(query),
-            "when": self.fixed["when"] * bool(WHEN.search(query.text)),
-            "answer_type.number": self.fixed["answer_type.number"]
-            * bool(HOW_MANY.search(query.text)),
-            "answer_type.name": self.fixed["answer_type.name"] * bool(WHICH.search(query.text)),
-        }

@@ -17,31 +17,8 @@ FRAMING = frozenset(
 )  # fmt: skip
 Window = tuple[int | None, int | None]
 
-WHEN = re.compile(
-    r"^\W*when\b|\bwhen (?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should)\b"
-    r"|\b(?:what|which) (?:day|date|week|month|year|time)\b|\bhow long ago\b",
-    re.I,
-)
-HOW_MANY = re.compile(r"\bhow (?:many|much|often|old|long)\b", re.I)
-WHICH = re.compile(
-    r"\b(?:who|whom|whose|where|which)\b|\bwhat (?!(?:is|are|was|were|do|does|did|has|have|had|will"
-    r"|would|can|could|should|may|might|must|if|about|else|a|an|the|i|you|he|she|it|we|they)\b)\w",
-    re.I,
-)
-NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
-    r"|thousand|million|once|twice)\b",
-    re.I,
-)
-NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
-QUOTED = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.I)
 YEAR = re.compile(r"\b\d{4}\b")
-
-
-def names(text: str) -> int:
-    """Capitalised words inside of sentences (but for the pronoun), and quoted terms."""
-    return len(NAME.findall(text)) + len(QUOTED.findall(text))
 
 
 def content_words(text: str) -> Iterator[tuple[str, str, int, int]]:
@@ -107,23 +84,17 @@ def every_year(window: tuple[int | None, int | None, str], years: Iterable[int])
 
 
 def date_match(instants: Sequence[Window], window: Window) -> float:
-    """Windows of a month and longer: 1 inside, 0.4 in the 11 days after; shorter ones fall
-    off on both sides, slower behind; open ones count inside only."""
+    """1 inside of a window, else e^(−gap / its length), 0 where it is open; half of that for a
+    window of more than four days."""
     low = -math.inf if window[0] is None else window[0]
     high = math.inf if window[1] is None else window[1]
-    long, is_open = (high - low) / DAY_US >= 28, math.isinf(high - low)
+    is_open, share = math.isinf(high - low), 0.5 if 4 * DAY_US < high - low < math.inf else 1.0
     best = 0.0
     for own_low, own_high in instants:
         begin = -math.inf if own_low is None else own_low
         end = math.inf if own_high is None else own_high
-        before, after = max(0.0, low - end) / DAY_US, max(0.0, begin - high) / DAY_US
-        inside = end >= low and begin < high
-        if inside:
-            return 1.0
-        if is_open:
-            continue
-        if long:
-            best = max(best, 0.4 if before == 0 and after < 11 else 0.0)
-        else:
-            best = max(best, math.exp(-0.5 * ((before / 5) ** 2 + (after / 10) ** 2)))
-    return best
+        if end >= low and begin < high:
+            best = max(best, 1.0)
+        elif not is_open:
+            best = max(best, math.exp(-max(low - end, begin - high) / max(1, high - low)))
+    return share * best

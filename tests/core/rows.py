@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,6 +77,7 @@ class Given(msgspec.Struct, kw_only=True):
     title: str | None = None
     pieces: tuple[bytes, bytes] | None = None
     source_row: int | None = None
+    heading: str | None = None
 
     def row(self) -> ProjectionRow:
         """As the ledger gives it."""
@@ -133,18 +134,9 @@ def trace(**settings: Any) -> _core.TraceParams:
     return _core.TraceParams(event_weights=WEIGHTS, **settings)
 
 
-def weighing(*origins: tuple[float, float | None, float | None]) -> list[dict[str, float]]:
-    """Weights from (bias, cosine, lexical) of every origin."""
-    names = ("bias", "cosine", "lexical")
-    return [
-        {name: weight for name, weight in zip(names, own, strict=True) if weight is not None}
-        for own in origins
-    ]
-
-
 PLAIN: dict[str, Any] = {
     "base": "linear",
-    "weights": weighing((0.2, 2.0, 1.5), (-0.1, 1.0, 0.5), (0.0, 1.0, 1.0), (0.0, 1.0, 1.0)),
+    "weights": {"bias": 0.2, "topic": 2.0, "words": 1.5},
     "tracerank_power": 0.5,
     "path_power": 1.0,
     "association": 0.0,
@@ -193,10 +185,13 @@ class Ranked(NamedTuple):
 
 
 def ranking(**settings: Any) -> Ranked:
-    """Linear, pool 50, limit 10, no walk; `walk` as keywords of `_core.Walk`."""
+    """Linear, pool 50, limit 10, no walk; `walk` as keywords of `_core.Walk`, `weights` of both
+    kinds or one for both."""
     values = PLAIN | {"trace": trace()} | settings
     if isinstance(values["walk"], dict):
         values["walk"] = _core.Walk(**(WALK | values["walk"]))
+    if isinstance(values["weights"], dict):
+        values["weights"] = [values["weights"]] * 2
     wanted = {name: values.pop(name) for name in WANTED if name in values}
     return Ranked(_core.Ranking(**values), wanted)
 
@@ -213,8 +208,8 @@ def recall(
     return projection.recall(seq, query, filter, ranked.core, **ranked.wanted, threads=threads)
 
 
-def signals(row: _core.Row) -> list[tuple[float | None, float | None]]:
-    """(raw, normalised) of every signal, in their order."""
+def signals(row: _core.Row) -> list[float | None]:
+    """The raw value of every signal, in their order."""
     return [row.signal(name) for name in _core.SIGNALS]
 
 
@@ -229,11 +224,12 @@ def everything(**settings: Any) -> _core.Filter:
 
 
 def indexed(row: Given) -> list[str]:
-    """Words of a chat_agent memory count up to code point 1,200."""
+    """Author, title, text; words of a chat_agent memory count up to code point 1,200."""
+    before = [*_core.terms(row.author or ""), *_core.terms(row.heading or "")]
     if row.origin != 1:
-        return _core.terms(row.content, row.author)
+        return [*before, *_core.terms(row.content)]
     starts = [t for t in _core.tokens(row.content) if t[1] < 1200]
-    return _core.terms(row.content[: starts[-1][2]] if starts else "", row.author)
+    return [*before, *_core.terms(row.content[: starts[-1][2]] if starts else "")]
 
 
 def cosines(rows: Sequence[Given], query: bytes) -> list[float]:
@@ -250,25 +246,22 @@ def cosines(rows: Sequence[Given], query: bytes) -> list[float]:
 
 
 def words_scores(rows: Sequence[Given], text: str) -> tuple[list[str], list[float]]:
-    """BM25 with k1 0.9 and b 0.4; sums in the order of the query's distinct terms."""
+    """BM25 with k1 0.9 and b 0.4 as a share of the idf; sums in the order of the query's distinct
+    terms."""
     terms = list(dict.fromkeys(_core.terms(text)))
     held = [indexed(row) for row in rows]
     mean = sum(map(len, held)) / len(rows)
-    scores = [0.0] * len(rows)
+    scores, whole = [0.0] * len(rows), 0.0
     for term in terms:
         n = sum(term in words for words in held)
         idf = _core.ln(1.0 + (len(rows) - n + 0.5) / (n + 0.5))
+        whole += idf
         for i, words in enumerate(held):
             tf = float(min(words.count(term), 127))
             if tf:
                 norm = 0.9 * (1.0 - 0.4 + 0.4 * (len(words) / mean))
                 scores[i] += idf * (tf / (tf + norm))
-    return terms, scores
-
-
-def share(value: float, most: float) -> float:
-    """Divided by the maximum over the eligible."""
-    return value / most if most > 0 else 0.0
+    return terms, [score / whole for score in scores]
 
 
 def expected(
@@ -276,7 +269,7 @@ def expected(
     query: bytes,
     text: str,
     *,
-    weights: Sequence[tuple[float, float | None, float | None]],
+    weights: Mapping[str, float],
     pool: int | None,
     limit: int,
     base: Callable[[float, float], float],
@@ -288,12 +281,8 @@ def expected(
     _, words = words_scores(rows, text)
     scored = []
     for row, c, w in zip(rows, cosine, words, strict=True):
-        bias, of_cosine, of_words = weights[row.origin]
-        level = bias
-        if of_cosine is not None:
-            level += of_cosine * share(c, max(cosine))
-        if of_words is not None:
-            level += of_words * share(w, max(words))
+        level = weights.get("bias", 0.0) + weights.get("words", 0.0) * w
+        level += weights.get("topic", 0.0) * c
         s = level if start == "linear" else c
         counted = [(kind, at, seq, n) for kind, at, _, seq, n in row.events]
         boost = 1.0

@@ -17,7 +17,6 @@ from rows import (
     opened,
     ranking,
     recall,
-    signals,
     trace,
     vector,
 )
@@ -169,7 +168,7 @@ def test_a_query_without_time_ranks_as_without_the_signal() -> None:
         for settings in (with_time, without)
     )
     assert [(r.id, r.final_score) for r in one.rows] == [(r.id, r.final_score) for r in other.rows]
-    assert all(signals(row)[2] == (None, None) for row in one.rows)
+    assert all(row.signal("temporal") is None for row in one.rows)
     assert any(row.metadata_score for row in one.rows)
 
 

@@ -23,10 +23,7 @@ WORDS = [
     *("river", "night", "boat", "lamp", "harbour"),
     *("copper", "kettle", "garden", "winter", "letter"),
 ]
-WEIGHTS = [
-    {"bias": -1.0, "cosine": 2.0, "lexical": 1.5},
-    {"cosine": 1.0, "lexical": -0.5, "form.length": 0.3},
-] * 2
+WEIGHTS = {"bias": -1.0, "topic": 2.0, "words": 1.5, "length": 0.3}
 
 
 def queries(dice: random.Random, count: int) -> list[Any]:
@@ -93,10 +90,10 @@ def test_words_vote_and_words_that_nobody_has_stand_for_others(tmp_path: Path) -
         (found,) = projection.keyword_votes(seq, [terms], everything(), limit)
         return found
 
-    alone = ranking(weights=[{"lexical": 1.0}] * 4, tracerank_power=0.0, limit=200, pool=None)
+    alone = ranking(weights={"words": 1.0}, tracerank_power=0.0, limit=200, pool=None)
     query = _core.Query(query_time_us=NOW, vector=None, text="river lamp")
     scan = recall(projection, seq, query, everything(), alone)
-    wanted = {row.id: row.signal("lexical")[0] for row in scan.rows if row.signal("lexical")[0]}
+    wanted = {row.id: row.signal("words") for row in scan.rows if row.signal("words")}
     assert dict(votes(("river", 0), ("lamp", 0))) == wanted
     ranked = votes(("river", 0), ("lamp", 0))
     assert ranked == sorted(ranked, key=lambda vote: (-vote[1], vote[0]))

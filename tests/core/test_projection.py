@@ -28,7 +28,6 @@ from rows import (
     recall,
     signals,
     vector,
-    weighing,
     words_scores,
 )
 
@@ -36,10 +35,10 @@ from vestig import _core
 from vestig.ports import SPECIAL_PIECE, ProjectionRow
 from vestig.store.ledger.token_rows import sections_of
 
-WEIGHTS = [(0.2, 2.0, 1.5), (-0.1, 1.0, None), (0.0, None, 1.0), (0.0, 1.0, 1.0)]
-COSINE, LEXICAL = (_core.SIGNALS.index(name) for name in ("cosine", "lexical"))
+WEIGHTS = {"bias": 0.2, "words": 1.5, "topic": 2.0}
+COSINE, WORDS = (_core.SIGNALS.index(name) for name in ("topic", "words"))
 BASES = {
-    "linear": lambda s, c: _core.testing.logistic(s),
+    "linear": lambda s, c: _core.logistic(s),
     "semantic": lambda s, c: max(0.0, c),
     "cosine": lambda s, c: c,
 }
@@ -62,9 +61,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
     projection = opened(rows, 70)
     query = vector(*(dice.uniform(-1, 1) for _ in range(70)))
     text = "the night cache at cache v2.1 unheard"
-    rank = ranking(
-        base=base, weights=weighing(*WEIGHTS), pool=pool, limit=limit, tracerank_power=power
-    )
+    rank = ranking(base=base, weights=WEIGHTS, pool=pool, limit=limit, tracerank_power=power)
     scan = recall(projection, 60, core_query(query, text), everything(), rank)
     assert found(scan) == expected(
         rows,
@@ -90,7 +87,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
         assert row.filled == (pool is not None and i >= pool)
         assert row.semantic_score == row.similarity
         if base == "linear":
-            assert signals(row)[COSINE][0] == row.similarity
+            assert signals(row)[COSINE] == row.similarity
 
 
 def test_bounded_pass_is_the_exact_scan() -> None:
@@ -104,7 +101,7 @@ def test_bounded_pass_is_the_exact_scan() -> None:
             4_300,
             core_query(query, text),
             everything(),
-            ranking(weights=weighing(*WEIGHTS)),
+            ranking(weights=WEIGHTS),
         )
         assert found(scan) == expected(
             rows,
@@ -131,20 +128,18 @@ def test_threads_change_nothing() -> None:
     assert found(one) == found(eight)
 
 
-def test_words_of_long_agent_messages_count_up_to_1200() -> None:
-    filler = "ok " * 398
+def test_words_of_title_and_author_are_words_of_the_memory() -> None:
     rows = [
-        Given(id=id_of(n), seq=n + 1, content=filler + "early " + "x " * 5 + "late", origin=n)
-        for n in range(4)
+        Given(id=id_of(0), seq=1, content="It opens at nine.", heading="Harbour plan"),
+        Given(id=id_of(1), seq=2, content="It opens at nine.", author="Harbour Ada"),
+        Given(id=id_of(2), seq=3, content="It opens at nine."),
     ]
-    assert rows[0].content.index("early") < 1200 <= rows[0].content.index("late")
     projection = opened(rows, 4)
-    for word, holders in (("early", {0, 1, 2, 3}), ("late", {0, 2, 3})):
-        scan = recall(projection, 4, core_query(None, word), everything(), ranking())
-        assert {r.origin for r in scan.rows if r.matched_terms} == holders
-    columns = projection.row(id_of(1))
+    scan = recall(projection, 3, core_query(None, "harbour"), everything(), ranking())
+    assert {row.id for row in scan.rows if row.signal("words")} == {id_of(0), id_of(1)}
+    columns = projection.row(id_of(0))
     assert columns is not None
-    assert columns["length"] == len(indexed(rows[1]))
+    assert columns["length"] == len(indexed(rows[0])) == 6
 
 
 def test_no_text_no_words_no_vector() -> None:
@@ -152,16 +147,15 @@ def test_no_text_no_words_no_vector() -> None:
     projection = opened(rows, 4)
     silent = recall(projection, 20, core_query(vector(1, 2, 3, 4), None), everything(), ranking())
     assert silent.terms == ()
-    assert silent.scorings[0].maxima[LEXICAL] is None
-    assert all(signals(row)[LEXICAL] == (None, None) for row in silent.rows)
+    assert all(signals(row)[WORDS] is None for row in silent.rows)
     empty = recall(projection, 20, core_query(vector(1, 2, 3, 4), "?!"), everything(), ranking())
     assert found(empty) == found(silent)
-    assert all(signals(row)[LEXICAL] == (None, None) for row in empty.rows)
+    assert all(signals(row)[WORDS] is None for row in empty.rows)
     blind = recall(projection, 20, core_query(None, "coffee"), everything(), ranking())
-    assert blind.scorings[0].maxima[COSINE] is None
+    assert all(signals(row)[COSINE] is None for row in blind.rows)
     assert all(row.similarity == 0.0 for row in blind.rows)
     zero = recall(projection, 20, core_query(vector(0, 0, 0, 0), None), everything(), ranking())
-    assert zero.scorings[0].maxima[COSINE] == 0.0
+    assert all(signals(row)[COSINE] == 0.0 for row in zero.rows)
     assert all(row.similarity == 0.0 for row in zero.rows)
 
 
@@ -230,12 +224,12 @@ def test_row_gives_every_column() -> None:
     projection.apply([given.row()], 5, HEAD)
     row = projection.row(id_of(7))
     assert row is not None
-    terms = _core.terms(given.content, given.author)
+    terms = indexed(given)
     assert row.pop("terms") == {term: terms.count(term) for term in terms}
     assert row.pop("length") == len(terms)
     assert row.pop("text_terms") == [term for term in terms if term not in ("the", "of")]
     assert row.pop("unit") == _core.unit(vector(3, 4))
-    names = [n for n in Given.__struct_fields__ if n not in ("content", "embedding")]
+    names = [n for n in Given.__struct_fields__ if n not in ("content", "embedding", "heading")]
     assert row == {
         n: list(v) if isinstance(v := getattr(given, n), (list, tuple)) else v for n in names
     }
@@ -253,7 +247,7 @@ def test_a_word_counts_up_to_127_times_in_a_text() -> None:
         assert row["terms"] == {"ha": min(often, 127), "ho": 1}
         assert row["length"] == often + 1
     scan = recall(projection, len(given), core_query(None, "ha"), everything(), ranking())
-    raw = {row.id: row.signal("lexical")[0] for row in scan.rows}
+    raw = {row.id: row.signal("words") for row in scan.rows}
     _, wanted = words_scores(given, "ha")
     for one, value in zip(given, wanted, strict=True):
         assert raw[one.id] == pytest.approx(value, rel=1e-12)
@@ -291,34 +285,29 @@ def test_fields_of_rows_are_checked_by_name() -> None:
     with pytest.raises(ValueError, match="expected field 2 of a row to be `seq`, got `wseq`"):
         projection.apply([swapped(*row)], 2, HEAD)
     short = namedtuple("short", ProjectionRow._fields[:-1])
-    with pytest.raises(ValueError, match="expected field 33 of a row to be `source_row`, got none"):
+    with pytest.raises(ValueError, match="expected field 34 of a row to be `heading`, got none"):
         projection.apply([short(*row[:-1])], 2, HEAD)
     assert (projection.rows, projection.applied_seq) == (1, 1)
 
 
 def test_rows_give_their_terms_greatest_first() -> None:
     rows = make(random.Random(3), 12, 4)
-    weights = [{"bias": -1.0, "cosine": 2.0, "lexical": 0.0}, {"lexical": 3.0}, {}, {"cosine": 1.0}]
-    ranked = ranking(weights=weights, limit=12)
+    weights = {"bias": -1.0, "topic": 2.0, "words": 3.0, "length": 0.0}
     query = core_query(vector(1, 2, 3, 4), "the night cache")
-    scan = recall(opened(rows, 4), 12, query, everything(), ranked)
-    seen = set()
+    projection = opened(rows, 4)
+    scan = recall(projection, 12, query, everything(), ranking(weights=weights, limit=12))
     for row in scan.rows:
-        own = weights[row.origin]
-        terms = [(own.get("bias", 0.0), "bias", 1.0, 1.0, own.get("bias", 0.0))]
-        for name in _core.SIGNALS:
-            raw, share = row.signal(name)
-            if raw is not None:
-                weight = own.get(name, 0.0)
-                terms.append((weight * (raw if share is None else share), name, raw, share, weight))
-        terms = [term for term in terms if term[4]]
-        assert {name for _, name, *_ in terms} == {name for name, weight in own.items() if weight}
-        assert row.constant == own.get("bias", 0.0)
-        found = row.weighed(own, row.constant)
-        assert found == sorted(terms, key=lambda term: -abs(term[0]))
-        assert row.weighed({}, 0.0) == []
-        seen.add(row.origin)
-    assert len(seen) > 1
+        values = {"bias": 1.0, "words": row.signal("words"), "topic": row.signal("topic")}
+        terms = [(raw * weights[name], name, raw, weights[name]) for name, raw in values.items()]
+        terms = [term for term in terms if term[0]]
+        assert row.constant == -1.0
+        assert row.terms({}) == sorted(terms, key=lambda term: -abs(term[0]))
+    blended = ranking(base="blend", alpha=0.3, limit=12)
+    query = core_query(vector(1, 2, 3, 4), None, keywords=["cache"])
+    (first, *_) = recall(projection, 12, query, everything(), blended).rows
+    raw = first.signal("keyword")
+    assert first.terms({"keyword": 1.0}) == ([(raw, "keyword", raw, 1.0)] if raw else [])
+    assert first.terms({}) == []
     assert scan.rows is scan.rows
     with pytest.raises(KeyError, match="expected a signal, got unheard"):
         scan.rows[0].signal("unheard")

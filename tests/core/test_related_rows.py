@@ -119,7 +119,7 @@ def _store(rows: int, dimensions: int, seed: int) -> tuple[Any, list[tuple[float
                 number.to_bytes(16, "big"), 1 + number // 10, 1 + number // 10, f"text {number}",
                 None, "default", None, 0, 0, None, None, None, 0, 0, False, 0, None, 0, None,
                 packed, [], ["manual"], [], [(0, 0, 0, 1 + number // 10, number)],
-                [], [], [], [], [], 0, None, None, None,
+                [], [], [], [], [], 0, None, None, None, None,
             )
         )  # fmt: skip
     projection = _core.Projection.open(None, bytes(16), dimensions, "m", False)

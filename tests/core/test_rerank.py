@@ -23,7 +23,7 @@ from rows import (
 from vestig import _core
 
 RERANK = _core.SIGNALS.index("rerank")
-WEIGHTS = [{"bias": -1.0, "cosine": 2.0, "rerank": 1.5}, {"cosine": 1.0, "rerank": -0.5}] * 2
+WEIGHTS = {"bias": -1.0, "topic": 2.0, "rerank": 1.5}
 
 
 def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS) -> Any:
@@ -49,14 +49,11 @@ def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     scan, found = told(projection, given, [*others, *said.items()])
     without = told(projection, given, None)[1]
     most = max(said.values())
-    assert scan.scorings[0].maxima[RERANK] == pytest.approx(most, abs=1e-12)
     assert set(found) == {row.id for row in eligible}
     for row in eligible:
-        raw = said.get(row.id, 0.0)
-        value = signals(found[row.id])[RERANK]
-        assert value == pytest.approx((raw, raw / most), abs=1e-12)
-        weight = WEIGHTS[row.origin]["rerank"]
-        wanted = without[row.id].start_score + weight * raw / most
+        share = said.get(row.id, 0.0) / most
+        assert signals(found[row.id])[RERANK] == pytest.approx(share, abs=1e-12)
+        wanted = without[row.id].start_score + WEIGHTS["rerank"] * share
         assert found[row.id].start_score == pytest.approx(wanted, abs=1e-9)
     best = sorted((one.start_score for one in found.values()), reverse=True)[:5]
     assert [row.start_score for row in scan.rows] == pytest.approx(best, abs=1e-12)
@@ -66,17 +63,15 @@ def test_is_null_without_scores_or_without_weight() -> None:
     dice = random.Random(1)
     given = drawn_rows(dice, 10, lambda: "a river at night")
     projection = in_several_segments(dice, given, None)
-    unweighed = [{"cosine": 1.0}] * 4
+    unweighed = {"topic": 1.0}
     for said, weights in ((None, WEIGHTS), ([(given[0].id, 1.0)], unweighed)):
-        scan, found = told(projection, given, said, weights)
-        assert scan.scorings[0].maxima[RERANK] is None
-        assert {signals(row)[RERANK] for row in found.values()} == {(None, None)}
+        _, found = told(projection, given, said, weights)
+        assert {signals(row)[RERANK] for row in found.values()} == {None}
 
 
 def test_nothing_above_0_is_nothing() -> None:
     dice = random.Random(2)
     given = drawn_rows(dice, 10, lambda: "a river at night")
     projection = in_several_segments(dice, given, None)
-    scan, found = told(projection, given, [(row.id, 0.0) for row in given])
-    assert scan.scorings[0].maxima[RERANK] == 0.0
-    assert {signals(row)[RERANK] for row in found.values()} == {(0.0, 0.0)}
+    _, found = told(projection, given, [(row.id, 0.0) for row in given])
+    assert {signals(row)[RERANK] for row in found.values()} == {0.0}

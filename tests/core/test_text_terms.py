@@ -11,29 +11,20 @@ from vestig import _core
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.words import placed_terms
 
-AGENT_WORDS_END = 1_200
-CHAT_AGENT = 1
 WORDS = ("the", "Of", "DOING", "doing", "river", "rivers", "v2.1", "a/the_map.rs", "東京都", "Ada")
 
 
-def defined(text: str, author: str | None, until: int | None = None) -> list[str]:
-    """Terms of author and text whose word is no function word."""
-    found = []
-    for part, end in ((author or "", None), (text, until)):
-        placed, whole_end = placed_terms(part), 0
-        begins = 0
-        for term, start, stop in placed:
-            # the parts of an identifier begin where the whole of it does
-            if stop > whole_end:
-                begins, whole_end = start, stop
-            if end is not None and begins >= end:
-                continue
-            if part[start:stop].lower() not in STOPWORDS:
-                found.append(term)
-    return found
+def defined(*parts: str | None) -> list[str]:
+    """Terms of author, title and text whose word is no function word."""
+    return [
+        term
+        for part in parts
+        for term, start, stop in placed_terms(part or "")
+        if (part or "")[start:stop].lower() not in STOPWORDS
+    ]
 
 
-def test_terms_stand_in_the_order_of_author_and_text() -> None:
+def test_terms_stand_in_the_order_of_author_title_and_text() -> None:
     projection = _core.Projection.open(None, STORE, 2, "test")
     row = Given(id=id_of(1), seq=1, content="The red, old bicycle of THE Tom's", author="May Day")
     projection.apply([row.row()], 1, HEAD)
@@ -55,7 +46,7 @@ def test_the_order_stays_through_files_merges_and_newer_versions(tmp_path: Path)
             wseq=seq,
             content=text,
             author=dice.choice([None, "Ada of the River"]),
-            origin=dice.choice([CHAT_AGENT, 3]),
+            heading=dice.choice([None, "The old map"]),
             embedding=vector(1, 0),
         )
         rows[number] = row
@@ -65,7 +56,6 @@ def test_the_order_stays_through_files_merges_and_newer_versions(tmp_path: Path)
     for compact in (False, True):
         projection.publish(compact=compact)
         for row in rows.values():
-            until = AGENT_WORDS_END if row.origin == CHAT_AGENT else None
             held = projection.row(row.id)
             assert held is not None
-            assert held["text_terms"] == defined(row.content, row.author, until)
+            assert held["text_terms"] == defined(row.author, row.heading, row.content)

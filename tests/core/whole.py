@@ -7,15 +7,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 import oracle
-from rows import NOW, Given, cosines, share, signals, trace, words_scores
+from rows import NOW, Given, cosines, trace, words_scores
 
 from vestig import _core
-from vestig._core.testing import exp, logistic, temporal_match, tracerank
+from vestig._core import METADATA, logistic
+from vestig._core.testing import exp, temporal_match, tracerank
 
 MENTIONS, RELATED, SUMMARIZES = 0, 1, 2
 SUMMARY, ENTITY = 1, 2
 DAY = 86_400_000_000
-NEUTRAL = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+PEER, DOCUMENT = 0, 2
+# What is compared here; the other signals: test_signals, test_late.
+NAMES = ("words", "topic", "entity_walk")
 
 
 class GivenQuery(msgspec.Struct, kw_only=True):
@@ -40,10 +43,8 @@ class Result(NamedTuple):
     final: float
     start: float
     semantic: float
-    level: float | None
-    evidence: tuple[float, ...] | None
     base: float
-    signals: tuple[tuple[float | None, float | None], ...]
+    signals: tuple[float | None, ...]
     metadata: float | None
     filled: bool
     direct: bool
@@ -61,10 +62,8 @@ def of_row(row: _core.Row) -> Result:
         row.final_score,
         row.start_score,
         row.semantic_score,
-        row.level,
-        row.evidence,
         row.base,
-        tuple(signals(row)),
+        tuple(row.signal(name) for name in (*NAMES, *METADATA)),
         row.metadata_score,
         row.filled,
         row.direct,
@@ -159,42 +158,14 @@ class Whole:
             for c, q in zip(self.content, self.questions, strict=True)
         ]
         self.raw = self.columns()
-        self.maxima = {name: max(values) for name, values in self.raw.items()} if linear else {}
         self.score()
-        if linear and self.weighs("entity_walk"):
+        if (
+            linear
+            and self.weighs("entity_walk")
+            and any(row.origin == DOCUMENT for row in self.rows)
+        ):
             self.raw["entity_walk"] = self.entity_walk()
-            self.maxima["entity_walk"] = max(self.raw["entity_walk"])
             self.score()
-        self.evidence: dict[int, tuple[float, ...]] = {}
-        self.apart: dict[int, Whole] = {}
-        present = {row.origin for row in self.rows}
-        weights = ranking.get("evidence") or [NEUTRAL] * 4
-        if linear and len(present) > 1 and any(tuple(weights[o]) != NEUTRAL for o in present):
-            for origin in present:
-                own = [row for row in rows if row.kind == ENTITY or row.origin == origin]
-                alone = {**ranking, "evidence": None}
-                self.apart[origin] = Whole(own, given_query, alone, known_at, past)
-            self.own_level = [self.of_origin(i)[0].level[self.of_origin(i)[1]] for i in self.all]
-            self.evidence = self.origin_evidence(weights)
-            self.level = [
-                self.evidence[row.origin][0] * level + self.evidence[row.origin][1]
-                for level, row in zip(self.own_level, self.rows, strict=True)
-            ]
-            self.rebase()
-
-    @property
-    def all(self) -> range:
-        """Places of the rows."""
-        return range(len(self.rows))
-
-    def of_origin(self, i: int) -> tuple[Whole, int]:
-        """What scores a row, and its place there: where evidence counts, its origin alone."""
-        row = self.rows[i]
-        if not self.apart:
-            return self, i
-        return self.apart[row.origin], [
-            own.id for own in self.rows if own.origin == row.origin
-        ].index(row.id)
 
     def question(self, row: Given) -> float | None:
         if self.given_query.vector is None or not self.ranking["questions"] or not row.questions:
@@ -203,8 +174,7 @@ class Whole:
         return max(cosines(rows, self.given_query.vector))
 
     def weighs(self, name: str) -> bool:
-        weights = [self.ranking["weights"][origin] for origin in {r.origin for r in self.rows}]
-        return any(own.get(name, 0.0) != 0.0 for own in weights)
+        return any(own.get(name, 0.0) for own in self.ranking["weights"])
 
     def columns(self) -> dict[str, list[float]]:
         """Raw values of what is available and weighs something."""
@@ -217,11 +187,10 @@ class Whole:
         }
         blending = ranking["start_enabled"] and ranking["alpha"] > 0
         for (name, there), weight in zip(given.items(), ranking["meta_weights"], strict=True):
-            weighs = self.weighs(name) if self.linear else blending and weight > 0
-            given[name] = there and weighs
+            given[name] = there and not self.linear and blending and weight > 0
         found: dict[str, list[float]] = {}
         if given_query.vector is not None:
-            found["cosine"] = self.semantic
+            found["topic"] = self.semantic
         if given["keyword"]:
             found["keyword"] = self.keyword()
         if given["temporal"]:
@@ -236,7 +205,7 @@ class Whole:
             ages = [max(0, NOW - r.t_valid_us) / DAY for r in self.rows]
             found["recency"] = [exp(-age / ranking["recency_tau_days"]) for age in ages]
         if given_query.text is not None and _core.terms(given_query.text):
-            found["lexical"] = words_scores(self.rows, given_query.text)[1]
+            found["words"] = words_scores(self.rows, given_query.text)[1]
         return found
 
     def keyword(self) -> list[float]:
@@ -283,45 +252,34 @@ class Whole:
         starts = [(places[self.rows[i].id], self.level[i]) for i in best]
         query_entities = [number[id] for id, _ in self.given_query.entities if id in number]
         signal = oracle.entity_signal(oracle.entity_walk(mentioned, starts, query_entities))
-        return [signal[places[row.id]] for row in self.rows]
+        first = [self.rows[i].origin for i in self.best(5)]
+        share = first.count(DOCUMENT) / len(first)
+        return [
+            share * signal[places[row.id]] if row.origin == DOCUMENT else 0.0 for row in self.rows
+        ]
 
-    def origin_evidence(self, weights: Sequence[Sequence[float]]) -> dict[int, tuple[float, ...]]:
-        """By origin: scale, sum, cosine, lexical, best, mean. Cosine and lexical are those of all
-        rows together."""
-        found = {}
-        for origin in self.apart:
-            places = [i for i, row in enumerate(self.rows) if row.origin == origin]
-            best = sorted((self.own_level[i] for i in places), reverse=True)[:5]
-            values = [
-                max(share(self.raw[name][i], self.maxima[name]) for i in places)
-                if name in self.raw
-                else 0.0
-                for name in ("cosine", "lexical")
-            ]
-            values += [best[0], sum(best) / len(best)]
-            scale, total, *factors = weights[origin]
-            for factor, value in zip(factors, values, strict=True):
-                total += factor * value
-            found[origin] = (scale, total, *values)
-        return found
+    def best(self, count: int) -> list[int]:
+        """Places of the best by L."""
+        order = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.level))
+        return order[:count]
 
     def score(self) -> None:
         """L or blend, S and base of every row."""
         ranking = self.ranking
         self.level, self.meta = [], []
         for i, row in enumerate(self.rows):
-            weights = ranking["weights"][row.origin]
+            weights = ranking["weights"][row.origin != PEER]
             total = weights.get("bias", 0.0)
             meta = [
                 (w, self.raw[name][i])
-                for name, w in zip(_core.SIGNALS[1:5], ranking["meta_weights"], strict=True)
+                for name, w in zip(METADATA, ranking["meta_weights"], strict=True)
                 if name in self.raw
             ]
             if self.linear:
                 self.meta.append(None)
                 for name in _core.SIGNALS:
                     if name in weights and name in self.raw:
-                        total += weights[name] * share(self.raw[name][i], self.maxima[name])
+                        total += weights[name] * self.raw[name][i]
             elif meta:
                 value = sum(w * v for w, v in meta) / sum(w for w, _ in meta)
                 self.meta.append(value)
@@ -458,25 +416,13 @@ class Whole:
         reached: Mapping[bytes, oracle.Reached],
     ) -> Result:
         one = reached.get(self.rows[i].id)
-        own, at = self.of_origin(i)
-        signals = []
-        for name in _core.SIGNALS:
-            raw = own.raw[name][at] if name in own.raw else None
-            if raw is None:
-                signals.append((None, None))
-            elif self.linear:
-                signals.append((raw, share(raw, own.maxima[name])))
-            else:
-                most = max(own.raw[name]) if name in ("cosine", "lexical") else None
-                signals.append((raw, None if most is None else share(raw, most)))
+        signals = [self.raw[name][i] if name in self.raw else None for name in (*NAMES, *METADATA)]
         steps = () if one is None else one.steps
         return Result(
             self.rows[i].id,
             final,
             self.start[i],
             self.semantic[i],
-            self.own_level[i] if self.evidence else None,
-            self.evidence.get(self.rows[i].origin),
             self.base[i],
             tuple(signals),
             self.meta[i],

@@ -8,12 +8,10 @@ from typing import Any
 from rows import DAY, NOW, PLAIN, WALK, WORDS, Given, id_of, make, vector
 from whole import GivenQuery
 
-from vestig import _core
-
 DIMENSIONS = 12
 RELATED, MENTIONS, SUMMARIZES = 1, 0, 2
 # Terms that need neither sessions nor what texts say; the others: test_signals.
-PLAIN_TERMS = (*_core.SIGNALS[:6], "entity_walk")
+PLAIN_TERMS = ("words", "topic", "entity_walk")
 
 
 def unit_vector(dice: random.Random, dimensions: int) -> bytes:
@@ -84,7 +82,7 @@ def settings(dice: random.Random) -> dict[str, Any]:
     names = ("bias", *PLAIN_TERMS)
     weights = [
         {name: dice.choice([0.0, 1.0, 2.5, -0.5]) for name in names if dice.random() < 0.8}
-        for _ in range(4)
+        for _ in range(2)
     ]
     walk = WALK | {
         "deterministic": dice.random() < 0.3,
@@ -121,14 +119,7 @@ def settings(dice: random.Random) -> dict[str, Any]:
         "summary_prior": dice.choice([0.0, -0.05]),
         "expand_summaries": dice.random() < 0.4,
         "limit": dice.choice([1, 5, 12, 100]),
-        "evidence": dice.choice([None, [evidence(dice) for _ in range(4)]]),
     }
-
-
-def evidence(dice: random.Random) -> tuple[float, ...]:
-    """Weights of an origin: scale, constant, cosine, lexical, best, mean."""
-    factors = (dice.choice([0.0, 1.5, -0.7]) for _ in range(5))
-    return dice.choice([(1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (dice.choice([0.4, 1.6]), *factors)])
 
 
 def question(dice: random.Random, rows: list[Given]) -> GivenQuery:

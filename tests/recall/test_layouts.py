@@ -21,7 +21,7 @@ def result(*hits: RecallHit, **fields: Any) -> RecallResult:
     formula = Formula(
         base="semantic", bias=None, pool=None, path_power=1.0, tracerank_power=1.0,
         tracerank_bound=None, association=0.0, content_weight=0.4, query_weight=0.6,
-        summary_prior=0.0, normalisers={},
+        summary_prior=0.0,
     )  # fmt: skip
     counts = Counts(
         stored=2, eligible=2, folded=0, scored=2, walked=0, returned=len(hits), below_min_score=0,
@@ -99,25 +99,16 @@ def test_explain_has_a_line_for_each_group() -> None:
 
 def test_explain_shows_the_terms_that_add_something() -> None:
     """The bias, then signals by what they add, their parts side by side."""
-    found = {
-        "cosine": (0.4, 0.8),
-        "lexical": (7.5, 0.5),
-        "context.words": (3.0, 0.25),
-        "context.wide": (9.0, 0.75),
-        "person": (-1.0, -1.0),
-        "role": (1.0, 1.0),
-        "late.own_idf": (0.0, 0.0),
-    }
-    weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
-               "context.wide": 2.0, "person": 0.5, "late.own_idf": 3.0}  # fmt: skip
-    made = explainer(base="linear", weights=[{}, {}, {}, weights])
+    found = {"topic": 0.8, "words": 0.5, "words_window": 0.25, "person": -1.0, "late": 0.0}
+    weights = {"bias": -12.0, "topic": 2.0, "words": 4.0, "words_window": 2.0, "person": 0.5,
+               "late": 3.0}  # fmt: skip
+    made = explainer(base="linear", weights=[{}, weights])
     row = MadeRow(values=found, constant=-12.0)
     reason = made.reason(row, memory(row.id), (), None)
     shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (
-        "Signals: bias 1.0000 × -12.0000 (raw 1.0000); context.wide 0.7500 × 2.0000 (raw 9.0000);"
-        " context.words 0.2500 × 2.0000 (raw 3.0000); lexical 0.5000 × 4.0000 (raw 7.5000);"
-        " cosine 0.8000 × 2.0000 (raw 0.4000); person -1.0000 × 0.5000 (raw -1.0000)"
+        "Signals: bias 1.0000 × -12.0000; words 0.5000 × 4.0000; topic 0.8000 × 2.0000;"
+        " words_window 0.2500 × 2.0000; person -1.0000 × 0.5000"
     )
 
 

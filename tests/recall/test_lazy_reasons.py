@@ -280,5 +280,5 @@ def test_the_json_of_a_note_without_session_is_small(store: vestig.Vestig) -> No
     found = store.recall("why did the boiler pump fail?")
     first = found.to_dict(explain=True)["results"][0]
     assert first["content"] == text
-    assert set(first["reason"]["signals"]) <= set(learned()["note"])
+    assert set(first["reason"]["signals"]) <= set(learned()["all"])
     assert len(json.dumps(first, separators=(",", ":"), ensure_ascii=False).encode()) <= 2_400

@@ -80,6 +80,9 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
     )
     row = MadeRow(
         similarity=0.87,
+        semantic_score=0.87,
+        alpha_used=0.3,
+        values={"keyword": 0.9, "temporal": 1.0},
         nearest_question=(1, 0.9),
         matched_keywords=["engine", "patterns"],
         matched_entities=[ENTITY],
@@ -88,18 +91,16 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
     )
     found = reason(
         row,
-        explainer(windows=(window,), entities=ada()),
+        explainer(windows=(window,), entities=ada(), meta_shares={"keyword": 0.6, "temporal": 0.4}),
         question="Who wrote of the engine?",
         t_valid=from_us(NOW_US - 2 * DAY_US),
         t_invalid=from_us(NOW_US - DAY_US),
     )
     assert found.explanation == (
-        "Mostly by meaning."
-        " Direct semantic match (similarity 0.8700)."
+        "Close in meaning (similarity 0.8700)."
+        " Shares the words engine, patterns."
+        " Of the time asked for: last week."
         ' Through stored question "Who wrote of the engine?" (0.9000).'
-        " Keywords: engine, patterns."
-        " Time: last week."
-        " Via entity PERSON:Ada Lovelace."
         " Reinforced 3×; TraceRank 1.4200."
         " No longer valid since 2026-03-17."
     )
@@ -115,14 +116,12 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
 def test_only_what_is_true_is_said() -> None:
     row = MadeRow(similarity=0.95, nearest_question=(0, 0.9))
     found = reason(row, question="What is it?")
-    assert found.explanation == "Mostly by meaning. Direct semantic match (similarity 0.9500)."
+    assert found.explanation == "Close in meaning (similarity 0.9500)."
     filled = reason(MadeRow(filled=True, direct=False, start_score=0.31))
-    assert filled.explanation == "Mostly by meaning. Filled by start score (0.3100)."
+    assert filled.explanation == "Filled by start score (0.3100)."
     assert filled.retrieval_method == "direct_match"
     blind = reason(MadeRow(), explainer(has_vector=False))
-    assert (
-        blind.explanation == "Mostly by meaning. Direct match by words (the query had no vector)."
-    )
+    assert blind.explanation == "Found by words (the query had no vector)."
     assert blind.similarity is None
 
 
@@ -161,52 +160,61 @@ def test_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) ->
 
 
 def test_a_query_without_time_has_no_temporal_signal() -> None:
-    values = {"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)}
     query = explainer(meta_shares={"keyword": 1.0})
-    found = reason(MadeRow(values=values), query).to_dict()["signals"]
-    assert found == {"keyword": {"raw": 0.25, "normalised": 0.25, "weight": 1.0, "matched": []}}
+    found = reason(MadeRow(values={"keyword": 0.25}), query).to_dict()["signals"]
+    assert found == {"keyword": {"raw": 0.25, "weight": 1.0, "matched": []}}
+
+
+WEIGHTS = {"bias": -12.0, "topic": 8.0, "words": 5.0, "late": 4.0, "late_window": 6.0, "reply": 9.0}
+
+
+def linear(values: dict[str, float], **fields: Any) -> MadeRow:
+    return MadeRow(values=values, weights=WEIGHTS, **fields)
 
 
 def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
-    values = {
-        "cosine": (0.5, 0.8),
-        "keyword": (0.25, 1.0),
-        "entity": (1.0, 1.0),
-        "lexical": (3.0, 0.6),
-        "neighbours.lexical.-1": (0.4, 0.4),
-        "entity_walk": (0.2, 0.2),
-        "recency": (0.7, 0.7),
-    }
-    own = {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0, "lexical": 5.6,
-           "neighbours.lexical.-1": 2.5}  # fmt: skip
-    weights = [{}, {"entity_walk": 2.0}, {}, own]
-    query = explainer(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
-    row = MadeRow(
-        values=values,
-        constant=-12.0,
-        matched_terms=[1],
-        matched_keywords=["weave"],
-        matched_entities=[ENTITY],
-    )
+    query = explainer(linear=True, terms=("engin", "weav"), content={"weav": "weaving"})
+    row = linear({"topic": 0.5, "words": 0.25, "long": 2.0}, matched_terms=[0, 1])
     found = reason(row, query).to_dict()["signals"]
-    # 12; 0.8 · 8; 0.6 · 5.6; 1 · 1; 0.4 · 2.5, equal to the one before it. `keyword` weighs 0,
-    # `entity_walk` weighs for another origin, `recency` for none.
-    assert list(found) == ["bias", "cosine", "lexical", "entity", "neighbours.lexical.-1"]
-    assert found["bias"] == {"raw": 1.0, "normalised": 1.0, "weight": -12.0}
-    assert found["lexical"] == {"raw": 3.0, "normalised": 0.6, "weight": 5.6, "matched": ["weav"]}
-    assert found["entity"]["matched"] == ["PERSON:Ada Lovelace"]
-    assert found["neighbours.lexical.-1"] == {"raw": 0.4, "normalised": 0.4, "weight": 2.5}
+    # -12; 0.5 · 8; 0.25 · 5; `long` weighs nothing
+    assert list(found) == ["bias", "topic", "words"]
+    assert found["bias"] == {"raw": 1.0, "weight": -12.0}
+    assert found["words"] == {"raw": 0.25, "weight": 5.0, "matched": ["weaving"]}
 
 
-def test_terms_without_a_value_are_left_out_and_a_value_of_zero_stays() -> None:
-    weights = [{}, {}, {}, {"bias": -1.0, "cosine": 2.0, "lexical": 3.0, "late.own_idf": 4.0}]
-    row = MadeRow(values={"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)}, constant=-1.0)
-    found = reason(row, explainer(base="linear", weights=weights)).signals
-    assert [(name, one.raw, one.weight) for name, one in found.items()] == [
-        ("lexical", 2.0, 3.0),
-        ("bias", 1.0, -1.0),
-        ("cosine", 0.0, 2.0),
-    ]
+def test_the_greatest_reasons_of_a_sum_are_told() -> None:
+    query = explainer(linear=True, terms=("weav",), content={"weav": "weaving"})
+    row = linear({"topic": 0.5, "words": 0.9, "late": 0.1}, similarity=0.4, matched_terms=[0])
+    assert reason(row, query).explanation == (
+        "Shares the words weaving. Close in meaning (similarity 0.4000)."
+    )
+    distant = linear({"topic": 0.1, "words": 0.9}, similarity=0.05, matched_terms=[0])
+    assert "Distant in meaning (similarity 0.0500)." in str(reason(distant, query).explanation)
+    nothing = linear({"topic": -0.1})
+    assert reason(nothing, query).explanation == "", "no reason rather than a wrong one"
+
+
+def test_a_line_that_counts_is_shown_and_none_that_does_not_exist() -> None:
+    query = explainer(linear=True)
+    row = linear({"topic": 0.1, "reply": 0.5, "late": 0.3, "late_window": 0.3})
+    told = query.reason(row, memory(), (), None, "When does it open?\nTell me.")
+    assert 'Replies to the line before it: "When does it open? Tell me."' in str(told.explanation)
+    assert "beside it" not in str(told.explanation), "the lines around it add nothing"
+    beside = linear({"topic": 0.1, "late": 0.1, "late_window": 0.4})
+    assert "beside it" in str(reason(beside, query).explanation)
+    assert "line before" not in str(reason(beside, query).explanation)
+
+
+def test_versions_are_named() -> None:
+    newest = reason(MadeRow(newer_than=START, own_final_score=0.4))
+    assert newest.to_dict()["newer_than"] == S
+    assert newest.to_dict()["own_final_score"] == 0.4
+    assert newest.flags == (f"newer_than: {S}",)
+    assert f"Newer than {S}." in str(newest.explanation)
+    older = reason(MadeRow(older_than=START))
+    assert older.to_dict()["older_than"] == S
+    assert f"Older than {S}." in str(older.explanation)
+    assert "own_final_score" not in older.to_dict()
 
 
 def test_parts_of_a_reason_can_be_left_out() -> None:
@@ -222,9 +230,9 @@ def test_parts_of_a_reason_can_be_left_out() -> None:
         "similarity": 0.5,
         "final_score": 0.5,
     }
-    scores = {"semantic_score", "hypothetical", "signals", "origin_evidence", "alpha_used",
-              "metadata_score", "start_score", "base", "start_base", "tracerank_boost",
-              "newer_than"}  # fmt: skip
+    scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
+              "start_score", "base", "start_base", "tracerank_boost", "newer_than",
+              "older_than"}  # fmt: skip
     paths = {"path", "hops", "steps", "signal_strength", "path_score"}
     whole = shown()
     assert scores | paths < whole

@@ -125,9 +125,7 @@ def recomputed(result: dict, hit: dict) -> float:
     reason, formula = hit["reason"], result["formula"]
     if formula["base"] == "linear":
         terms = [
-            s["weight"] * s["normalised"]
-            for s in reason["signals"].values()
-            if s["weight"] is not None
+            s["weight"] * s["raw"] for s in reason["signals"].values() if s["weight"] is not None
         ]
         base = logistic(sum(terms))
     elif formula["base"] == "semantic":
@@ -148,7 +146,7 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
         {},
         {"profile": "baseline"},
         {"config": {"ranking": {"enabled": False}}},
-        {"config": {"signals": {"cosine": {"enabled": False}}}},
+        {"config": {"signals": {"topic": {"enabled": False}}}},
     ):
         result = store.recall(
             "which port has the deploy of service 3?", **selecting(options)

@@ -13,8 +13,8 @@ import vestig
 from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
+from vestig.config.signals import SIGNALS
 from vestig.ids import NewIds, id_text
-from vestig.recall.confidence import Confidence
 from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
@@ -161,12 +161,12 @@ def test_a_turn_that_has_the_words_stands_in_the_context(opener: Opener) -> None
     )
     ids = talk(store, *turns)
     own = "ranking.weights.chat_peer"
-    weights = {f"{own}.cosine": 0.0, f"{own}.lexical": 0.5, f"{own}.neighbours.lexical.+1": 9.0}
+    weights = {f"{own}.{name}": 0.0 for name in SIGNALS} | {f"{own}.words_window": 9.0}
     query = "what happened to the red pump of the boiler?"
     block = context(store, query, limit=1, config=weights)
     assert (block.ids, block.neighbours) == ((ids[0],), (ids[1],))
     # the result itself has all the words: nothing beside it has more
-    plain = {f"{own}.neighbours.lexical.+1": 0.01}
+    plain = {f"{own}.words_window": 0.01}
     block = context(store, query, limit=1, config=plain)
     assert (block.ids, block.neighbours) == ((ids[1],), ())
 
@@ -434,7 +434,7 @@ def test_a_recall_that_abstains_gives_no_memory(
 ) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: Confidence(0.25, "note"))
+    monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: 0.25)
     assert len(context(store, min_confidence=0.2).ids) == len(ids)
     found = store.recall(QUERY, context=True, min_confidence=0.5)
     assert (found.abstained, len(found)) == (True, 0)

@@ -224,22 +224,6 @@ def test_default_brings_what_is_linked_beside_the_results(opener: Opener) -> Non
     assert abstained.associated == ()
 
 
-def test_what_an_associated_memory_is_divided_by_is_in_the_formula(opener: Opener) -> None:
-    """Where no result is of its origin too."""
-    store = opener(config={"links.related.enabled": False})
-    chat = {"origin_type": "chat_peer"}
-    walked = store.commit("the harbour lies still", author="Ada", provenance=chat).memory_id
-    notes = [store.commit(f"red boat number {n} is moored").memory_id for n in range(12)]
-    store.graph.link(notes[3], walked)
-    found = store.recall("red boat number 3 is moored", limit=2, seed=1)
-    assert {hit.memory.origin_type.value for hit in found} == {"note"}
-    (beside,) = found.associated
-    most = found.formula.normalisers[beside.memory.origin_type.value]
-    for name, one in beside.reason.signals.items():
-        if name != "bias":
-            assert one.normalised == pytest.approx(one.raw / most[name] if most[name] else 0.0)
-
-
 def test_a_share_set_by_hand_mixes_walked_memories_with_the_results(opener: Opener) -> None:
     graph = far_away(opener)
     config = {"ranking.association": 0.5}

@@ -125,16 +125,16 @@ def test_fields_of_a_receipt(opener: Opener) -> None:
 
 def test_a_receipt_with_old_spellings_is_derived_again(opener: Opener) -> None:
     store, _ = filled(opener)
-    config = {"walk.start.limit": 4, "ranking.weights": {"note": {"cosine": 2.0}}}
+    config = {"walk.start.limit": 4, "ranking.weights": {"all": {"topic": 2.0}}}
     receipt = store.recall(QUERY, config=config, receipt=True).receipt
-    assert receipt.config["ranking.weights"] == {"note": {"cosine": 2.0}}, "what differs"
-    old = {"m5.start_node.top_k": 4, "m5.signals.weights.note.cosine": 2.0}
+    assert receipt.config["ranking.weights"] == {"all": {"topic": 2.0}}, "what differs"
+    old = {"m5.start_node.top_k": 4, "m5.signals.weights.all.topic": 2.0}
     store.replay_receipt(msgspec.structs.replace(receipt, config=old))
 
 
 def test_a_receipt_leaves_out_weights_that_are_the_learned_ones(opener: Opener) -> None:
     store, _ = filled(opener)
-    same = {"ranking.weights.note.topic": learned()["note"]["topic"]}
+    same = {"ranking.weights.all.topic": learned()["all"]["topic"]}
     assert "ranking.weights" not in store.recall(QUERY, config=same, receipt=True).receipt.config
 
 

@@ -15,7 +15,7 @@ import pytest
 import vestig
 from chat_store import CHAT, PLAIN, QUESTION, commit_texts, weighed
 from scripted import Opener
-from vestig.config.signals import ORIGINS
+from vestig.config.signals import KINDS
 from vestig.embedders.checked import float32_bytes
 from vestig.errors import ConfigError, ConflictError, ValidationError
 from vestig.testing import FrozenClock, WordReranker
@@ -72,14 +72,11 @@ def test_the_best_are_read_once_and_the_score_is_added(opener: Opener, clock: Fr
     values = raw(found)
     assert {c for c, value in values.items() if value} <= {hit.content for hit in best}
     first = {hit.id: hit.reason.start_score for hit in before}
-    mosts = [most["rerank"] for most in found.formula.normalisers.values()]
-    most = max(values.values())
-    assert mosts == [most] * len(mosts)
+    assert max(values.values()) == 1.0, "as a share of the largest"
     for hit in found:
         one = hit.reason.signals["rerank"]
-        assert one.normalised == one.raw / most
         assert one.weight == 2.0
-        wanted = first[hit.id] + 2.0 * one.normalised
+        wanted = first[hit.id] + 2.0 * one.raw
         assert hit.reason.start_score == pytest.approx(wanted, abs=1e-12)
     assert found.timings_ms["rerank"] > 0.0
     assert found.degraded == ()
@@ -102,7 +99,7 @@ def test_switched_off_no_reranker_is_asked(opener: Opener, clock: FrozenClock) -
         raise AssertionError("no text is read")
 
     store = filled(opener, clock, Reading(never))
-    light = {**ON, **{f"ranking.weights.{o}.rerank": 0.0 for o in ORIGINS}}
+    light = {**ON, **{f"ranking.weights.{o}.rerank": 0.0 for o in KINDS}}
     switched = {**ON, "signals.rerank.enabled": False}
     plain = scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
     for keys in (light, switched):

@@ -16,7 +16,7 @@ from recomputed_scores import score
 from scripted import Opener, without_vectors
 from vestig.answers import ScoreFormula
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.recall.confidence import fit, score_line, scored
+from vestig.recall.confidence import fit, score_formula, scored
 from vestig.recall.layouts import render
 from vestig.surfaces.cli import cli
 
@@ -55,13 +55,12 @@ def test_scores_recompute_from_json(garden: vestig.Vestig) -> None:
             assert hit["final"] == hit["reason"]["final_score"]
 
 
-def test_the_constant_is_of_the_ten_best(garden: vestig.Vestig) -> None:
+def test_the_constant_is_of_the_best(garden: vestig.Vestig) -> None:
     found = garden.recall(KNOWN, limit=12)
-    given, sure = found.formula.score, found.confidence
+    given = found.formula.score
     assert isinstance(given, ScoreFormula)
-    assert sure is not None
-    assert given == score_line(fit().score["note"], [hit.final for hit in found], sure)
-    assert [hit.score for hit in found] == [scored([hit.final], sure, given)[0] for hit in found]
+    assert given == score_formula(fit().score, [hit.final for hit in found])
+    assert [hit.score for hit in found] == scored([hit.final for hit in found], given)
 
 
 def test_the_order_is_that_of_the_final_score(garden: vestig.Vestig) -> None:
@@ -105,7 +104,7 @@ def test_without_a_vector_it_is_the_final_score(opener: Opener) -> None:
 
 def test_a_final_score_of_0_has_score_0(garden: vestig.Vestig) -> None:
     # e to the power of −1000 is 0
-    found = garden.recall(KNOWN, config={"ranking.weights.note.bias": -1_000.0})
+    found = garden.recall(KNOWN, config={"ranking.weights.all.bias": -1_000.0})
     assert [(hit.final, hit.score) for hit in found] == [(0.0, 0.0)] * 5
 
 

@@ -227,7 +227,7 @@ MEANT = "Port and deploy"
 # only meaning and words decide
 TWO_TERMS = {
     "walk.enabled": False,
-    "ranking.weights": {"note": {**dict.fromkeys(SIGNALS, 0.0), "cosine": 1.0, "lexical": 4.0}},
+    "ranking.weights": {"all": {**dict.fromkeys(SIGNALS, 0.0), "topic": 1.0, "words": 4.0}},
 }
 
 

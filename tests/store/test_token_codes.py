@@ -25,7 +25,6 @@ from vestig.testing import TokenHashingEmbedder
 from vestig.types import OriginType
 
 IDENTITY = EmbeddingIdentity(model="test-model", dimensions=8, normalized=True, fingerprint="0")
-PEER = ("chat_peer",)
 
 
 def coded(inner: TokenHashingEmbedder) -> CheckedTokenEmbedder:
@@ -63,7 +62,7 @@ def stored(ledger: SqliteLedger) -> dict[int, tuple[str, Pieces]]:
         return {row: (model, Pieces(*parts)) for row, model, *parts in rows}
 
 
-def chats(ledger: SqliteLedger, count: int = 7) -> list[str]:
+def chats(ledger: SqliteLedger, count: int = 5) -> list[str]:
     """Memories with vectors and without those of their word pieces; two kinds of origin."""
     ledger.set_embedding_identity(IDENTITY)
     ids = []
@@ -98,19 +97,19 @@ def test_token_codes_are_made_for_memories_without(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with ledger.read() as view:
-            assert without_codes(view.connection, PEER) == 5
+            assert without_codes(view.connection) == 5
             before = view.seq
         steps: list[tuple[int, int | None]] = []
         model = Model()
-        done = fill_codes(ledger, model, PEER, batch=2, progress=lambda *step: steps.append(step))
+        done = fill_codes(ledger, model, batch=2, progress=lambda *step: steps.append(step))
         assert (done, steps) == (5, [(2, 5), (4, 5), (5, 5)])
-        assert model.texts == [f"Ada: They met on day {n}" for n in (0, 1, 3, 4, 6)]
-        assert sorted(stored(ledger)) == [1, 2, 4, 5, 7]
+        assert model.texts == [f"Ada: They met on day {n}" for n in range(5)]
+        assert sorted(stored(ledger)) == [1, 2, 3, 4, 5]
         pieces = [pieces for _vector, pieces in model.inner.embed_codes(model.texts)]
         assert [p for _row, (_model, p) in sorted(stored(ledger).items())] == pieces
         with ledger.read() as view:
             assert view.seq == before + 3, "a batch is a transaction"
-        assert fill_codes(ledger, model, PEER) == 0
+        assert fill_codes(ledger, model) == 0
         assert ledger.verify_all() == []
 
 
@@ -118,11 +117,11 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with pytest.raises(Killed):
-            fill_codes(ledger, Model(batches=1), PEER, batch=2)
+            fill_codes(ledger, Model(batches=1), batch=2)
     with open_ledger(tmp_path / "s") as ledger:
         assert len(stored(ledger)) == 2
         rest = Model()
-        assert fill_codes(ledger, rest, PEER, batch=2) == 3
+        assert fill_codes(ledger, rest, batch=2) == 3
         assert len(rest.texts) == 3
         assert ledger.verify_all() == []
 
@@ -136,7 +135,7 @@ def test_what_was_forgotten_while_the_model_ran_is_left_out(tmp_path: Path) -> N
                 txn.forget("default", [ids[0]], actor=None)
             return Model()(texts)
 
-        assert fill_codes(ledger, model, PEER) == 4
+        assert fill_codes(ledger, model) == 4
         assert 1 not in stored(ledger)
         assert ledger.verify_all() == []
 
@@ -153,7 +152,7 @@ def test_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with pytest.raises(ProviderError, match=r"rebuild --tokens"):
-            fill_codes(ledger, model, PEER)
+            fill_codes(ledger, model)
         assert stored(ledger) == {}
 
 
@@ -164,19 +163,19 @@ def test_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
             conn.execute("UPDATE memories SET content = 'Something else'")
             conn.execute("COMMIT")
         with pytest.raises(StoreDamagedError, match="another text"):
-            fill_codes(ledger, Model(), PEER)
+            fill_codes(ledger, Model())
 
 
-def test_doctor_reports_missing_token_codes_only_for_given_origins(tmp_path: Path) -> None:
+def test_doctor_reports_missing_token_codes_only_where_they_count(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         assert doctor(ledger)["token_codes"].level == "ok"
-        found = doctor(ledger, token_origins=PEER)["token_codes"]
+        found = doctor(ledger, wants_codes=True)["token_codes"]
         assert found.level == "finding"
         assert found.detail.startswith("5 memories have none")
         assert "vestig rebuild --tokens" in found.detail
-        fill_codes(ledger, Model(), PEER)
-        found = doctor(ledger, token_origins=PEER)["token_codes"]
+        fill_codes(ledger, Model())
+        found = doctor(ledger, wants_codes=True)["token_codes"]
         assert (found.level, found.detail) == ("ok", "5 memories have them")
 
 
@@ -186,8 +185,8 @@ def test_a_memory_that_waits_for_its_vector_lacks_nothing(tmp_path: Path) -> Non
         with ledger.write(made.NOW) as txn:
             txn.apply(made.added(new, vectors=(), jobs=(made.job(new.id),)))
         with ledger.read() as view:
-            assert without_codes(view.connection, PEER) == 0
-        assert fill_codes(ledger, Model(), PEER) == 0
+            assert without_codes(view.connection) == 0
+        assert fill_codes(ledger, Model()) == 0
 
 
 def test_re_embedding_removes_token_codes_of_the_old_model(tmp_path: Path) -> None:
@@ -229,34 +228,34 @@ def test_vectors_of_an_earlier_version_are_not_compared_and_go_when_codes_are_co
             of_older_version(ledger, row)
         assert ledger.verify_all() == []
         with ledger.read() as view:
-            assert [row.pieces for row in view.projection_rows(0)] == [None] * 7
-        found = doctor(ledger, token_origins=PEER)["token_codes"]
+            assert [row.pieces for row in view.projection_rows(0)] == [None] * 5
+        found = doctor(ledger, wants_codes=True)["token_codes"]
         assert (found.level, found.detail[:15]) == ("finding", "5 memories have")
         assert "vestig rebuild --tokens" in found.detail
         with pytest.raises(Killed):
-            fill_codes(ledger, Model(batches=1), PEER, batch=2)
+            fill_codes(ledger, Model(batches=1), batch=2)
         assert (len(stored(ledger)), old_rows(ledger)) == (2, 3)
-        assert fill_codes(ledger, Model(), PEER, batch=2) == 3
+        assert fill_codes(ledger, Model(), batch=2) == 3
         assert (len(stored(ledger)), old_rows(ledger)) == (5, 0)
-        assert doctor(ledger, token_origins=PEER)["token_codes"].level == "ok"
+        assert doctor(ledger, wants_codes=True)["token_codes"].level == "ok"
         assert ledger.verify_all() == []
 
 
 def test_what_an_earlier_version_left_alone_is_a_finding_and_goes(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         ids = chats(ledger)
-        fill_codes(ledger, Model(), PEER)
+        fill_codes(ledger, Model())
         of_older_version(ledger, 3)
-        found = doctor(ledger, token_origins=PEER)["token_codes"]
+        found = doctor(ledger, wants_codes=True)["token_codes"]
         assert found.level == "finding"
         assert "an earlier version" in found.detail
         of_older_version(ledger, 1)
         with ledger.write(made.NOW + 900) as txn:
             txn.forget("default", [ids[0]], actor=None)
         assert old_rows(ledger) == 1, "forgotten with the memory"
-        # without origins the command that removes them is refused
+        # where they do not count, the command that removes them is refused
         assert doctor(ledger)["token_codes"].level == "ok"
-        assert fill_codes(ledger, Model(), PEER) == 0
+        assert fill_codes(ledger, Model()) == 0
         assert old_rows(ledger) == 0
         assert ledger.verify_all() == []
 
@@ -264,10 +263,10 @@ def test_what_an_earlier_version_left_alone_is_a_finding_and_goes(tmp_path: Path
 def test_where_nothing_is_to_do_nothing_is_written(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
-        assert fill_codes(ledger, Model(), PEER) == 5
+        assert fill_codes(ledger, Model()) == 5
         with ledger.read() as view:
             before = view.seq, view.head
-        assert fill_codes(ledger, Model(), PEER) == 0
+        assert fill_codes(ledger, Model()) == 0
         with ledger.read() as view:
             assert (view.seq, view.head) == before
 
@@ -279,15 +278,15 @@ def test_codes_along_other_axes_count_as_none(
         chats(ledger)
         with monkeypatch.context() as patched:
             patched.setattr("vestig.store.upkeep.token_codes.AXES", bytes(64))
-            fill_codes(ledger, Model(), PEER)
+            fill_codes(ledger, Model())
         with ledger.read() as view:
-            assert [row.pieces for row in view.projection_rows(0)] == [None] * 7
-        found = doctor(ledger, token_origins=PEER)["token_codes"]
+            assert [row.pieces for row in view.projection_rows(0)] == [None] * 5
+        found = doctor(ledger, wants_codes=True)["token_codes"]
         assert (found.level, found.detail[:15]) == ("finding", "5 memories have")
-        assert fill_codes(ledger, Model(), PEER) == 5
+        assert fill_codes(ledger, Model()) == 5
         with ledger.read() as view:
             assert sum(row.pieces is not None for row in view.projection_rows(0)) == 5
-        assert doctor(ledger, token_origins=PEER)["token_codes"].level == "ok"
+        assert doctor(ledger, wants_codes=True)["token_codes"].level == "ok"
         assert ledger.verify_all() == []
 
 

@@ -15,16 +15,14 @@ from vestig._core import testing as testing
 
 __all__ = [
     "ANALYSER_VERSION",
-    "BASIC_FEATURES",
+    "FEATURES",
     "FORMAT_VERSION",
-    "OWN_FEATURES",
+    "METADATA",
     "ROWS_READ",
     "ROW_FIELDS",
     "SIGNALS",
-    "SIGNAL_FEATURES",
     "VERSION",
     "AnalysedText",
-    "ConfidenceTables",
     "ContentTerm",
     "ContentWords",
     "EntityRows",
@@ -39,13 +37,13 @@ __all__ = [
     "Ranking",
     "Row",
     "Scan",
-    "Scoring",
     "SnapshotMoved",
     "Substrings",
     "TraceParams",
     "Walk",
     "WeightsUnusable",
     "WordPieces",
+    "absent_names",
     "cased_name",
     "confidence_features",
     "entity_named",
@@ -56,6 +54,7 @@ __all__ = [
     "is_specific",
     "keywords",
     "ln",
+    "logistic",
     "logit",
     "lower_words",
     "mark",
@@ -64,7 +63,6 @@ __all__ = [
     "pow",
     "quotations",
     "random_id",
-    "scores",
     "signal_table",
     "similar_within",
     "starts_sentence",
@@ -83,10 +81,13 @@ FORMAT_VERSION: int
 ROW_FIELDS: tuple[str, ...]
 """Names of the fields of a projection row, in order."""
 SIGNALS: tuple[str, ...]
-"""Signals in the order of their sum, the linear score L; parts of one stand behind dots."""
+"""Signals in the order of their sum, the linear score L."""
 
-def signal_table() -> list[tuple[str, str, str]]:
-    """Of each of `SIGNALS`: name, what it measures, what its raw value is divided by."""
+METADATA: tuple[str, ...]
+"""Terms of S_meta, in the order of `meta_weights`."""
+
+def signal_table() -> list[tuple[str, str]]:
+    """Of each of `SIGNALS`: name, what it measures."""
 
 ANALYSER_VERSION: str
 
@@ -201,72 +202,37 @@ def unit(v: Buffer) -> bytes:
 
 ROWS_READ: int
 """So many of the best rows of a scan make its features."""
-BASIC_FEATURES: tuple[str, ...]
-"""Of the best direct rows: `cosine` is the largest one, `cover` the largest share of the idf of the
+FEATURES: tuple[str, ...]
+"""Of the best direct rows: the largest L (`level`), and how far it is above the fifth or the last
+of fewer (`margin`); the largest `late` and `topic`; `cover` the largest share of the idf of the
 query's content terms that one of them holds, `together` that which they hold together, `absent`
-that which no eligible memory of their origins holds, `names` the largest share of the query's
-entities that one of them mentions, `missing` the share of its names that are missing: entities
-beyond that share, and names of no entity with a word that no eligible memory of these origins
-holds; without names, `absent`. `words` is the best lexical score of eligible memories as a share of
-the query's idf, `level` the largest L, `lead` and `margin` how far it is above the second and the
-fifth, `size` the logarithm of the number of eligible memories. Where the best rows are of several
-origins, the largest counts, and the least of `absent`."""
-OWN_FEATURES: tuple[str, ...]
-"""Where the best rows are of several origins: of those of the first one's own."""
-SIGNAL_FEATURES: tuple[str, ...]
-"""Where these signals are weighed: the largest raw value over the eligible memories; a sum of idf
-as a share of all that the query has."""
+that which no eligible memory holds; `names` the largest share of the query's names that one of them
+mentions; `terms` the number of content terms, as a part of eight."""
 
-# Terms of the scan; content terms of the query; how many entities the query names; its names that
-# no entity has; number of eligible memories.
-_ConfidenceInput = tuple[Sequence[str], Sequence[ContentTerm], int, Sequence[str], int]
+# Terms of the scan, how many eligible memories hold each; number of eligible memories; content
+# terms of the query; whether a memory meets a date of it; how many entities it names; its names of
+# no entity.
+_ConfidenceInput = tuple[
+    Sequence[str],
+    Sequence[int],
+    int,
+    Sequence[ContentTerm],
+    bool,
+    int,
+    Sequence[str],
+]
 
-def confidence_features(
-    rows: Sequence[Row],
-    scorings: Sequence[Scoring],
-    input: _ConfidenceInput,
-) -> tuple[int, list[tuple[str, float]]] | None:
-    """The features of the best rows of a scan: code of their OriginType, or 4 for several, and the
-    values by name. None without rows, or where words or meaning were not compared.
+def confidence_features(rows: Sequence[Row], input: _ConfidenceInput) -> list[float]:
+    """The features of the best rows of a scan, in the order of `FEATURES`."""
 
-    `rows`, `scorings`: of the scan."""
-
-@final
-class ConfidenceTables:
-    """Fitted logistics. By OriginType, then for several: tables of which the first counts whose
-    features are all there, each (belongs, answered, scale, constant), both with their weights by
-    feature and their bias. Confidence is the logistic of constant + scale · logit(belongs ·
-    answered). ValueError: an unknown feature."""
-
-    def __new__(
-        cls,
-        tables: Sequence[
-            Sequence[
-                tuple[
-                    tuple[Sequence[tuple[str, float]], float],
-                    tuple[Sequence[tuple[str, float]], float],
-                    float,
-                    float,
-                ]
-            ]
-        ],
-    ) -> Self: ...
-    def probability(self, kind: int, given: Sequence[tuple[str, float]]) -> float | None:
-        """The confidence of features by name; None where no table of the kind has its features."""
-
-    def of_scan(
-        self,
-        rows: Sequence[Row],
-        scorings: Sequence[Scoring],
-        input: _ConfidenceInput,
-    ) -> tuple[int, float] | None:
-        """Kind and confidence of `confidence_features`; None where there are none."""
-
-def scores(finals: Sequence[float], confidence: float, a: float, b: float, c: float) -> list[float]:
-    """1 / (1 + e^-(a + b · ln(final) + c · logit(confidence))) of each final score; 0 for 0."""
+def absent_names(input: _ConfidenceInput) -> list[str]:
+    """Those of the unknown names that hold a word that is in no eligible memory."""
 
 def logit(probability: float) -> float:
     """ln of the odds; the probability is taken as at least 1e-6 and at most 1 - 1e-6."""
+
+def logistic(x: float) -> float:
+    """1 / (1 + e^-x)."""
 
 def ln(x: float) -> float: ...
 def pow(x: float, y: float) -> float: ...
@@ -363,10 +329,9 @@ def visible(text: str) -> str:
     """The text without characters that are not seen, and with the letters of ligatures."""
 
 def text_flags(text: str) -> int:
-    """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it contains
-    `?`; bit 12: a number, in digits or in words; bit 13: the first person, reserved: rows hold it
-    and recall does not read it; bits 14-15: names, at most 3, which are capitalised words inside of
-    sentences and quoted terms."""
+    """Flags of a text, below 2**16. Bits 0-10: its code points, at most 2000; bit 11: it ends with
+    a question mark; bits 12-15: its words that are neither function words nor frame a question, at
+    most 8."""
 
 _NameRow = tuple[str, int, int, str, float, bool]
 _NameHit = tuple[int, int, str, str]
@@ -585,13 +550,10 @@ class Query:
         windows: Sequence[tuple[int | None, int | None]] = ...,
         entities: Sequence[tuple[bytes, float]] = ...,
         seed: int = 0,
-        names_text: str | None = None,
         dates: Sequence[tuple[int | None, int | None, bool]] = ...,
-        question_kinds: int = 0,
         pieces: tuple[bytes, bytes, bytes] | None = None,
-        questions: tuple[bytes, Sequence[int], dict[str, tuple[list[int], list[int]]]]
-        | None = None,
         rerank_scores: Sequence[tuple[bytes, float]] | None = None,
+        names_text: str | None = None,
         content: Sequence[ContentTerm] = ...,
         topic: tuple[bytes, Sequence[Sequence[int]]] | None = None,
     ) -> Self:
@@ -599,21 +561,18 @@ class Query:
 
         Args:
             vector: of the embedder, need not have length 1; None = no cosine.
-            text: for the index terms; None = no lexical score.
+            text: for the index terms; None = no score by words.
             query_time_us: ages and recency count up to it.
             keywords: of the analysed text.
             windows: (start_us, end_us), None = open.
             entities: (16 bytes, match score in [0, 1]), merges resolved.
             seed: of the walk, below 2^53.
-            names_text: the text in which names of authors are looked for.
             dates: windows of explicit dates; True = of every year in which an eligible memory is
                 valid, unless it is open.
-            question_kinds: bit 0 when, bit 1 how many, bit 2 who, where, which or what thing.
             pieces: ids (u32), codes (256 int8 from -7 to 7 each) and steps (float64) of its word
                 pieces; the id 0xFFFFFFFF belongs to no word.
-            questions: that memories answer: their ids (16 bytes each), number of words of each, and
-                by term of the query the places of those that hold it, with how often each does.
             rerank_scores: of a cross-encoder for the best memories; the others have none.
+            names_text: the text in which names of authors are looked for.
             content: index terms of the text that say what it is about, in order, repeats kept.
             topic: hidden states of word pieces, float32, and by piece the content terms of its
                 word, as places in `content`; None = the topic is `vector`.
@@ -685,17 +644,16 @@ class Ranking:
         walk: Walk | None,
         summary_prior: float,
         expand_summaries: bool,
-        chosen_rows: int = 128,
-        evidence: Sequence[tuple[float, float, float, float, float, float]] | None = None,
+        late_pool: int = 128,
         sittings: bool = True,
         tracerank_bound: float | None = None,
-        candidate_weights: Sequence[Mapping[str, float]] | None = None,
     ) -> Self:
         """A ranking.
 
         Args:
             base: "semantic", "blend", "linear" or "cosine".
-            weights: per code of `OriginType`, by names of `SIGNALS` and "bias"; absent = off.
+            weights: of people's chats and of all else, by names of `SIGNALS` and "bias"; absent =
+                off.
             meta_weights: of keyword, temporal, entity and recency in S_meta.
             keyword_mode: "jaccard" or "weighted".
             entity_mode: "overlap" or "weighted".
@@ -706,16 +664,10 @@ class Ranking:
             association: where the base is linear, walked memories are ranked with the others
                 only when it is above 0.
             walk: None = no walk.
-            chosen_rows: memories of each origin that the candidate weights choose.
-            evidence: per code of `OriginType`: scale (above 0), constant, and weights of the
-                origin's largest cosine, largest lexical score, largest level and mean of its five
-                largest levels. Where memories of several origins are eligible, each is scored as
-                if it alone were. None = all are scored together, and levels compared as they are.
+            late_pool: how many of the best memories are compared by their word pieces.
             sittings: whether notes of one sitting are neighbours.
             tracerank_bound: where the base is linear, TraceRank's factor lies within
                 e^(±bound/2); None = no bound.
-            candidate_weights: as `weights`, of the sum that chooses the memories that `weights`
-                rank, and of L of the others. None = `weights`.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
@@ -738,17 +690,9 @@ class Row:
     """S_query."""
     start_score: float
     """S, or L where the base is linear; the content cosine without `start_enabled`."""
-    level: float | None
-    """L without rerank before it is put on the scale of all origins; None = no origin evidence
-    counts."""
     constant: float
-    """What L begins with where the base is linear: the bias; in an origin of which others were
-    chosen, less by what that took most from one of them."""
-    chosen: bool
-    """Whether the candidate weights chose it: L is made with `weights`, else with
-    `candidate_weights`."""
-    evidence: tuple[float, float, float, float, float, float] | None
-    """scale, sum, cosine, lexical, best and mean of its origin; None = none counts."""
+    """What L begins with where the base is linear: the bias, and for a memory whose word pieces
+    were not compared the least that these add to one of the pool."""
     base: float
     """Before path and TraceRank, with the prior of a summary."""
     origin: int
@@ -793,24 +737,27 @@ class Row:
     tracerank: float
     events: int
     stability: int
+    own_final_score: float
+    """That of the formula; `final_score` is that of its place where it was moved."""
     newer_than: bytes | None
-    """The memory before which `put_before` put it."""
+    older_than: bytes | None
 
-    def put_before(self, older: Row) -> Row:
-        """The same row put directly before another one, with that one's final score."""
+    def moved(
+        self,
+        final_score: float,
+        newer_than: bytes | None = None,
+        older_than: bytes | None = None,
+    ) -> Row:
+        """The same row in another place, with the final score of that."""
 
-    def weighed(
-        self, weights: dict[str, float], constant: float
-    ) -> list[tuple[float, str, float, float | None, float]]:
-        """The signals with a value, and one of these weights that is not 0, among those of its
-        origin: (contribution, name, raw, normalised, weight), greatest |contribution| first, equal
-        ones in the order of `SIGNALS`. A contribution is weight · normalised, or weight · raw where
-        nothing was normalised, as in S_meta. `constant`, where it is not 0, is the first of its
-        size, as `bias` with the value 1."""
+    def terms(self, shares: dict[str, float]) -> list[tuple[float, str, float, float]]:
+        """(contribution, name, raw, weight) of what L is the sum of, `bias` among it, without what
+        adds nothing; of a base that is not linear the metadata signals with these shares. Greatest
+        |contribution| first, equal ones in the order of the sum."""
 
-    def signal(self, name: str) -> tuple[float | None, float | None]:
-        """(raw, normalised) of one of `SIGNALS`, whatever its weight. (None, None) = unavailable,
-        or without weight in every origin. KeyError: no signal."""
+    def signal(self, name: str) -> float | None:
+        """Raw value of one of `SIGNALS` or `METADATA`, whatever its weight. None = unavailable or
+        not computed. KeyError: no signal."""
 
 @final
 class Scan:
@@ -831,22 +778,10 @@ class Scan:
     unembedded: int
     idfs: tuple[float, ...]
     """idf of each of `terms` over the eligible."""
-    scorings: tuple[Scoring, Scoring, Scoring, Scoring]
-    """By code of `OriginType`, what its eligible memories are scored with: one for all, unless
-    `evidence` puts several origins on one scale. Of an origin without eligible memories it means
-    nothing."""
-
-@final
-class Scoring:
-    """What memories that are scored together have in common: all eligible ones, or those of one
-    origin."""
-
-    maxima: tuple[float | None, ...]
-    """Largest raw value of them, in the order of `SIGNALS`; None = unavailable or not computed."""
-    idfs: tuple[float, ...]
-    """idf of each of the scan's `terms` over them."""
-    topic_of_query: bool | None
-    """Whether the query's own vector stood for its topic; None = nothing was compared with it."""
+    document_frequencies: tuple[int, ...]
+    """How many eligible memories hold each of `terms`."""
+    dates_met: bool
+    """Whether an eligible memory meets a date of the query."""
 
 @final
 class Projection:
@@ -926,23 +861,12 @@ class Projection:
         """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
 
-    def newer_pairs(
-        self,
-        seq: int,
-        rows: Sequence[Row],
-        *,
-        origin: int,
-        gap_us: int,
-        least_cosine: float,
-        most_below: float,
-        start: bool,
-    ) -> list[tuple[int, int, float]]:
-        """Of rows, best first, those of this origin of which the lower one is newer: (newer, older)
-        as places among the rows, and how far the level of the newer one lies below, at most
-        `most_below`. Both are of one scope, with vectors whose cosine is at least `least_cosine`,
-        and the `t_valid` of the newer one is more than `gap_us` later. The level is the start
-        score where `start`, else the score before its logistic. Raises SnapshotMoved unless
-        applied_seq == seq."""
+    def versions(
+        self, seq: int, filter: Filter, ids: bytes
+    ) -> tuple[list[int], list[float], list[list[float]]]:
+        """Of memories (16 bytes each) that pass the filter, in their order: since when each holds,
+        µs; the share of the eligible memories that hold since an earlier time; and by memory and
+        memory how surely the first is a later word on what the second says, 0 to 1."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

@@ -12,7 +12,7 @@ from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
 from vestig.registry import unused_entry_points
 from vestig.results import ClockCorrection, DoctorReport, Finding
-from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
+from vestig.session.embedding import probed_identity, remember_identity, wants_codes
 from vestig.session.opening import keeper_for
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
@@ -73,7 +73,7 @@ def doctor(session: Session) -> DoctorReport:
             session.ledger,
             session.keeper,
             now_us=session.now_us(),
-            token_origins=wanted_tokens(session),
+            wants_codes=wants_codes(session),
             # other models give other numbers on another machine, and may cost money
             embed=session.embed if session.embedder.fingerprint == WEIGHTS_SHA256 else None,
         )
@@ -195,19 +195,18 @@ def _check_tokens(session: Session) -> None:
             f"{session.embedder.model}: expected an embedder that gives hidden states of word"
             " pieces, this one gives none; use the built-in one"
         )
-    if not wanted_tokens(session):
+    if not wants_codes(session):
         raise ConflictError(
-            "late interaction counts for no origin under this configuration: set a weight of"
-            " ranking.weights.<origin>.late first"
+            "late interaction counts nothing under this configuration: set"
+            " ranking.weights.all.late first"
         )
 
 
 def _fill_tokens(session: Session, progress: Progress | None) -> int:
-    origins = wanted_tokens(session)
-    if not origins:
+    if not wants_codes(session):
         return 0
     remember_identity(session)
-    return fill_codes(session.ledger, session.embed_codes, origins, progress=progress)
+    return fill_codes(session.ledger, session.embed_codes, progress=progress)
 
 
 def compact(session: Session) -> dict[str, Any]:

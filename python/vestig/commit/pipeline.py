@@ -38,7 +38,7 @@ from vestig.commit.text import (
     refusal_reason,
     text_forms,
 )
-from vestig.commit.vectors_ahead import EmbeddedAs, VectorsAhead, embedded_as
+from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.language.text_forms import unusable_reason
 from vestig.ports import UniquenessCollision
@@ -367,7 +367,7 @@ def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
     if not new and not names:
         return
     # turns that repeat a text share its vector
-    sharing: dict[EmbeddedAs, list[Item]] = {}
+    sharing: dict[str, list[Item]] = {}
     for item in new:
         sharing.setdefault(embedded_as(item), []).append(item)
     questions = [question for item in new for question in item.questions or ()]
@@ -378,9 +378,8 @@ def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
             remember_identity(session)
         made, others = ahead.made_of(sharing.keys()), list[bytes]()
         left = [one for one in sharing if one not in made]
-        texts, origins = [text for text, _ in left], [origin for _, origin in left]
         if left or questions or names:
-            fresh, others = embed_memories(session, texts, origins, [*questions, *names])
+            fresh, others = embed_memories(session, left, [*questions, *names])
             made.update(zip(left, fresh, strict=True))
     except ProviderError as error:
         if session.config.settings.embedding.on_failure != "defer":
@@ -390,7 +389,7 @@ def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
         return
     for shared, items in sharing.items():
         vector, pieces = made[shared]
-        truncated = session.embedder.truncated(shared[0])
+        truncated = session.embedder.truncated(shared)
         for item in items:
             item.vector, item.pieces = vector, pieces
             if truncated:

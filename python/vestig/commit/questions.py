@@ -15,7 +15,7 @@ from typing import Final
 from vestig.arguments import LIST_ITEMS_MAX, listed, text_argument
 from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
-from vestig.language.answered_questions import sentences
+from vestig.language.sentences import sentences
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 

@@ -237,7 +237,7 @@ class QueueRun:
             return
         try:
             remember_identity(session)
-            made = dict(zip(memories, self._vectors(texts, found), strict=True))
+            made = dict(zip(memories, self._vectors(texts), strict=True))
         except ProviderError as error:
             self._finish([JobResult(job_id=job.id, error=str(error)) for job in present])
             return
@@ -246,16 +246,13 @@ class QueueRun:
             ended = self._finish([JobResult(job_id=job.id, changes=late.changes)])
             self.tally.updates += late.is_update and bool(ended)
 
-    def _vectors(
-        self, texts: list[str], memories: list[Memory]
-    ) -> list[tuple[bytes, Pieces | None]]:
+    def _vectors(self, texts: list[str]) -> list[tuple[bytes, Pieces | None]]:
         session = self.session
-        origins = [memory.origin_type.value for memory in memories]
         if self._ends_at is None:
-            return embed_memories(session, texts, origins)[0]
+            return embed_memories(session, texts)[0]
         left_s = self._ends_at - time.monotonic()
         try:
-            return within(left_s, lambda: embed_memories(session, texts, origins))[0]
+            return within(left_s, lambda: embed_memories(session, texts))[0]
         except TimeoutError as error:
             raise no_vectors(session) from error
 

@@ -19,25 +19,23 @@ from vestig.session.session import Session
 from vestig.store.sqlite import forks
 from vestig.telemetry.spans import span
 
-__all__ = ["EmbeddedAs", "VectorsAhead", "embedded_as"]
+__all__ = ["VectorsAhead", "embedded_as"]
 
-# What is embedded of a memory, and its origin.
-EmbeddedAs = tuple[str, str]
-Made = dict[EmbeddedAs, tuple[bytes, Pieces | None]]
+# Text → its vector, and codes of its word pieces.
+Made = dict[str, tuple[bytes, Pieces | None]]
 # `close` and a fork wait for one call of the embedder.
 _TEXTS_PER_CALL: Final = 128
 
 
-def embedded_as(item: Item) -> EmbeddedAs:
-    """What is embedded of an item, and its origin: items alike share a vector."""
-    request = item.request
-    return embedded_text(item.text, request.author, item.claim), request.origin_type.value
+def embedded_as(item: Item) -> str:
+    """The text that is embedded of an item: items alike share a vector."""
+    return embedded_text(item.text, item.request.author, item.claim)
 
 
 class _Run:
     """One part's texts on their way through the embedder."""
 
-    def __init__(self, session: Session, wanted: list[EmbeddedAs]) -> None:
+    def __init__(self, session: Session, wanted: list[str]) -> None:
         self.wanted = wanted
         self.made: Made = {}
         self.error: Exception | None = None
@@ -54,8 +52,7 @@ class _Run:
                     return
                 part = self.wanted[start : start + _TEXTS_PER_CALL]
                 with forks.inside():
-                    texts, origins = [text for text, _ in part], [origin for _, origin in part]
-                    made, _ = embed_memories(self._session, texts, origins)
+                    made, _ = embed_memories(self._session, part)
                 self.made.update(zip(part, made, strict=True))
         except Exception as error:  # raised again by the part that needs these vectors
             self.error = error
@@ -76,7 +73,7 @@ class VectorsAhead:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._planned: list[EmbeddedAs] = []
+        self._planned: list[str] = []
         # of the part whose turn it is, and of the one after it
         self._current: _Run | None = None
         self._next: _Run | None = None
@@ -118,7 +115,7 @@ class VectorsAhead:
         if planned:
             self._next = _Run(self._session, planned)
 
-    def made_of(self, wanted: Collection[EmbeddedAs]) -> Made:
+    def made_of(self, wanted: Collection[str]) -> Made:
         """Vectors of those of these texts that were embedded ahead.
 
         Raises:

@@ -43,10 +43,7 @@ _MOVED: Final = {
     ("m5.explainability", "recall.reasons"): "enabled include_path include_scores",
     ("m5.signals", "ranking"): "weights",
     ("m5.signals", "signals"): (
-        "cosine.enabled keyword.enabled temporal.enabled entity.enabled recency.enabled"
-        " lexical.enabled context.enabled neighbours.enabled role.enabled"
-        " questions.enabled person.enabled date.enabled when.enabled form.enabled reply.enabled"
-        " answer_type.enabled entity_walk.enabled pair.enabled title.enabled"
+        "date.enabled reply.enabled person.enabled entity_walk.enabled pair.enabled title.enabled"
         " late.enabled late.pool rerank.enabled rerank.pool"
     ),
 }

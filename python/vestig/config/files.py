@@ -182,7 +182,7 @@ def _read(
 
 
 def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
-    """Items with every file of weights that they name read in its place: a mapping {origin: {term:
+    """Items with every file of weights that they name read in its place: a mapping {kind: {term:
     number}}, or a file as `make learn` writes it. A relative path counts from `folder`."""
     found: list[Item] = []
     for item in items:
@@ -207,16 +207,16 @@ def names_weights_file(item: Item) -> bool:
 
 def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[Item]:
     document, lines = parse_file(raw, label)
-    if isinstance(document, dict) and "origins" in document:
-        for name in sorted(document.keys() - {"version", "origins", "data", "figures"}):
-            expected = "expected version and origins, data and figures"
+    if isinstance(document, dict) and "weights" in document:
+        for name in sorted(document.keys() - {"version", "weights", "newest", "data", "figures"}):
+            expected = "expected version, weights, newest, data and figures"
             problems.add(label, str(name), f"unknown member; {expected}")
         if document.get("version") != 1:
             problems.add(label, "version", f"expected 1, got {document.get('version')!r}")
-        document = document["origins"]
-        lines = {name.removeprefix("origins."): line for name, line in lines.items()}
+        document = document["weights"]
+        lines = {name.removeprefix("weights."): line for name, line in lines.items()}
     if not isinstance(document, dict):
-        problems.add(label, "", "expected a mapping {origin: {term: number}}")
+        problems.add(label, "", "expected a mapping {kind: {term: number}}")
         return []
     placed = {f"{key}.{name}": line for name, line in lines.items()}
     return flatten({key: document}, problems, file=label, lines=placed)

@@ -305,7 +305,7 @@ def _call_items(overrides: Mapping[str, Any] | None, problems: Problems) -> tupl
             problems.add(
                 item.place,
                 item.key,
-                "expected a mapping {origin: {term: number}}, got text; only a configuration file"
+                "expected a mapping {kind: {term: number}}, got text; only a configuration file"
                 " or a variable may name a file of weights",
             )
     return tuple(item for item in items if not names_weights_file(item))

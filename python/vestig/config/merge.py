@@ -22,7 +22,7 @@ from vestig.config.schema import (
     sections,
     spec_of,
 )
-from vestig.config.signals import ORIGINS
+from vestig.config.signals import KINDS, TERMS
 from vestig.config.weights import unknown_term_text
 from vestig.hints import nearest
 from vestig.types import EventType
@@ -134,12 +134,11 @@ def _unknown_entry_text(mapping: str, key: str) -> str:
     name = key[len(mapping) + 1 :]
     if mapping == "usage.event_weights":
         return f"unknown type of event {name!r}; the nearest is {nearest(name, EventType)}"
-    origin, _, term = name.partition(".")
-    if origin not in ORIGINS:
-        return f"unknown origin {origin!r}; the nearest is {nearest(origin, ORIGINS)}"
-    if parts := _below(key, entry_specs()):
-        names = ", ".join(part[len(key) + 1 :] for part in parts)
-        return f"expected a mapping of terms to numbers; its terms are {names}"
+    kind, _, term = name.partition(".")
+    if kind not in KINDS:
+        return f"unknown kind {kind!r}; the nearest is {nearest(kind, KINDS)}"
+    if not term:
+        return f"expected a mapping of terms to numbers; its terms are {', '.join(TERMS)}"
     return unknown_term_text(term)
 
 
@@ -390,9 +389,9 @@ def collapsed(entries: Mapping[str, Entry], key: str) -> Entry:
     written: dict[str, Any] = {}
     for name, entry in own.items():
         if key == "ranking.weights":
-            origin, _, term = name.partition(".")
-            value.setdefault(origin, {})[term] = entry.value
-            written.setdefault(origin, {})[term] = entry.shown
+            kind, _, term = name.partition(".")
+            value.setdefault(kind, {})[term] = entry.value
+            written.setdefault(kind, {})[term] = entry.shown
         else:
             value[name] = entry.value
             written[name] = entry.shown

@@ -164,16 +164,16 @@ class RankingSettings(Section, frozen=True, kw_only=True):
     newer_first: Annotated[
         bool,
         doc(
-            "Where ranking.base is linear: among the best ten results, a note that says what has"
-            " changed stands before an older one that it is like.",
+            "Where ranking.base is linear: of several versions of one thing among the best ten"
+            " results the newest comes first, unless the query asks about the past.",
             shown=True,
         ),
     ] = True
     weights: Annotated[
         Weights,
         doc(
-            "Weights in place of the learned ones: {origin: {term: number}}, or the path of a"
-            " JSON or YAML file that holds that; null gives a term its learned weight back.",
+            "Weights in place of the learned ones: {all or chat_peer: {term: number}}, or the path"
+            " of a JSON or YAML file that holds that; null gives a term its learned weight back.",
             shown=True,
         ),
     ] = msgspec.field(default_factory=dict)
@@ -186,8 +186,7 @@ class ReferenceSettings(Section, frozen=True, kw_only=True):
         Share,
         doc(
             "Share of the metadata in the start score. Keys of this section act where"
-            " ranking.base is semantic or blend, or where keyword, temporal, entity or recency"
-            " has a weight."
+            " ranking.base is semantic or blend."
         ),
     ] = 0.3
     keyword_weight: Annotated[Share, doc("Weight of shared keywords in the metadata.")] = 0.5

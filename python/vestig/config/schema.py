@@ -52,7 +52,7 @@ from vestig.config.recall_sections import (
 )
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.server_sections import ServeSettings
-from vestig.config.signals import CANDIDATE_TERMS, EVIDENCE, ORIGINS, TERMS, SignalSettings
+from vestig.config.signals import KINDS, TERMS, SignalSettings
 from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
@@ -357,6 +357,7 @@ _MAPPING_WORDS: Final[dict[Any, str]] = {
 }
 # Keys whose value is a mapping that layers merge entry by entry; an entry is spelt like a key.
 MAPPINGS: Final = ("usage.event_weights", "ranking.weights")
+_KIND_WORDS: Final = {"chat_peer": "people's chats", "all": "all else"}
 
 
 def _arms(kind: Any) -> tuple[Any, ...]:
@@ -470,7 +471,7 @@ def key_specs() -> Mapping[str, KeySpec]:
 @cache
 def entry_specs() -> Mapping[str, KeySpec]:
     """Every entry of the keys that are mappings."""
-    from vestig.config.weights import learned_value
+    from vestig.config.weights import learned
 
     events = {
         f"usage.event_weights.{event}": _spec(
@@ -482,24 +483,16 @@ def entry_specs() -> Mapping[str, KeySpec]:
         )
         for event in EventType
     }
-    meanings = {
-        **TERMS,
-        **{
-            name: f"{TERMS[term]}, in the sum that chooses which memories the others rank"
-            for name, term in CANDIDATE_TERMS.items()
-        },
-        **{name: meaning for name, (meaning, _) in EVIDENCE.items()},
-    }
     weights = {
-        f"ranking.weights.{origin}.{name}": _spec(
-            f"ranking.weights.{origin}.{name}",
-            Positive if name == "evidence.scale" else float,
-            learned_value(origin, name),
-            f"Weight for memories of {origin}: {meaning}.",
+        f"ranking.weights.{kind}.{term}": _spec(
+            f"ranking.weights.{kind}.{term}",
+            float,
+            learned()[kind][term],
+            f"Weight for {_KIND_WORDS[kind]}: {meaning}.",
             shown=False,
         )
-        for origin in ORIGINS
-        for name, meaning in meanings.items()
+        for kind in KINDS
+        for term, meaning in TERMS.items()
     }
     return {**events, **weights}
 
@@ -605,7 +598,7 @@ def mapping_of(key: str) -> str | None:
     """The key whose entry a name spells; None: it is no entry.
 
     Example:
-        >>> mapping_of("ranking.weights.note.cosine"), mapping_of("ranking.base")
+        >>> mapping_of("ranking.weights.all.topic"), mapping_of("ranking.base")
         ('ranking.weights', None)
     """
     return next((name for name in MAPPINGS if key.startswith(f"{name}.")), None)
@@ -616,7 +609,7 @@ def entry_sections() -> frozenset[str]:
     """Dotted names of the mappings, and of the groups of their entries.
 
     Example:
-        >>> "ranking.weights.note.late" in entry_sections()
+        >>> "ranking.weights.all" in entry_sections()
         True
     """
     return _groups(entry_specs()).difference(sections())

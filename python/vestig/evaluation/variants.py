@@ -70,12 +70,12 @@ def _variant(
 
 def switches_of(config: Config) -> list[str]:
     """Signals and switches that are on: every `….enabled` that changes results. A
-    signal changes them where the base is linear and it weighs something for an origin.
+    signal changes them where the base is linear and it weighs something.
 
     Example:
         >>> from vestig.config import load
         >>> found = switches_of(load(environ={}))
-        >>> "signals.lexical.enabled" in found, "recall.reasons.enabled" in found
+        >>> "signals.words.enabled" in found, "recall.reasons.enabled" in found
         (True, False)
     """
     settings = config.settings
@@ -93,7 +93,7 @@ def switches_of(config: Config) -> list[str]:
 
 
 def _short(key: str) -> str:
-    """A switch in few words: `signals.lexical.enabled` → `lexical`."""
+    """A switch in few words: `signals.words.enabled` → `words`."""
     return key.removesuffix(".enabled").removeprefix("signals.")
 
 

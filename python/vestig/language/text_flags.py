@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from vestig._core import text_flags, title_name
 from vestig.language.names.forms import norm_name
 
-__all__ = ["text_flags", "title_key"]
+__all__ = ["asks", "text_flags", "title_key"]
+
+_QUESTION: Final = 1 << 11
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends with a question mark.
+
+    Example:
+        >>> asks("Who is that? "), asks("Is it? Yes.")
+        (True, False)
+    """
+    return bool(text_flags(text) & _QUESTION)
 
 
 def title_key(title: str | None) -> str | None:

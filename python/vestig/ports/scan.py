@@ -71,6 +71,8 @@ class ProjectionRow(NamedTuple):
     pieces: Pieces | None
     # row number in the ledger of the source that produced it first
     source_row: int | None
+    # the title as it is given: its words are words of the memory
+    heading: str | None
 
 
 class ScanQuery(Protocol):

@@ -202,7 +202,8 @@ def _candidates(
         walked=found.walked,
         unembedded=found.unembedded,
         idfs=found.idfs,
-        scorings=found.scorings,
+        document_frequencies=found.document_frequencies,
+        dates_met=found.dates_met,
         approximate=True,
     )
 

@@ -1,14 +1,14 @@
-"""Whether the eligible memories answer a query at all, and what score a result has.
+"""How probable it is that the eligible memories answer a query at all, what of it they lack, and
+the score of a result.
 
-The core makes the features of one scan and their logistics; the weights are plain data beside the
-package's other data, with the digests of the labelled folders they were learned from.
-`benches/learn_confidence.py` writes them, and those of the score with them.
+The core makes the features of one scan; the weights are plain data beside the package's other data,
+with the digests of the labelled folders they were learned from. `make learn-confidence` writes
+them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,133 +20,99 @@ from vestig.answers import ScoreFormula
 from vestig.language.content_words import ContentTerm
 from vestig.recall.scan import Scan
 from vestig.store.projection.scan_objects import (
-    BASIC_FEATURES,
-    OWN_FEATURES,
+    FEATURES,
     ROWS_READ,
-    SIGNAL_FEATURES,
-    ConfidenceTables,
+    absent_names,
     confidence_features,
-    scores,
+    ln,
+    logistic,
 )
-from vestig.types import OriginType
 
 if TYPE_CHECKING:
-    from vestig.store.projection.scan_objects import Row, Scoring
+    from vestig.store.projection.scan_objects import Row
 
 __all__ = [
-    "BASIC_FEATURES",
     "BIAS",
+    "FEATURES",
     "FIT",
-    "KINDS",
-    "OWN_FEATURES",
     "ROWS_READ",
-    "SEVERAL",
-    "SIGNAL_FEATURES",
-    "Confidence",
     "ConfidenceInput",
-    "Features",
     "Fit",
     "ScoreWeights",
-    "Table",
     "confidence",
     "features",
     "fit",
     "fit_version",
+    "missing",
     "probability",
-    "score_line",
+    "score_formula",
     "scored",
 ]
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
-# In the place of an origin type: the best rows are of several.
-SEVERAL: Final = "several"
-KINDS: Final = (*(origin.value for origin in OriginType), SEVERAL)
+# The place whose final score says how far the best one stands out.
+_FIFTH: Final = 5
 
 
 class ConfidenceInput(NamedTuple):
     """What of a query and a scan counts beside the rows, as the core takes it.
 
     Args:
-        terms: index terms of the query, each once.
+        terms: index terms of the query, each once; beside them how many eligible memories hold
+            each.
+        eligible: number of eligible memories.
         content_terms: those that say what it is about.
+        dates_met: an eligible memory meets a date of the query.
         entity_count: how many entities it names.
         unknown_names: its names that no entity has.
-        eligible: number of eligible memories.
     """
 
     terms: Sequence[str]
+    document_frequencies: Sequence[int]
+    eligible: int
     content_terms: Sequence[ContentTerm]
+    dates_met: bool
     entity_count: int
     unknown_names: Sequence[str]
-    eligible: int
 
 
-class Confidence(NamedTuple):
-    """How probable it is that the eligible memories answer a query.
-
-    Args:
-        value: the probability.
-        kind: of the best rows, an origin type or `several`; None without rows.
-    """
-
-    value: float
-    kind: str | None
-
-
-class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True):
-    """A fit of scores: the logit of a score is a + b · ln(share) + c · logit(confidence), share the
-    final score as a part of the sum of the ten best.
-
-    Args:
-        b: at confidence 0 and at confidence 1, on a line between.
+class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A fit of scores: the logit of a score is bias + level · own + gap · (best − own) + margin ·
+    (best − fifth), of the log odds of final scores at their places in the result.
 
     Raises:
         ValueError: a larger final score would be a smaller score.
 
     Example:
-        >>> ScoreWeights(a=0.0, b=(-0.5, 1.0), c=1.0)
+        >>> ScoreWeights(bias=0.0, level=0.5, gap=1.0, margin=0.0)
         Traceback (most recent call last):
         ...
-        ValueError: expected two numbers >= 0 as b, got (-0.5, 1.0)
+        ValueError: expected level >= gap, got 0.5 and 1.0
     """
 
-    a: float
-    b: tuple[float, float]
-    c: float
+    bias: float
+    level: float
+    gap: float
+    margin: float
 
     def __post_init__(self) -> None:
-        if min(self.b) < 0:
-            raise ValueError(f"expected two numbers >= 0 as b, got {self.b}")
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Weights by name, `bias` among them, of two logistics; and `scale` and `constant` of the
-    logistic of the logit of their product."""
-
-    belongs: Mapping[str, float]
-    answered: Mapping[str, float]
-    scale: float = 1.0
-    constant: float = 0.0
+        if self.level < self.gap:
+            raise ValueError(f"expected level >= gap, got {self.level} and {self.gap}")
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted confidence. `tables`, `score`: by the origin type of the best rows, or `several`; of
-    the tables the first whose features are all there counts. `data`: name of a labelled folder →
-    SHA-256 of it; `figures`: by set, the quality of the fit on questions that it had not seen."""
+    """A fitted confidence, and the fit of scores.
 
-    tables: Mapping[str, Sequence[Table]]
-    score: Mapping[str, ScoreWeights]
+    `confidence`: weights of the features by name, `bias` among them. `data`: name of a labelled
+    folder → SHA-256 of it; `figures`: by set, the quality of the fit on questions that it had not
+    seen.
+    """
+
+    confidence: Mapping[str, float]
+    score: ScoreWeights
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
-
-
-class Features(msgspec.Struct, frozen=True, kw_only=True):
-    """The features that a scan has, by name, and of what kind its best rows are: an origin type,
-    or `several`."""
-
-    kind: str
-    values: Mapping[str, float]
 
 
 @cache
@@ -161,100 +127,82 @@ def fit_version() -> str:
     return f"confidence-{hashlib.sha256(FIT.read_bytes()).hexdigest()[:8]}"
 
 
-@cache
-def _fitted() -> ConfidenceTables:
-    return _tables(fit())
+def features(scan: Scan, input: ConfidenceInput) -> dict[str, float]:
+    """The features of a scan by name."""
+    # rows of a changed scan come from the core too
+    rows = cast("Sequence[Row]", scan.rows)
+    return dict(zip(FEATURES, confidence_features(rows, input), strict=True))
 
 
-def _tables(fitted: Fit) -> ConfidenceTables:
-    def weights(named: Mapping[str, float]) -> tuple[list[tuple[str, float]], float]:
-        return [(name, one) for name, one in named.items() if name != BIAS], named[BIAS]
-
-    return ConfidenceTables(
-        [
-            [
-                (weights(one.belongs), weights(one.answered), one.scale, one.constant)
-                for one in fitted.tables.get(kind, ())
-            ]
-            for kind in KINDS
-        ]
-    )
-
-
-def features(scan: Scan, input: ConfidenceInput) -> Features | None:
-    """The features of a scan; None without rows, or where words or meaning were not compared."""
-    rows, scorings = _of_core(scan)
-    made = confidence_features(rows, scorings, input)
-    if made is None:
-        return None
-    kind, values = made
-    return Features(kind=KINDS[kind], values=dict(values))
-
-
-def probability(found: Features, fitted: Fit) -> float:
-    """The confidence of these features under a fit.
-
-    Raises:
-        ValueError: no table of their kind has its features among these.
+def probability(found: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The logistic of the weighted sum of some features.
 
     Example:
-        >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "cosine": 2.0})
-        >>> made = Fit(tables={"note": [table]}, score={})
-        >>> round(probability(Features(kind="note", values={"cosine": 0.5}), made), 9)
-        0.25
+        >>> round(probability({"cosine": 0.5}, {"bias": -1.0, "cosine": 2.0}), 9)
+        0.5
     """
-    kind = KINDS.index(found.kind)
-    value = _tables(fitted).probability(kind, list(found.values.items()))
-    if value is None:
-        raise ValueError(
-            f"expected the features of a table of {found.kind}, got {', '.join(found.values)}"
-        )
-    return value
+    terms = (weight * found[name] for name, weight in weights.items() if name != BIAS)
+    return logistic(sum(terms, weights[BIAS]))
 
 
-def confidence(scan: Scan, input: ConfidenceInput) -> Confidence | None:
-    """The probability that the eligible memories answer the query: 0 where there are none,
-    None where words or meaning were not compared."""
+def confidence(scan: Scan, input: ConfidenceInput) -> float:
+    """The probability that the eligible memories answer the query: 0 where there are none."""
     if not scan.rows:
-        return Confidence(0.0, None)
-    rows, scorings = _of_core(scan)
-    made = _fitted().of_scan(rows, scorings, input)
-    if made is None:
-        return None
-    kind, value = made
-    return Confidence(value, KINDS[kind])
+        return 0.0
+    return probability(features(scan, input), fit().confidence)
 
 
-def _of_core(scan: Scan) -> tuple[Sequence[Row], Sequence[Scoring]]:
-    """Rows and statistics of a scan; those of a changed one come from the core too."""
-    return cast("Sequence[Row]", scan.rows), cast("Sequence[Scoring]", scan.scorings)
+def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
+    """Names and content words of a query that no eligible memory holds, as they stand in it, each
+    once in their order.
+
+    Args:
+        query: the text that the terms are of.
+    """
+    held = {
+        term
+        for term, count in zip(input.terms, input.document_frequencies, strict=True)
+        if count > 0
+    }
+    names = absent_names(input) if input.unknown_names else []
+    words = [
+        query[one.start : one.end]
+        for one in input.content_terms
+        if one.term not in held and not (one.in_time and input.dates_met)
+    ]
+    found = [*names, *(word for word in words if not any(word in name for name in names))]
+    return tuple(dict.fromkeys(found))
 
 
-def score_line(fitted: ScoreWeights, finals: Sequence[float], confidence: float) -> ScoreFormula:
-    """The weights of one query for ln(final) itself, where the fit is of the share that a final
-    score has of these, the best: a final score alone says little about other queries.
+def _log_odds(final: float) -> float:
+    """Of a final score, which may lie above 1 by its use; L where the use changes nothing."""
+    inside = min(final, 1 - 2**-53)
+    return ln(inside / (1 - inside))
+
+
+def score_formula(weights: ScoreWeights, finals: Sequence[float]) -> ScoreFormula:
+    """What makes the scores of one query.
+
+    Args:
+        finals: final scores, best first.
 
     Example:
-        >>> score_line(ScoreWeights(a=0.5, b=(1.0, 2.0), c=1.0), [0.75, 0.25], 0.5)
-        ScoreFormula(a=0.5, b=1.5, c=1.0)
+        >>> weights = ScoreWeights(bias=1.0, level=1.0, gap=0.5, margin=0.0)
+        >>> score_formula(weights, [0.5, 0.5])
+        ScoreFormula(a=1.0, b=0.5)
     """
-    whole = sum(finals[:ROWS_READ])
-    b_at_0, b_at_1 = fitted.b
-    b = b_at_0 * (1 - confidence) + b_at_1 * confidence
-    a = fitted.a - b * math.log(whole) if whole > 0 else fitted.a
-    return ScoreFormula(a=a, b=b, c=fitted.c)
+    above = [_log_odds(final) for final in finals[:_FIFTH] if final > 0]
+    best, fifth = (above[0], above[-1]) if above else (0.0, 0.0)
+    a = weights.bias + weights.gap * best + weights.margin * (best - fifth)
+    return ScoreFormula(a=a, b=weights.level - weights.gap)
 
 
-def scored(finals: Sequence[float], confidence: float, by: ScoreFormula) -> list[float]:
+def scored(finals: Sequence[float], by: ScoreFormula) -> list[float]:
     """The probability that a memory with each of these final scores is part of the answer; 0 for a
     final score of 0.
 
-    Args:
-        finals: of memories of one query.
-
     Example:
-        >>> line = ScoreFormula(a=0.0, b=1.0, c=1.0)
-        >>> [round(score, 9) for score in scored([1.0, 0.0], 0.8, line)]
-        [0.8, 0.0]
+        >>> [round(score, 9) for score in scored([0.5, 0.0], ScoreFormula(a=0.0, b=1.0))]
+        [0.5, 0.0]
     """
-    return scores(finals, confidence, by.a, by.b, by.c)
+    return [logistic(by.a + by.b * _log_odds(one)) if one > 0 else 0.0 for one in finals]

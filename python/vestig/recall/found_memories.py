@@ -74,7 +74,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
         query_time_us=moments.query_time_us,
         ids=ids,
         rows=rows,
-        behind=ranked.rows[1 : shown + 1],
+        before=_questions_before(bound, rows, made),
         stored=stored,
         made=made,
         past=bool(past),
@@ -99,7 +99,7 @@ class _Found(msgspec.Struct, kw_only=True):
     Args:
         explained: gives the explainer.
         scores: of each row.
-        behind: the next row of the ranking for each of the first rows, as far as there is one.
+        before: id → the question that the memory replies to.
         stored: memories as they are now.
         made: gives the memories.
         past: whether these are as they were known earlier.
@@ -111,7 +111,7 @@ class _Found(msgspec.Struct, kw_only=True):
     query_time_us: int
     ids: Sequence[str]
     rows: Sequence[ScanRow]
-    behind: Sequence[ScanRow]
+    before: Mapping[str, str]
     stored: Sequence[RecalledMemory]
     made: Sequence[Callable[[], Memory]]
     past: bool
@@ -158,7 +158,7 @@ class _Found(msgspec.Struct, kw_only=True):
             None if self._is_plain(at, explainer) else self.made[at](),
             self.replaced.get(id, ()),
             None if nearest is None else self.questions[id][nearest[0]],
-            self.behind[at] if at < len(self.behind) else None,
+            self.before.get(id),
         )
 
     def _is_plain(self, at: int, explainer: Explainer) -> bool:
@@ -167,6 +167,19 @@ class _Found(msgspec.Struct, kw_only=True):
             return False
         stored = self.stored[at]
         return stored.plain and stored.t_valid_us <= self.query_time_us
+
+
+def _questions_before(
+    bound: BoundQuery, rows: Sequence[ScanRow], made: Sequence[Callable[[], Memory]]
+) -> Mapping[str, str]:
+    """Id → text of the question, of the rows that count as replies to one."""
+    replies = [make() for row, make in zip(rows, made, strict=True) if row.signal("reply")]
+    if not replies:
+        return {}
+    # imported here: few results are replies
+    from vestig.recall.context.turns import questions_before
+
+    return questions_before(bound, replies)
 
 
 def _same(memory: Memory) -> Memory:

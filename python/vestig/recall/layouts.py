@@ -10,10 +10,9 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, OriginEvidence, Reason, RecallHit, RecallResult
+from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
 from vestig.language.text_forms import one_line
-from vestig.recall.reason import contribution
 from vestig.times import age_words, to_us
 
 __all__ = [
@@ -143,44 +142,12 @@ def _number(value: float | None) -> str:
 
 
 def _signals(reason: Reason) -> list[str]:
-    """The terms that add something: those of the signal that adds most first."""
+    """The terms that add something: the constant, then those that add most."""
     if reason.signals is UNSET:
         return []
-    shares = {name: contribution(signal) for name, signal in reason.signals.items()}
-    whole: dict[str, float] = {}
-    for name, share in shares.items():
-        signal, _, _ = name.partition(".")
-        whole[signal] = whole.get(signal, 0.0) + share
-
-    def order(name: str) -> tuple[bool, float, str, float]:
-        signal, _, _ = name.partition(".")
-        return name != "bias", -abs(whole[signal]), signal, -abs(shares[name])
-
-    terms = [
-        f"{name} {_number(one.raw if one.normalised is None else one.normalised)}"
-        f" × {_number(one.weight)} (raw {_number(one.raw)})"
-        for name in sorted((name for name, share in shares.items() if share != 0), key=order)
-        for one in (reason.signals[name],)
-    ]
+    given = sorted(reason.signals.items(), key=lambda one: one[0] != "bias")
+    terms = [f"{name} {_number(one.raw)} × {_number(one.weight)}" for name, one in given]
     return ["Signals: " + "; ".join(terms)] if terms else []
-
-
-def _evidence(reason: Reason) -> list[str]:
-    given = reason.origin_evidence
-    if not isinstance(given, OriginEvidence):
-        return []
-    parts = [
-        f"{name} {_number(one.value)} × {_number(one.weight)}"
-        for name in ("cosine", "lexical", "best", "mean")
-        for one in (getattr(given, name),)
-        if one.weight != 0
-    ]
-    return [
-        f"Origin evidence: {given.origin}; level {_number(given.level)} × {_number(given.scale)}"
-        f" + {_number(given.sum)} ("
-        + "; ".join((f"constant {_number(given.constant)}", *parts))
-        + ")"
-    ]
 
 
 def _scores(reason: Reason) -> list[str]:
@@ -232,7 +199,7 @@ def _explain(hit: RecallHit, style: Style) -> str:
     """One line per group of the trace."""
     reason = hit.reason
     lines = [_header(hit, style), *_reason(hit)]
-    for group in (_signals, _evidence, _scores, _path, _boost):
+    for group in (_signals, _scores, _path, _boost):
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")

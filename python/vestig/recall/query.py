@@ -7,40 +7,39 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from vestig.answers import QueryEntity, QueryName, ScoreFormula
 from vestig.commit.text import normalise
 from vestig.config import Config
-from vestig.config.signals import SIGNALS
+from vestig.config.weights import newest
 from vestig.embedders.piece_codes import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.content_words import ContentTerm, content_terms
-from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
+from vestig.language.time.yearless import is_yearless
 from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.confidence import (
-    Confidence,
     ConfidenceInput,
     confidence,
     fit,
-    score_line,
+    missing,
+    score_formula,
     scored,
 )
 from vestig.recall.distinct_texts import scan_distinct
-from vestig.recall.newer_first import newer_first
 from vestig.recall.query_entities import QueryNames
-from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
-from vestig.recall.scan import Scan, ScanFunction, ScanRow, Scoring
+from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.recall.topic import TopicPieces, topic_pieces
+from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -58,9 +57,6 @@ __all__ = [
     "request_of",
     "scan_together",
 ]
-
-
-_DATE: Final = SIGNALS.index("date")
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +188,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 
     def scores(self, rows: Sequence[ScanRow]) -> list[float]:
         """As `score`, of several rows."""
-        return _scores(rows, self.confidence, self.line)
+        return _scores(rows, self.line)
 
 
 class BoundQuery:
@@ -252,19 +248,25 @@ class BoundQuery:
         """What of the query and a scan counts for confidence."""
         return ConfidenceInput(
             terms=scan.terms,
+            document_frequencies=scan.document_frequencies,
+            eligible=scan.eligible,
             content_terms=self.content,
+            dates_met=scan.dates_met,
             entity_count=len(self.entities),
             unknown_names=self.unknown_names,
-            eligible=scan.eligible,
         )
 
-    def confidence(self, scan: Scan, ranking: Ranking | None = None) -> Confidence | None:
+    def confidence(self, scan: Scan, ranking: Ranking | None = None) -> float | None:
         """The probability that the memories of a scan answer the query; None where the ranking has
-        none, or words or meaning were not compared."""
+        none, or meaning was not compared."""
         by = self.query.ranking if ranking is None else ranking
         if not by.has_confidence or self.query.vector is None:
             return None
         return confidence(scan, self.confidence_input(scan))
+
+    def missing(self, scan: Scan) -> tuple[str, ...]:
+        """Names and words of the query that no eligible memory holds."""
+        return missing(self.request.query, self.confidence_input(scan))
 
     @property
     def available(self) -> list[str]:
@@ -294,22 +296,24 @@ class BoundQuery:
         scan = self.scan(
             request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
         )
-        rows = newer_first(self.session, self.view, chosen.query, chosen.namespace, by, scan.rows)
-        confidence, line = self.confidence(scan, by), None
-        if confidence is not None and confidence.kind is not None:
-            weights = fit().score[confidence.kind]
-            line = score_line(weights, [row.final_score for row in rows], confidence.value)
-        value = None if confidence is None else confidence.value
+        rows = scan.rows
+        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
+            filter = self.filter(chosen)
+            rows = newest_first(self.session, self.view.seq, filter, newest(), rows)
+        confidence = self.confidence(scan, by)
+        line = None
+        if confidence is not None:
+            line = score_formula(fit().score, [row.final_score for row in rows])
         least, results = by.min_score, rows[:limit]
         if least is not None:
-            scores = _scores(results, value, line)
+            scores = _scores(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         return Ranked(
             scan=scan,
             rows=rows,
             results=results,
             below_min_score=min(limit, len(rows)) - len(results),
-            confidence=value,
+            confidence=confidence,
             line=line,
         )
 
@@ -362,7 +366,7 @@ class BoundQuery:
             rows: as `scan`.
         """
         return ScanRequest(
-            query=self.core_query(ranking, request, filter),
+            query=self.core_query(ranking, request),
             filter=CoreFilter(**filter),
             ranking=ranking.core,
             limit=limit if rows is None else rows,
@@ -383,12 +387,8 @@ class BoundQuery:
         """Whether a memory of this id lies in any namespace."""
         return self.session.keeper.core.row(id_bytes(id)) is not None
 
-    def core_query(self, ranking: Ranking, request: Request, filter: dict[str, Any]) -> CoreQuery:
-        """The query as the core takes it, with what the ranking weighs.
-
-        Args:
-            filter: what `filter` gives for the request.
-        """
+    def core_query(self, ranking: Ranking, request: Request) -> CoreQuery:
+        """The query as the core takes it, with what the ranking weighs."""
         query, text = self.query, self.request.query
         windows = [(_us(w.start), _us(w.end)) for w in query.windows]
         given: dict[str, Any] = {
@@ -401,27 +401,23 @@ class BoundQuery:
         }
         if ranking.base != "linear":
             return CoreQuery(text=None, **given)
-        content = self.content if ranking.counts_content else ()
+        states = query.states if ranking.counts_tokens else None
         return CoreQuery(
             text=text,
-            content=content,
             names_text=text,
+            content=self.content,
+            topic=self._topic() if ranking.counts_topic else None,
             dates=_dates(query.windows),
-            question_kinds=answer_types(text),
-            pieces=None
-            if query.states is None or not ranking.counts_tokens
-            else query_codes(query.states),
-            topic=self._topic(content) if ranking.counts_topic else None,
-            questions=self._questions(filter) if ranking.counts_questions else None,
+            pieces=None if states is None else query_codes(states),
             **given,
         )
 
-    def _topic(self, content: Sequence[ContentTerm]) -> TopicPieces | None:
+    def _topic(self) -> TopicPieces | None:
         """What the topic is made of; None = the vector of the query is its topic."""
         states, vector = self.query.states, self.query.vector
         if states is None or vector is None or len(vector) != 4 * STATE_DIMENSIONS:
             return None
-        return topic_pieces(self.request.query, content, states)
+        return topic_pieces(self.request.query, self.content, states)
 
     def _reranked(self, request: ScanRequest, ranking: ScanRanking, count: int) -> ScanRequest:
         started = time.perf_counter()
@@ -436,19 +432,6 @@ class BoundQuery:
             )
         self._add_time("rerank", started)
         return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
-
-    def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
-        started = time.perf_counter()
-        with span("questions"):
-            postings = question_words(
-                self.session,
-                self.view,
-                self.request.namespace,
-                self.eligible(filter),
-                self.request.query,
-            )
-        self._add_time("questions", started)
-        return postings
 
     def _add_time(self, name: str, since: float) -> None:
         spent = (time.perf_counter() - since) * 1e3
@@ -465,16 +448,16 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
     content = content_terms(request.query, query.times)
     return Explainer(
         terms=scan.terms,
-        content=[_content(content, scoring) for scoring in scan.scorings],
+        content={
+            one.term: request.query[one.start : one.end]
+            for one in reversed(content)
+            if not (scan.dates_met and one.in_time)
+        },
         windows=query.windows,
         entities={id_bytes(entity.id): entity for entity in entities},
-        base=ranking.base,
-        weights=ranking.scores["weights"],
-        candidate_weights=ranking.scores["candidate_weights"],
-        evidence=ranking.scores["evidence"],
+        linear=ranking.base == "linear",
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
-        topic_of_query=[scoring.topic_of_query for scoring in scan.scorings],
         query_time=from_us(request.moments.query_time_us),
         parts=ranking.reason_parts,
     )
@@ -492,18 +475,9 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     return shares(ranking.meta_weights, _available(query, entities))
 
 
-def _content(terms: Sequence[ContentTerm], scoring: Scoring) -> frozenset[str]:
-    """Terms that say what a query is about; where a memory that is scored so meets a date of the
-    query, the words of the date do not."""
-    dated = (scoring.maxima[_DATE] or 0.0) > 0.0
-    return frozenset([one.term for one in terms if not (dated and one.in_time)])
-
-
-def _scores(
-    rows: Sequence[ScanRow], confidence: float | None, line: ScoreFormula | None
-) -> list[float]:
+def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:
     finals = [row.final_score for row in rows]
-    return finals if confidence is None or line is None else scored(finals, confidence, line)
+    return finals if line is None else scored(finals, line)
 
 
 def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunction:

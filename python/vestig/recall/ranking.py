@@ -9,24 +9,24 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
-from vestig.config.signals import CONTENT_TERMS, TOKEN_TERMS
-from vestig.config.weights import candidate_weights_of, evidence_of, weights_of
+from vestig.config.signals import KINDS, LATE_TERMS
+from vestig.config.weights import weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK, ReasonParts
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import TraceParams, Walk
-from vestig.types import EventType, OriginType
+from vestig.types import EventType
 
-__all__ = ["NEWER_ROWS", "Ranking", "ranking_of", "ranking_of_settings"]
+__all__ = ["ROWS_MOVED", "Ranking", "ranking_of", "ranking_of_settings"]
 
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
 _RECENCY: Final = META_SIGNALS.index("recency")
-# Results among which the newer of two statements is looked for.
-NEWER_ROWS: Final = 10
+# How many of the best results the second stage moves among each other.
+ROWS_MOVED: Final = 10
 # What `ranking.enabled: false` ranks by.
 _BY_COSINE: Final = {
     "base": "semantic",
@@ -59,10 +59,10 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     seed: int | None
     # how many memories the walk adds beside the results
     associated: int
-    # whether a note that says what has changed stands before the one that it is newer than
+    # whether the newest of several versions comes first
     newer_first: bool
     reason_parts: ReasonParts
-    # terms that weigh something for any origin, where terms are summed
+    # terms that weigh something, where terms are summed
     weighed: frozenset[str]
     # how many memories a cross-encoder reads
     rerank_pool: int
@@ -85,22 +85,12 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def counts_words(self) -> bool:
         """Whether words alone can rank."""
-        return self.base == "linear" and self.counts("lexical")
+        return self.base == "linear" and self.counts("words")
 
     @cached_property
     def counts_tokens(self) -> bool:
         """Whether vectors of word pieces are compared."""
-        return self.base == "linear" and any(map(self.counts, TOKEN_TERMS))
-
-    @cached_property
-    def counts_questions(self) -> bool:
-        """Whether words of the questions that memories answer are compared."""
-        return self.base == "linear" and self.counts("questions")
-
-    @cached_property
-    def counts_content(self) -> bool:
-        """Whether content terms of the query are looked at."""
-        return self.base == "linear" and any(map(self.counts, CONTENT_TERMS))
+        return self.base == "linear" and any(map(self.counts, LATE_TERMS))
 
     @cached_property
     def counts_topic(self) -> bool:
@@ -118,15 +108,13 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.counts_words
 
     def rows_for(self, limit: int) -> int:
-        """How many rows are ranked for so many results: the reason of the last one compares it
-        with the next; confidence and the newer of two statements look at the best few."""
-        least = limit + 1
-        if self.has_confidence:
-            least = max(least, ROWS_READ)
-        return max(least, NEWER_ROWS) if self.newer_first else least
+        """How many rows are ranked for so many results: confidence and the newest of several
+        versions look at the best few."""
+        least = max(limit, ROWS_READ) if self.has_confidence else limit
+        return max(least, ROWS_MOVED) if self.newer_first else least
 
     def counts(self, term: str) -> bool:
-        """Whether a term weighs something for an origin, where terms are summed."""
+        """Whether a term weighs something, where terms are summed."""
         return self.base != "linear" or term in self.weighed
 
     def pool(self, limit: int) -> int | str | None:
@@ -169,10 +157,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
     questions, shown = settings.questions, settings.recall.reasons
     scores: dict[str, Any] = {
         "base": final.base,
-        "weights": [weights_of(settings, origin.value) for origin in OriginType],
-        "candidate_weights": [
-            candidate_weights_of(settings, origin.value) for origin in OriginType
-        ],
+        "weights": [weights_of(settings, kind) for kind in KINDS],
         "tracerank_power": final.tracerank_power,
         "tracerank_bound": final.tracerank_bound,
         "path_power": final.path_power,
@@ -190,8 +175,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "start_limit": walk.start.limit,
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
-        "chosen_rows": settings.signals.late.pool,
-        "evidence": [evidence_of(settings, origin.value) for origin in OriginType],
+        "late_pool": settings.signals.late.pool,
         "sittings": settings.signals.sittings.enabled,
     }
     pool = final.pool
@@ -201,7 +185,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         scores |= _BY_COSINE
     trace = _trace(settings.usage)
     walking = final.enabled and walk.enabled
-    weighed = frozenset[str]().union(*scores["weights"], *scores["candidate_weights"])
+    weighed = frozenset[str]().union(*scores["weights"])
     reranks = scores["base"] == "linear" and RERANK in weighed
     return Ranking(
         scores=scores,
@@ -226,12 +210,10 @@ def ranking_of_settings(settings: Settings) -> Ranking:
 
 def _for_reranking(scores: dict[str, Any], trace: TraceParams) -> CoreRanking:
     changed: dict[str, Any] = {
-        sums: [
-            {name: weight for name, weight in own.items() if name != RERANK} for own in scores[sums]
-        ]
-        for sums in ("weights", "candidate_weights")
-    }
-    changed |= {
+        "weights": [
+            {name: weight for name, weight in own.items() if name != RERANK}
+            for own in scores["weights"]
+        ],
         "start_enabled": True,
         "tracerank_power": 0.0,
         "association": 0.0,

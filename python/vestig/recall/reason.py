@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
 
 from vestig.answers import (
-    EvidenceValue,
     Hypothetical,
-    NewerThan,
-    OriginEvidence,
     QueryEntity,
     Reason,
     SignalTrace,
     Step,
     TraceRankBoost,
 )
-from vestig.config.signals import ORIGINS
 from vestig.ids import id_text
 from vestig.language.content_words import frame_words
+from vestig.language.text_forms import one_line
 from vestig.memories.read import flags_of
-from vestig.recall.deciding_term import KIND_OF_MEMORY, TERM_NAMES, deciding_term, summed
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
-__all__ = ["META_SIGNALS", "Explainer", "ReasonParts", "contribution", "shares"]
+__all__ = ["META_SIGNALS", "RERANK", "Explainer", "ReasonParts", "contribution", "shares"]
 
 
 # Terms of the metadata.
@@ -36,25 +32,24 @@ META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}
 _MENTIONS: Final = 0
-BIAS: Final = "bias"
-TOPIC: Final = "topic"
-# The term of a cross-encoder, which origin evidence does not scale.
+# The term of a cross-encoder.
 RERANK: Final = "rerank"
-# signal → the words before what matched
-_LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
-
-
-# contribution, name, raw, normalised, weight
-_Term = tuple[float, str, float, float | None, float]
-
-
-class _Weighed(NamedTuple):
-    """The terms of a row that have a value and a weight, greatest contribution first; by name what
-    each adds to the sum of the formula, and what the constants of its origin do."""
-
-    terms: Sequence[_Term]
-    added: dict[str, float]
-    constants: float
+# Terms that say one thing to a reader.
+_MEANING: Final = ("topic", "late", "late_cube")
+_LINKS: Final = ("entity_walk", "pair")
+# The similarity from which two texts are close in meaning.
+_CLOSE_MIN: Final = 0.3
+# A reason is told where it is at least this share of the greatest one, and at most so many are.
+_SHARE_MIN: Final = 0.1
+_REASONS_MAX: Final = 3
+# signal of the metadata → the words before what matched
+_LABELS: Final = {
+    "keyword": "Shares the words",
+    "temporal": "Of the time asked for:",
+    "entity": "Names",
+}
+# Characters of the question before a reply that a reason shows.
+_QUESTION_CHARS: Final = 80
 
 
 class ReasonParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,8 +74,7 @@ def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, 
 
 def contribution(trace: SignalTrace) -> float:
     """What a term adds to the sum of its formula."""
-    value = trace.raw if trace.normalised is None else trace.normalised
-    return value * trace.weight
+    return trace.raw * trace.weight
 
 
 _STABILITIES = tuple(Stability)
@@ -131,101 +125,46 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
-        content: per code of `OriginType`, those of them that say what the query is about; others
-            are never named.
+        content: those of them that say what the query is about, each with its word in the query;
+            others are never named.
         entities: those that the query names, by their ids of 16 bytes.
-        weights: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
-            `base` is linear.
-        candidate_weights: the same of the sum that ranks memories that it did not choose.
-        evidence: per code of `OriginType`: scale, constant, and weights of cosine, lexical, best
-            and mean; read where the scan says that they counted.
-        meta_shares: shares of the metadata's terms, read everywhere else.
+        linear: whether terms are summed.
+        meta_shares: shares of the metadata's terms, read where they are not.
         has_vector: whether the query was embedded.
-        topic_of_query: per code of `OriginType`, whether its own vector stood for its topic; None =
-            nothing was compared with that.
     """
 
     terms: Sequence[str]
-    content: Sequence[frozenset[str]]
+    content: Mapping[str, str]
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
-    base: str
-    weights: Sequence[dict[str, float]]
-    candidate_weights: Sequence[dict[str, float]]
-    evidence: Sequence[Sequence[float]]
+    linear: bool
     meta_shares: dict[str, float]
     has_vector: bool
-    topic_of_query: Sequence[bool | None]
     query_time: datetime
     parts: ReasonParts = ReasonParts()
-    # by the id of a row; one is looked at for its own reason and for that of the row before it
-    rows: dict[bytes, _Weighed] = msgspec.field(default_factory=dict)
 
     def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
-        weight · normalised is L where the base is linear, that of weight · raw the metadata's
-        score elsewhere."""
+        weight · raw is L where the base is linear, the metadata's score elsewhere."""
         return self._signals(row, self._matched(row))
-
-    def _weighed(self, row: ScanRow) -> _Weighed:
-        id = row.id
-        known = self.rows.get(id)
-        if known is not None:
-            return known
-        weights, constant = self.meta_shares, 0.0
-        if self.base == "linear":
-            weights = (self.weights if row.chosen else self.candidate_weights)[row.origin]
-            constant = row.constant
-        terms = row.weighed(weights, constant)
-        made = self.rows[id] = _Weighed(terms, *self._added(row, terms))
-        return made
-
-    def _added(self, row: ScanRow, terms: Sequence[_Term]) -> tuple[dict[str, float], float]:
-        """What each term adds to the sum of the formula, and what the constants of the origin
-        do."""
-        if self.base == "linear":
-            evidence = row.evidence
-            scale, constant = (1.0, 0.0) if evidence is None else evidence[:2]
-            added = summed(
-                [
-                    (name, value if name == RERANK else scale * value)
-                    for value, name, _, _, _ in terms
-                ]
-            )
-            return added, added.pop(BIAS, 0.0) + constant
-        if self.base == "blend" and row.alpha_used:
-            found = {name: row.alpha_used * added for added, name, _, _, _ in terms}
-            found["cosine"] = (1 - row.alpha_used) * row.semantic_score
-            return summed(found.items()), 0.0
-        return {"cosine": row.semantic_score}, 0.0
 
     def _signals(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
-        topic = "query" if self.topic_of_query[row.origin] else UNSET
         return {
-            name: SignalTrace(
-                raw=raw,
-                normalised=normalised,
-                weight=weight,
-                matched=matched.get(name, UNSET),
-                of=topic if name == TOPIC else UNSET,
-            )
-            for _, name, raw, normalised, weight in self._weighed(row).terms
+            name: SignalTrace(raw=raw, weight=weight, matched=matched.get(name, UNSET))
+            for _, name, raw, weight in row.terms(self.meta_shares)
         }
 
     def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
         """What of the query the memory has, by signal; without windows."""
-        words: tuple[str, ...] = ()
-        if places := row.matched_terms:
-            content = self.content[row.origin]
-            words = tuple([term for at in places if (term := self.terms[at]) in content])
+        own = [self.terms[at] for at in row.matched_terms]
+        words = [self.content[term] for term in own if term in self.content]
         keywords = row.matched_keywords
         return {
             "keyword": tuple([word for word in keywords if word not in frame_words()]),
             "entity": tuple(self._labels(row)),
-            "lexical": words,
-            "topic_lexical": words,
+            "words": tuple(dict.fromkeys(words)),
         }
 
     def _labels(self, row: ScanRow) -> list[str]:
@@ -256,16 +195,16 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         memory: Memory | None,
         replaced: Sequence[str],
         question: str | None,
-        following: ScanRow | None = None,
+        before: str | None = None,
     ) -> Reason:
         """The reason of one hit.
 
         Args:
             memory: None = it has no flags, and the query has no windows.
-            following: the next memory of the ranking.
             replaced: ids that this memory superseded.
             question: the stored question of the memory that is nearest to the query, where the
                 row has one.
+            before: the question that the memory replies to, where it has one.
         """
         method = "graph_traversal" if _walked_to(row) else "direct_match"
         similarity = self.similarity(row)
@@ -276,10 +215,11 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
-        newer_than = None
-        if row.newer_than is not None:
-            newer_than = NewerThan(id=id_text("mem", row.newer_than), final=row.final_score)
-            flags.append(f"newer_than: {newer_than.id}")
+        newer, older = (
+            None if id is None else id_text("mem", id) for id in (row.newer_than, row.older_than)
+        )
+        flags.extend(f"newer_than: {id}" for id in (newer,) if id)
+        flags.extend(f"older_than: {id}" for id in (older,) if id)
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
@@ -294,7 +234,6 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             semantic_score=row.semantic_score if scores else UNSET,
             hypothetical=hypothetical if scores else UNSET,
             signals=self._signals(row, matched) if scores else UNSET,
-            origin_evidence=self._evidence(row) if scores else UNSET,
             alpha_used=row.alpha_used if scores else UNSET,
             metadata_score=row.metadata_score if scores else UNSET,
             start_score=row.start_score if scores else UNSET,
@@ -306,64 +245,91 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             signal_strength=row.signal_strength if walked else UNSET,
             path_score=row.path_score if walked else UNSET,
             tracerank_boost=_boost(row) if scores else UNSET,
-            newer_than=newer_than if scores else UNSET,
+            own_final_score=row.own_final_score
+            if scores and row.own_final_score != row.final_score
+            else UNSET,
+            newer_than=newer if scores else UNSET,
+            older_than=older if scores else UNSET,
             flags=tuple(flags),
             explanation=" ".join(
                 [
-                    *self._decided(row, following, matched),
-                    *self._sentences(row, memory, flags, hypothetical, matched),
+                    *self._why(row, matched, before),
+                    *self._sentences(row, memory, flags, hypothetical),
                 ]
             ),
         )
 
-    def _evidence(self, row: ScanRow) -> OriginEvidence | None:
-        if row.evidence is None or row.level is None:
-            return None
-        scale, total, *values = row.evidence
-        weights = self.evidence[row.origin]
-        cosine, lexical, best, mean = (
-            EvidenceValue(value=value, weight=weight)
-            for value, weight in zip(values, weights[2:], strict=True)
-        )
-        return OriginEvidence(
-            origin=ORIGINS[row.origin],
-            level=row.level,
-            scale=scale,
-            constant=weights[1],
-            cosine=cosine,
-            lexical=lexical,
-            best=best,
-            mean=mean,
-            sum=total,
-        )
-
-    def _contributions(self, row: ScanRow, same_origin: bool) -> Mapping[str, float]:
-        """What each term adds to the sum of the formula; of its constants, what differs by
-        origin."""
-        weighed = self._weighed(row)
-        if same_origin or self.base != "linear":
-            return weighed.added
-        return weighed.added | {KIND_OF_MEMORY: weighed.constants}
-
-    def _decided(
-        self,
-        row: ScanRow,
-        following: ScanRow | None,
-        matched: Mapping[str, tuple[str, ...]],
+    def _why(
+        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]], before: str | None
     ) -> list[str]:
-        """The sentence that names what decided; a memory that only the walk reached is there by
-        its links."""
+        """Why the memory answers, its own greatest reasons first; each only where it is true."""
         if _walked_to(row):
-            return []
-        same_origin = following is None or following.origin == row.origin
-        own = self._contributions(row, same_origin)
-        theirs = None if following is None else self._contributions(following, same_origin)
-        term = deciding_term(own, theirs)
-        if term is None:
-            return []
-        name = TERM_NAMES.get(term) or TERM_NAMES[term.partition(".")[0]]
-        terms = matched.get(term)
-        return [f"Mostly by {name}: {', '.join(terms)}." if terms else f"Mostly by {name}."]
+            start = "" if row.start is None else id_text("mem", row.start)
+            return [
+                f"Reached via {len(row.path)}-hop traversal (signal {row.signal_strength:.4f})"
+                f" from {start}."
+            ]
+        if row.filled:
+            return [f"Filled by start score ({row.start_score:.4f})."]
+        told = self._linear(row, matched, before) if self.linear else self._blended(row, matched)
+        least = _SHARE_MIN * max([added for added, _ in told], default=0.0)
+        told.sort(key=lambda one: -one[0])
+        return [text for added, text in told[:_REASONS_MAX] if added >= least]
+
+    def _meaning(self, row: ScanRow) -> str:
+        near = "Close" if row.similarity >= _CLOSE_MIN else "Distant"
+        return f"{near} in meaning (similarity {row.similarity:.4f})."
+
+    def _linear(
+        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]], before: str | None
+    ) -> list[tuple[float, str]]:
+        """What adds something to L, in words."""
+        added = {name: value for value, name, _, _ in row.terms({})}
+        told = []
+        if self.has_vector:
+            meaning = sum(added.get(name, 0.0) for name in _MEANING)
+            told.append((meaning, self._meaning(row)))
+        if words := matched["words"]:
+            told.append((added.get("words", 0.0), f"Shares the words {', '.join(words)}."))
+        if days := matched["date"]:
+            told.append((added.get("date", 0.0), f"Of the time asked for: {', '.join(days)}."))
+        links = sum(added.get(name, 0.0) for name in _LINKS)
+        if names := matched["entity"]:
+            told.append((links, f"Names {', '.join(names)}."))
+        elif links > 0:
+            told.append((links, "Shares names with what answers best."))
+        told.append((added.get("title", 0.0), "Its title is a name in the question or its answer."))
+        if before is not None:
+            line = one_line(before, _QUESTION_CHARS)
+            told.append((added.get("reply", 0.0), f'Replies to the line before it: "{line}"'))
+        if beside := self._beside(row, added):
+            told.append((beside, "What was said or noted beside it has more of the question."))
+        if added.get("person", 0.0) > 0:
+            told.append((added["person"], "By the author that the question names."))
+        told.append((added.get(RERANK, 0.0), "Chosen by the reranker."))
+        return [one for one in told if one[0] > 0]
+
+    def _beside(self, row: ScanRow, added: Mapping[str, float]) -> float:
+        """What the turns before and after add to what the memory has itself."""
+        window, own = row.signal("late_window"), row.signal("late")
+        if window is None or own is None or window <= own:
+            return 0.0
+        words = 0.0 if row.signal("words") else added.get("words_window", 0.0)
+        return added.get("late_window", 0.0) * (1 - max(own, 0.0) / window) + words
+
+    def _blended(
+        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
+    ) -> list[tuple[float, str]]:
+        """What adds something to a blend of meaning and metadata, in words."""
+        share = row.alpha_used or 0.0
+        told = []
+        if self.has_vector:
+            told.append(((1 - share) * max(row.semantic_score, 0.0), self._meaning(row)))
+        added = {name: share * value for value, name, _, _ in row.terms(self.meta_shares)}
+        for name, label in _LABELS.items():
+            if matched[name]:
+                told.append((added.get(name, 0.0), f"{label} {', '.join(matched[name])}."))
+        return told
 
     def _sentences(
         self,
@@ -371,35 +337,21 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         memory: Memory | None,
         flags: Sequence[str],
         hypothetical: Hypothetical | None,
-        matched: Mapping[str, tuple[str, ...]],
     ) -> list[str]:
-        """Sentences; each only where it is true."""
-        sentences = [self._first_sentence(row)]
+        """Sentences about the memory; each only where it is true."""
+        sentences = []
+        if not self.has_vector:
+            sentences.append("Found by words (the query had no vector).")
         if hypothetical is not None and hypothetical.cosine > row.similarity:
             sentences.append(
                 f'Through stored question "{hypothetical.question}" ({hypothetical.cosine:.4f}).'
             )
-        for name, label in _LABELS.items():
-            if matched[name]:
-                sentences.append(f"{label} {', '.join(matched[name])}.")
         if row.tracerank != 1.0:
             sentences.append(f"Reinforced {row.events}×; TraceRank {row.tracerank:.4f}.")
         if row.newer_than is not None:
-            older = id_text("mem", row.newer_than)
-            sentences.append(f"Newer than {older}, which says otherwise.")
+            sentences.append(f"Newer than {id_text('mem', row.newer_than)}.")
+        if row.older_than is not None:
+            sentences.append(f"Older than {id_text('mem', row.older_than)}.")
         if "no_longer_valid" in flags and memory is not None and memory.t_invalid is not None:
             sentences.append(f"No longer valid since {memory.t_invalid:%Y-%m-%d}.")
         return sentences
-
-    def _first_sentence(self, row: ScanRow) -> str:
-        if _walked_to(row):
-            start = "" if row.start is None else id_text("mem", row.start)
-            return (
-                f"Reached via {len(row.path)}-hop traversal (signal {row.signal_strength:.4f})"
-                f" from {start}."
-            )
-        if row.filled:
-            return f"Filled by start score ({row.start_score:.4f})."
-        if self.has_vector:
-            return f"Direct semantic match (similarity {row.similarity:.4f})."
-        return "Direct match by words (the query had no vector)."

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,7 +13,7 @@ import msgspec
 from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.config.signals import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner
@@ -23,7 +22,7 @@ from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import read_with_scores
-from vestig.recall.scan import Scan, Scoring, is_approximate
+from vestig.recall.scan import Scan, is_approximate
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
@@ -176,7 +175,7 @@ class OneRecall:
         fields = self.fields(bound, ranked, memories, abstained)
         fields["why_not"] = missing
         if request.budget is not None:
-            fields["context"] = _context(bound, ranked, fields)
+            fields["context"] = _context(bound, fields)
         timings["format"] = 1e3 * (time.perf_counter() - loaded)
         return fields, timings
 
@@ -218,6 +217,7 @@ class OneRecall:
             ),
             "formula": _formula(bound, ranked),
             "confidence": ranked.confidence,
+            "missing": bound.missing(scan),
             "abstained": abstained,
             "nearest_misses": found.hits if abstained else (),
             "associated": found.associated,
@@ -268,7 +268,7 @@ def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Tok
     return [(None, None)] * len(calls)
 
 
-def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
+def _context(bound: BoundQuery, fields: dict[str, Any]) -> ContextBlock:
     """The results as one block for a prompt."""
     from vestig.recall.context.entries import context_block
     from vestig.recall.layouts import line_without_results
@@ -277,7 +277,7 @@ def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> Conte
     linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
     with span("context"):
-        return context_block(bound, ranked.results if memories else (), memories, linked, line)
+        return context_block(bound, memories, linked, line)
 
 
 def _best_score(ranked: Ranked) -> float | None:
@@ -311,48 +311,25 @@ def _analysis(bound: BoundQuery) -> Analysis:
     )
 
 
-@lru_cache(64)
-def _places(weighed: frozenset[str]) -> tuple[tuple[str, int], ...]:
-    """These signals with their places, in the order of all."""
-    return tuple((name, at) for at, name in enumerate(SIGNALS) if name in weighed)
-
-
 def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
     ranking = bound.query.ranking
     scores = ranking.scores
-    if ranking.base == "linear":
-        biases = [own["bias"] for own in scores["weights"]]
-        bias = dict(zip(ORIGINS, biases, strict=True))
-        weighed = ranking.weighed
-    else:
-        bias = None
-        weighed = frozenset(name for name, share in bound.shares().items() if share != 0)
-    scan = ranked.scan
-    found = {row.origin for row in (*scan.rows, *scan.associated, *scan.watched)}
+    linear = ranking.base == "linear"
     return Formula(
         base=ranking.base,
-        bias=bias,
+        bias={kind: own["bias"] for kind, own in zip(KINDS, scores["weights"], strict=True)}
+        if linear
+        else None,
         pool=ranking.pool(bound.request.limit),
         path_power=scores["path_power"],
         tracerank_power=scores["tracerank_power"],
-        tracerank_bound=scores["tracerank_bound"] if ranking.base == "linear" else None,
+        tracerank_bound=scores["tracerank_bound"] if linear else None,
         association=scores["association"],
         content_weight=scores["content_weight"],
         query_weight=scores["question_weight"],
         summary_prior=scores["summary_prior"],
-        normalisers={
-            name: _largest(scan.scorings[origin], weighed)
-            for origin, name in enumerate(ORIGINS)
-            if origin in found
-        },
         score=ranked.line,
     )
-
-
-def _largest(scoring: Scoring, weighed: frozenset[str]) -> dict[str, float]:
-    """The largest raw values that there are of these signals."""
-    maxima = scoring.maxima
-    return {name: most for name, at in _places(weighed) if (most := maxima[at]) is not None}
 
 
 def _moment(us: int | None) -> datetime | None:

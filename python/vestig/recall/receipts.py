@@ -19,7 +19,6 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.filters import checked_filter
 from vestig.json_text import read_json
 from vestig.language import words
-from vestig.language.answered_questions import RULES_VERSION
 from vestig.language.content_words import frame_words_version
 from vestig.language.newer_words import newer_words_version
 from vestig.ports import LedgerView, TokenStates, are_states
@@ -91,14 +90,10 @@ def _analyser(config: Config) -> str:
     and of the fit that makes scores."""
     ranking = ranking_of_settings(config.settings)
     versions = [words.ANALYSER_VERSION]
-    if ranking.counts_questions:
-        versions.append(RULES_VERSION)
-    if ranking.counts_content:
-        versions.append(frame_words_version())
     if ranking.newer_first:
         versions.append(newer_words_version())
     if ranking.has_confidence:
-        versions.append(fit_version())
+        versions += [frame_words_version(), fit_version()]
     return " ".join(versions)
 
 

@@ -483,8 +483,7 @@ class _Missing:
         summed = self.config.with_overrides({"ranking.base": "linear"}).settings
         words = self.query_with(" ".join(found[term] for term in terms), embed=False)
         scan = words.scan(ranking=ranking_of_settings(summed), limit=1)
-        assert self.row is not None, "filters do not exclude it"
-        idfs = dict(zip(scan.terms, scan.scorings[self.row.origin].idfs, strict=True))
+        idfs = dict(zip(scan.terms, scan.idfs, strict=True))
         terms = [term for term in terms if term in idfs]
         # by idf, then as they stand in the memory
         terms.sort(key=lambda term: -idfs[term])

@@ -282,7 +282,7 @@ class _State:
             facts={},
             similarities={},
             bound=(self.core_query(focus),),
-            focus_confidence=None if confidence is None else confidence.value,
+            focus_confidence=confidence,
             unembedded=scan.unembedded,
         )
 
@@ -301,7 +301,7 @@ class _State:
 
     def core_query(self, bound: BoundQuery) -> CoreQuery:
         """A bound query as the core takes it."""
-        return bound.core_query(self.search.ranking, bound.request, self.filter)
+        return bound.core_query(self.search.ranking, bound.request)
 
     def crossing(
         self,

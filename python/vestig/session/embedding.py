@@ -7,9 +7,8 @@ from typing import Final
 
 import msgspec
 
-from vestig.config import Settings
-from vestig.config.signals import ORIGINS, TOKEN_TERMS
-from vestig.config.weights import weights_of
+from vestig.config.signals import LATE_TERMS
+from vestig.config.weights import counting_terms
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import (
     EmbeddingIdentity,
@@ -33,8 +32,7 @@ __all__ = [
     "probed_identity",
     "query_vectors",
     "remember_identity",
-    "wanted_tokens",
-    "wants_tokens",
+    "wants_codes",
     "with_author",
 ]
 
@@ -75,56 +73,28 @@ def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
     return [embedded_text(normal[one.id], one.author, claims.get(one.id)) for one in memories]
 
 
-def wants_tokens(settings: Settings, origin: str) -> bool:
-    """Whether memories of this origin need codes of their word pieces: only where late
-    interaction, or the part of `reply` made of it, counts.
-
-    Example:
-        >>> from vestig.config.signals import LateSwitch, SignalSettings
-        >>> off = SignalSettings(late=LateSwitch(enabled=False))
-        >>> wants_tokens(Settings(signals=off), "chat_peer")
-        False
-    """
-    if not settings.signals.late.enabled:
-        return False
-    weighed = weights_of(settings, origin)
-    return any(term in weighed for term in TOKEN_TERMS)
-
-
-def origins_with_tokens(settings: Settings) -> tuple[str, ...]:
-    """Origins whose memories need codes of their word pieces."""
-    return tuple(origin for origin in ORIGINS if wants_tokens(settings, origin))
+def wants_codes(session: Session) -> bool:
+    """Whether memories get codes of their word pieces here: late interaction counts, and the
+    embedder gives them."""
+    counting = counting_terms(session.config.settings)
+    return not counting.isdisjoint(LATE_TERMS) and gives_codes(session.embedder)
 
 
 def embed_memories(
-    session: Session, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
+    session: Session, texts: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
-    """Vectors of memories' texts, with codes of their word pieces where their origin needs them
-    and the embedder gives them; then vectors of other texts. Each text is embedded once.
+    """Vectors of memories' texts, with codes of their word pieces where these are wanted; then
+    vectors of other texts. Each text is embedded once.
 
     Raises:
         ProviderError: the embedder failed.
         EmbeddingMismatchError: the store's vectors are of another model.
     """
-    wanting = wanted_tokens(session)
-    wanted = [origin in wanting for origin in origins]
-    if not any(wanted):
-        vectors = session.embed([*texts, *others])
-        return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
-    marked = list(zip(texts, wanted, strict=True))
-    tokens = iter(session.embed_codes([text for text, own in marked if own]))
-    plain = iter(session.embed([*(text for text, own in marked if not own), *others]))
-    made: list[tuple[bytes, Pieces | None]] = [
-        next(tokens) if own else (next(plain), None) for own in wanted
-    ]
-    return made, list(plain)
-
-
-def wanted_tokens(session: Session) -> tuple[str, ...]:
-    """Origins whose memories get codes of word pieces here: none if the embedder gives none."""
-    if not gives_codes(session.embedder):
-        return ()
-    return origins_with_tokens(session.config.settings)
+    if wants_codes(session):
+        made: list[tuple[bytes, Pieces | None]] = [*session.embed_codes(list(texts))]
+        return made, session.embed(list(others)) if others else []
+    vectors = session.embed([*texts, *others])
+    return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
 
 
 def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, TokenStates | None]:

@@ -11,14 +11,13 @@ use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
     filter::eligible_ids,
-    newer_pairs::{NewerRule, Ranked, newer_pairs},
     related::{Texts, related},
     search,
+    versions::versions,
 };
-use vestig_core::recall::confidence::linear_score;
 use vestig_core::recall::{
-    Effort, Hit, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs,
-    keyword_votes, levels, recall, recall_many,
+    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs, keyword_votes,
+    levels, recall, recall_many,
 };
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -40,7 +39,7 @@ use crate::numbers::floats;
 use crate::query::Query;
 use crate::ranking::{Ranking, pool_of};
 use crate::rows::{ROW_FIELDS, columns, new_rows};
-use crate::scan::{Row, Scan, Scoring, scan_of};
+use crate::scan::{Row, Scan, scan_of};
 
 /// (first word, number of words, entity, name as stored).
 type NameHit<'py> = (usize, usize, Bound<'py, PyBytes>, String);
@@ -474,40 +473,16 @@ impl Projection {
             .collect())
     }
 
-    #[pyo3(signature = (seq, rows, *, origin, gap_us, least_cosine, most_below, start))]
-    #[allow(clippy::too_many_arguments)]
-    fn newer_pairs(
+    fn versions(
         &self,
         py: Python<'_>,
         seq: u64,
-        rows: Vec<PyRef<'_, Row>>,
-        origin: u8,
-        gap_us: i64,
-        least_cosine: f64,
-        most_below: f64,
-        start: bool,
-    ) -> PyResult<Vec<(usize, usize, f64)>> {
-        let level = |hit: &Hit| match start {
-            true => hit.start_score,
-            false => linear_score(hit.base),
-        };
-        let ranked = rows.iter().map(|row| &row.hit).enumerate();
-        let ranked: Vec<Ranked> = ranked
-            .filter(|(_, hit)| hit.origin == origin)
-            .map(|(place, hit)| Ranked {
-                place,
-                id: hit.id,
-                level: level(hit),
-            })
-            .collect();
-        let rule = NewerRule {
-            gap: gap_us,
-            cosine: least_cosine,
-            most_below,
-        };
-        let found = self.on_snapshot(py, seq, |snapshot| newer_pairs(snapshot, &ranked, rule))?;
-        let pairs = found.into_iter();
-        Ok(pairs.map(|one| (one.newer, one.older, one.below)).collect())
+        filter: &Filter,
+        ids: &[u8],
+    ) -> PyResult<(Vec<i64>, Vec<f64>, Vec<Vec<f64>>)> {
+        let ids = ids_of(ids)?;
+        let found = self.on_snapshot(py, seq, |snapshot| versions(snapshot, &filter.0, &ids))?;
+        Ok((found.valid, found.recency, found.follows))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -676,6 +651,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Query>()?;
     module.add_class::<Row>()?;
     module.add_class::<Scan>()?;
-    module.add_class::<Scoring>()?;
     module.add_class::<Projection>()
 }

@@ -1,18 +1,16 @@
 //! The query: what analysis made of a text.
 
-use std::sync::Arc;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::kernels::piece_codes::QueryPieces;
 use vestig_core::kernels::temporal::Window;
-use vestig_core::recall::{Postings, Query as CoreQuery, QueryParts, QuestionWords, TopicPieces};
+use vestig_core::recall::{Query as CoreQuery, QueryParts, TopicPieces};
 use vestig_core::segment::Id;
 use vestig_core::words;
 
 use crate::errors::to_python;
-use crate::ids::{id_of, ids_of};
+use crate::ids::id_of;
 use crate::numbers::{floats, to_bytes};
 use crate::words::ContentTerm;
 
@@ -26,22 +24,6 @@ type QueryPieceBytes<'py> = (
 type Scored<'py> = (Bound<'py, PyBytes>, f64);
 /// Hidden states of word pieces, and by piece places in the content terms.
 type TopicStates<'py> = (Bound<'py, PyBytes>, Vec<Vec<u32>>);
-/// Ids of documents, number of words of each, and by term where it stands and how often.
-type QuestionLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
-
-fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
-    let one = |(id, score): &Scored<'_>| Ok((id_of(id.as_bytes())?, *score));
-    given.iter().map(one).collect()
-}
-
-fn question_words((ids, lengths, postings): QuestionLists<'_>) -> PyResult<Arc<QuestionWords>> {
-    let ids = ids_of(ids.as_bytes())?;
-    Ok(QuestionWords::new(ids, lengths, postings))
-}
-
-fn query_pieces((ids, codes, steps): QueryPieceBytes<'_>) -> PyResult<QueryPieces> {
-    QueryPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), steps.as_bytes()).map_err(to_python)
-}
 
 fn topic_pieces((states, terms): TopicStates<'_>, content: usize) -> PyResult<TopicPieces> {
     let states = floats("topic", states.as_any())?;
@@ -64,6 +46,15 @@ fn topic_pieces((states, terms): TopicStates<'_>, content: usize) -> PyResult<To
     Ok(TopicPieces { states, terms })
 }
 
+fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
+    let one = |(id, score): &Scored<'_>| Ok((id_of(id.as_bytes())?, *score));
+    given.iter().map(one).collect()
+}
+
+fn query_pieces((ids, codes, steps): QueryPieceBytes<'_>) -> PyResult<QueryPieces> {
+    QueryPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), steps.as_bytes()).map_err(to_python)
+}
+
 /// A query, analysed.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Query(pub(crate) CoreQuery);
@@ -72,9 +63,8 @@ pub(crate) struct Query(pub(crate) CoreQuery);
 impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
-        entities=Vec::new(), seed=0, names_text=None, dates=Vec::new(), question_kinds=0,
-        pieces=None, questions=None, rerank_scores=None, content=Vec::new(),
-        topic=None))]
+        entities=Vec::new(), seed=0, dates=Vec::new(), pieces=None, rerank_scores=None,
+        names_text=None, content=Vec::new(), topic=None))]
     // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -85,12 +75,10 @@ impl Query {
         windows: Vec<Window>,
         entities: Vec<Scored<'_>>,
         seed: u64,
-        names_text: Option<String>,
         dates: Vec<(Option<i64>, Option<i64>, bool)>,
-        question_kinds: u8,
         pieces: Option<QueryPieceBytes<'_>>,
-        questions: Option<QuestionLists<'_>>,
         rerank_scores: Option<Vec<Scored<'_>>>,
+        names_text: Option<String>,
         content: Vec<PyRef<'_, ContentTerm>>,
         topic: Option<TopicStates<'_>>,
     ) -> PyResult<Self> {
@@ -108,16 +96,14 @@ impl Query {
             terms: text.map(|text| words::terms(text, None)),
             content: content.iter().map(|one| one.0.clone()).collect(),
             topic,
+            names_text,
             keywords,
             windows,
             entities: scores(&entities)?,
             query_time: query_time_us,
             seed,
-            names_text,
             dates,
-            question_kinds,
             pieces: pieces.map(query_pieces).transpose()?,
-            questions: questions.map(question_words).transpose()?,
             rerank_scores: rerank_scores.as_deref().map(scores).transpose()?,
         })))
     }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use vestig_core::recall::{
-    Base, EvidenceWeights, Pool, Ranking as CoreRanking, Signal, Traversal, Weights,
+    Base, KINDS, METADATA, Pool, Ranking as CoreRanking, Signal, Traversal, Weights,
 };
 
 use crate::numbers::TraceParams;
@@ -92,35 +92,12 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
             return refuse(format!("expected a finite weight of {name}, got {weight}"));
         }
         match Signal::named(name) {
-            Some(signal) => weights.signals[signal] = Some(*weight),
+            Some(signal) => weights.signals[signal] = *weight,
             None if name == "bias" => weights.bias = *weight,
             None => return refuse(format!("expected a signal or bias, got {name}")),
         }
     }
     Ok(weights)
-}
-
-fn weights_by_origin(given: &[HashMap<String, f64>; 4]) -> PyResult<[Weights; 4]> {
-    let [a, b, c, d] = given.each_ref().map(weights_of);
-    Ok([a?, b?, c?, d?])
-}
-
-/// scale, constant, cosine, lexical, best, mean.
-fn evidence_of(given: &[f64; 6]) -> PyResult<EvidenceWeights> {
-    let [scale, constant, cosine, lexical, best, mean] = *given;
-    if !(given.iter().all(|weight| weight.is_finite()) && scale > 0.0) {
-        return refuse(format!(
-            "expected finite weights of evidence with a scale above 0, got {given:?}"
-        ));
-    }
-    Ok(EvidenceWeights {
-        scale,
-        constant,
-        cosine,
-        lexical,
-        best,
-        mean,
-    })
 }
 
 /// None = all, `starts` = the start nodes, a number = so many of the best by S.
@@ -147,12 +124,11 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, chosen_rows=128, evidence=None, sittings=true, tracerank_bound=None,
-        candidate_weights=None))]
+        expand_summaries, late_pool=128, sittings=true, tracerank_bound=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
-        weights: [HashMap<String, f64>; 4],
+        weights: [HashMap<String, f64>; KINDS],
         trace: &TraceParams,
         tracerank_power: f64,
         path_power: f64,
@@ -171,22 +147,12 @@ impl Ranking {
         walk: Option<&Walk>,
         summary_prior: f64,
         expand_summaries: bool,
-        chosen_rows: usize,
-        evidence: Option<[[f64; 6]; 4]>,
+        late_pool: usize,
         sittings: bool,
         tracerank_bound: Option<f64>,
-        candidate_weights: Option<[HashMap<String, f64>; 4]>,
     ) -> PyResult<Self> {
-        let weights = weights_by_origin(&weights)?;
-        let candidate_weights =
-            candidate_weights.map_or(Ok(weights), |given| weights_by_origin(&given))?;
-        let evidence = match evidence {
-            Some(given) => given
-                .iter()
-                .map(evidence_of)
-                .collect::<PyResult<Vec<_>>>()?,
-            None => vec![EvidenceWeights::NEUTRAL; 4],
-        };
+        let [peer, all] = weights.each_ref().map(weights_of);
+        let weights = [peer?, all?];
         for (name, days) in [
             ("recency_tau_days", recency_tau_days),
             ("open_scale_days", open_scale_days),
@@ -210,8 +176,6 @@ impl Ranking {
         Ok(Self(CoreRanking {
             base: base_of(base)?,
             weights,
-            candidate_weights,
-            evidence: std::array::from_fn(|origin| evidence[origin]),
             trace: trace.0.clone(),
             tracerank_power,
             tracerank_bound,
@@ -231,7 +195,7 @@ impl Ranking {
             walk: walk.map(|walk| walk.0.clone()),
             summary_prior,
             expand_summaries,
-            chosen_rows,
+            late_pool,
             sittings,
         }))
     }
@@ -244,16 +208,10 @@ impl Ranking {
     }
 }
 
-/// Of every signal: name, description and what its raw values are divided by.
+/// Of every signal: name and description.
 #[pyfunction]
-fn signal_table() -> Vec<(&'static str, &'static str, String)> {
-    let row = |signal: Signal| {
-        (
-            signal.name(),
-            signal.description(),
-            signal.normaliser().text(),
-        )
-    };
+fn signal_table() -> Vec<(&'static str, &'static str)> {
+    let row = |signal: Signal| (signal.name(), signal.description());
     Signal::ALL.into_iter().map(row).collect()
 }
 
@@ -261,6 +219,7 @@ fn signal_table() -> Vec<(&'static str, &'static str, String)> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let names = PyTuple::new(module.py(), signal_names(module.py()))?;
     module.add("SIGNALS", names)?;
+    module.add("METADATA", PyTuple::new(module.py(), METADATA)?)?;
     module.add_function(wrap_pyfunction!(signal_table, module)?)?;
     module.add_class::<Walk>()?;
     module.add_class::<Ranking>()

@@ -16,7 +16,7 @@ use crate::ids::id_of;
 use crate::numbers::{floats, to_bytes};
 
 /// Fields of a row, in this order, by the names that the named tuple gives them.
-pub(crate) const ROW_FIELDS: [&str; 33] = [
+pub(crate) const ROW_FIELDS: [&str; 34] = [
     "id",
     "seq",
     "wseq",
@@ -50,6 +50,7 @@ pub(crate) const ROW_FIELDS: [&str; 33] = [
     "title",
     "pieces",
     "source_row",
+    "heading",
 ];
 
 type Edge<'py> = (
@@ -183,6 +184,7 @@ fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
             .map(pieces)
             .transpose()?,
         source_row: field(row, 32)?,
+        heading: field(row, 33)?,
     })
 }
 

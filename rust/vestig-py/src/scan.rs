@@ -9,22 +9,20 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use vestig_core::recall::{
-    Evidence, Hit, PathStep, Ranking, Scan as CoreScan, Scoring as CoreScoring, Signal,
+    Base, Hit, KINDS, METADATA, PathStep, Ranking, Scan as CoreScan, Signal, Weights,
 };
 use vestig_core::segment::Id;
 
-use crate::ids::text_of;
+use crate::ids::{id_of, text_of};
 
-/// Contribution, name, raw, normalised, weight.
-type Term<'py> = (f64, Bound<'py, PyString>, f64, Option<f64>, f64);
+/// Contribution, name, raw, weight.
+type Term<'py> = (f64, Bound<'py, PyString>, f64, f64);
 
 /// What the rows of a scan have in common.
 struct Shared {
     keywords: Vec<String>,
-    /// Signals with a weight, by code of OriginType.
-    weighed: [Vec<Signal>; 4],
-    /// By code of OriginType.
-    evidence: [Option<Evidence>; 4],
+    /// Of L; None where the base is not linear.
+    weights: Option<[Weights; KINDS]>,
 }
 
 /// One memory with every number that made its rank.
@@ -39,11 +37,7 @@ pub(crate) struct Row {
     #[pyo3(get)]
     start_score: f64,
     #[pyo3(get)]
-    level: Option<f64>,
-    #[pyo3(get)]
     constant: f64,
-    #[pyo3(get)]
-    chosen: bool,
     #[pyo3(get)]
     base: f64,
     #[pyo3(get)]
@@ -84,8 +78,10 @@ pub(crate) struct Row {
     events: u32,
     #[pyo3(get)]
     stability: u8,
-    /// The memory before which it was put, whose final score it has.
+    /// The newest of those that it is a later word on.
     newer_than: Option<Id>,
+    /// The newest one that is a later word on what it says.
+    older_than: Option<Id>,
     /// The rest of the numbers, not yet as Python objects.
     pub(crate) hit: Hit,
     shared: Arc<Shared>,
@@ -105,9 +101,7 @@ impl Row {
             similarity: hit.cosine,
             semantic_score: hit.semantic,
             start_score: hit.start_score,
-            level: hit.level,
             constant: hit.constant,
-            chosen: hit.chosen,
             base: hit.base,
             origin: hit.origin,
             kind: hit.kind,
@@ -129,6 +123,7 @@ impl Row {
             events: hit.trace.events,
             stability: hit.stability,
             newer_than: None,
+            older_than: None,
             hit,
             shared: Arc::clone(shared),
             path: PyOnceLock::new(),
@@ -160,58 +155,45 @@ fn cached<'py, T: IntoPyObject<'py>>(
 
 #[pymethods]
 impl Row {
-    /// The signals with a value and one of these weights, greatest contribution first.
-    fn weighed<'py>(
-        &self,
-        py: Python<'py>,
-        weights: &Bound<'py, PyDict>,
-        constant: f64,
-    ) -> PyResult<Vec<Term<'py>>> {
-        let mut terms = Vec::with_capacity(Signal::COUNT);
-        if constant != 0.0 {
-            let name = intern!(py, "bias").clone();
-            terms.push((constant, name, 1.0, Some(1.0), constant));
-        }
-        let names = signal_names(py);
-        for signal in &self.shared.weighed[usize::from(self.hit.origin & 3)] {
-            let (Some(raw), normalised) = self.hit.signals[*signal] else {
-                continue;
-            };
-            let name = names[*signal as usize].bind(py);
-            let weight = weights.get_item(name)?;
-            let weight: f64 = weight.map_or(Ok(0.0), |weight| weight.extract())?;
-            if weight != 0.0 {
-                let added = normalised.unwrap_or(raw) * weight;
-                terms.push((added, name.clone(), raw, normalised, weight));
+    /// What L is the sum of, without what adds nothing, greatest contribution first; of a base that
+    /// is not linear, the metadata signals with these shares.
+    fn terms<'py>(&self, py: Python<'py>, shares: &Bound<'py, PyDict>) -> PyResult<Vec<Term<'py>>> {
+        let mut terms = Vec::with_capacity(Signal::COUNT + 1);
+        let mut add = |name: &Bound<'py, PyString>, raw: f64, weight: f64| {
+            if raw * weight != 0.0 {
+                terms.push((raw * weight, name.clone(), raw, weight));
+            }
+        };
+        if let Some(weights) = &self.shared.weights {
+            let weights = &weights[self.hit.weights];
+            add(intern!(py, "bias"), 1.0, self.hit.constant);
+            let names = signal_names(py);
+            for (signal, value) in self.hit.signals.iter() {
+                let name = names[signal as usize].bind(py);
+                add(name, value.unwrap_or(0.0), weights.signals[signal]);
+            }
+        } else {
+            for (name, value) in METADATA.into_iter().zip(self.hit.metadata_values) {
+                let share = shares.get_item(name)?;
+                let share: f64 = share.map_or(Ok(0.0), |share| share.extract())?;
+                add(&PyString::intern(py, name), value.unwrap_or(0.0), share);
             }
         }
         terms.sort_by(|one, other| other.0.abs().total_cmp(&one.0.abs()));
         Ok(terms)
     }
 
-    /// (raw, normalised) of one signal.
-    fn signal(&self, name: &str) -> PyResult<(Option<f64>, Option<f64>)> {
-        match Signal::named(name) {
-            Some(signal) => Ok(self.hit.signals[signal]),
+    /// Raw value of one signal, or of one of the metadata; None = unavailable or not computed.
+    fn signal(&self, name: &str) -> PyResult<Option<f64>> {
+        if let Some(signal) = Signal::named(name) {
+            return Ok(self.hit.signals[signal]);
+        }
+        match METADATA.iter().position(|own| *own == name) {
+            Some(place) => Ok(self.hit.metadata_values[place]),
             None => Err(PyKeyError::new_err(format!(
                 "expected a signal, got {name}"
             ))),
         }
-    }
-
-    /// scale, sum, cosine, lexical, best, mean of the row's origin.
-    #[getter]
-    fn evidence(&self) -> Option<(f64, f64, f64, f64, f64, f64)> {
-        let own = self.shared.evidence[usize::from(self.hit.origin & 3)]?;
-        let Evidence {
-            scale,
-            sum,
-            cosine,
-            lexical,
-            best,
-            mean,
-        } = own;
-        Some((scale, sum, cosine, lexical, best, mean))
     }
 
     #[getter]
@@ -265,12 +247,30 @@ impl Row {
         Some(PyBytes::new(py, &self.newer_than?))
     }
 
-    /// The same row put directly before another one, with that one's final score.
-    fn put_before(&self, older: &Self) -> Self {
+    /// The same row in another place, with the final score of that.
+    #[pyo3(signature = (final_score, newer_than=None, older_than=None))]
+    fn moved(
+        &self,
+        final_score: f64,
+        newer_than: Option<&[u8]>,
+        older_than: Option<&[u8]>,
+    ) -> PyResult<Self> {
         let mut row = Self::of(self.hit.clone(), &self.shared);
-        row.final_score = older.final_score;
-        row.newer_than = Some(older.hit.id);
-        row
+        row.final_score = final_score;
+        row.newer_than = newer_than.map(id_of).transpose()?;
+        row.older_than = older_than.map(id_of).transpose()?;
+        Ok(row)
+    }
+
+    /// The final score of the formula, wherever it was moved to.
+    #[getter]
+    fn own_final_score(&self) -> f64 {
+        self.hit.final_score
+    }
+
+    #[getter]
+    fn older_than<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.older_than?))
     }
 
     #[getter]
@@ -303,53 +303,20 @@ pub(crate) struct Scan {
     walked: usize,
     unembedded: usize,
     idfs: Py<PyTuple>,
-    scorings: Py<PyTuple>,
-}
-
-/// What memories that are scored together have in common.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct Scoring {
-    pub(crate) own: CoreScoring,
-    maxima: PyOnceLock<Py<PyTuple>>,
-    idfs: PyOnceLock<Py<PyTuple>>,
-}
-
-#[pymethods]
-impl Scoring {
-    #[getter]
-    fn maxima<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        cached(py, &self.maxima, || self.own.maxima.values().to_vec())
-    }
-
-    #[getter]
-    fn idfs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        cached(py, &self.idfs, || self.own.idfs.clone())
-    }
-
-    #[getter]
-    fn topic_of_query(&self) -> Option<bool> {
-        self.own.topic_of_query
-    }
+    document_frequencies: Py<PyTuple>,
+    dates_met: bool,
 }
 
 pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyResult<Scan> {
     let shared = Arc::new(Shared {
         keywords: scan.keywords,
-        weighed: std::array::from_fn(|origin| ranking.weighed(origin)),
-        evidence: scan.scoring_of.map(|place| scan.scorings[place].evidence),
+        weights: (ranking.base == Base::Linear).then_some(ranking.weights),
     });
     let row = |hit: Hit| Py::new(py, Row::of(hit, &shared));
     let rows = |hits: Vec<Hit>| -> PyResult<Py<PyTuple>> {
         let rows: Vec<Py<Row>> = hits.into_iter().map(row).collect::<PyResult<_>>()?;
         Ok(PyTuple::new(py, rows)?.unbind())
     };
-    let scoring = |own: CoreScoring| {
-        let (maxima, idfs) = (PyOnceLock::new(), PyOnceLock::new());
-        Py::new(py, Scoring { own, maxima, idfs })
-    };
-    let scorings = scan.scorings.into_iter().map(scoring);
-    let scorings: Vec<Py<Scoring>> = scorings.collect::<PyResult<_>>()?;
-    let by_origin = scan.scoring_of.map(|place| scorings[place].bind(py));
     Ok(Scan {
         rows: rows(scan.hits)?,
         watched: rows(scan.watched)?,
@@ -361,6 +328,7 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         walked: scan.walked,
         unembedded: scan.unembedded,
         idfs: PyTuple::new(py, scan.idfs)?.unbind(),
-        scorings: PyTuple::new(py, by_origin)?.unbind(),
+        document_frequencies: PyTuple::new(py, scan.document_frequencies)?.unbind(),
+        dates_met: scan.dates_met,
     })
 }

@@ -10,11 +10,10 @@ use vestig_core::kernels::piece_codes::{OwnedPieces, QueryPieces};
 use vestig_core::kernels::temporal::{self, Window};
 use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math, rng};
-use vestig_core::recall::BySignal;
-use vestig_core::recall::confidence::{BestRow, Statistics, features};
+use vestig_core::recall::confidence::{BestRow, features};
 use vestig_core::words::names::class_of;
 
-use crate::confidence::{Named, OwnedInput, named};
+use crate::confidence::OwnedInput;
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
 use crate::numbers::{TraceParams, floats, to_bytes};
@@ -97,11 +96,6 @@ fn exp(x: f64) -> f64 {
 }
 
 #[pyfunction]
-fn logistic(x: f64) -> f64 {
-    math::logistic(x)
-}
-
-#[pyfunction]
 #[pyo3(signature = (events, query_time_us, valid_from_us, stability, params, connectivity_n = 0))]
 fn tracerank(
     py: Python<'_>,
@@ -160,41 +154,22 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
     rng::uniform(seed, start.as_bytes(), edge.as_bytes())
 }
 
-/// Cosine, base, origin, whether direct, matched terms, number of the query's entities.
-type RowByHand = (Option<f64>, f64, u8, bool, Vec<usize>, usize);
-/// Largest raw values in the order of `SIGNALS`, idf of each term, and how many memories hold it.
-type StatisticsByHand = (Vec<Option<f64>>, Vec<f64>, Vec<u64>);
+/// L, `late`, `topic`, whether direct, matched terms, number of the query's entities.
+type RowByHand = (f64, f64, f64, bool, Vec<usize>, usize);
 
-/// Features of confidence, of rows and statistics by hand.
+/// Features of confidence, of rows by hand.
 #[pyfunction]
-fn features_by_hand(
-    rows: Vec<RowByHand>,
-    statistics: [StatisticsByHand; 4],
-    input: OwnedInput,
-) -> Option<Named> {
-    let best: Vec<BestRow<'_>> = rows
-        .iter()
-        .map(|row| BestRow {
-            cosine: row.0,
-            base: row.1,
-            origin: row.2,
-            direct: row.3,
-            matched_terms: &row.4,
-            named: row.5,
-        })
-        .collect();
-    let maxima = statistics.each_ref().map(|(maxima, ..)| {
-        let value = |signal| maxima.get(signal as usize).copied().flatten();
-        BySignal::from_fn(value)
+fn features_by_hand(rows: Vec<RowByHand>, input: OwnedInput) -> Vec<f64> {
+    let rows = rows.iter().map(|row| BestRow {
+        level: row.0,
+        late: row.1,
+        topic: row.2,
+        direct: row.3,
+        matched_terms: &row.4,
+        named: row.5,
     });
-    let statistics = std::array::from_fn(|origin| Statistics {
-        maxima: &maxima[origin],
-        idfs: &statistics[origin].1,
-        document_frequencies: &statistics[origin].2,
-    });
-    features(&best, statistics, &input.view())
-        .as_ref()
-        .map(named)
+    let best: Vec<BestRow<'_>> = rows.collect();
+    features(&best, &input.view()).to_vec()
 }
 
 /// Adds the module `testing` with these functions.
@@ -208,7 +183,6 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hidden_states, &module)?)?;
     module.add_function(wrap_pyfunction!(levels, &module)?)?;
     module.add_function(wrap_pyfunction!(exp, &module)?)?;
-    module.add_function(wrap_pyfunction!(logistic, &module)?)?;
     module.add_function(wrap_pyfunction!(tracerank, &module)?)?;
     module.add_function(wrap_pyfunction!(temporal_match, &module)?)?;
     module.add_function(wrap_pyfunction!(walk_uniform, &module)?)?;

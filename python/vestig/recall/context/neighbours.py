@@ -1,16 +1,8 @@
-"""Which neighbours of a result carry its evidence.
+"""Which turns stand beside a result in its session.
 
-A turn of a conversation is often a result because of the turn beside it: the question has the
-words, the answer has the fact. Three rules, from the texts of the session and from values of
-signals, which are read whether they weigh anything or not:
-
-1. The result asks a question: the next turn, by another speaker, answers it.
-2. A turn directly beside the result has more of the query's words than the result, and is no
-   question (`neighbours.lexical.-1` or `.+1` above the normalised `lexical`).
-3. The turn before, by another speaker, is a question and has more than twice the result's share of
-   the query's words: the result is its answer, and hardly to be understood without it.
-
-All other neighbours would only fill the block: a further result is worth more than they are.
+Half of the turns that a question wants and that are no results lie at most two turns from one that
+is: the answer after a question, the question before an answer, what was said just before. They fill
+what the results leave of a budget.
 """
 
 from __future__ import annotations
@@ -18,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import msgspec
+from vestig.types import Memory, OriginType
 
-from vestig.types import Memory
+__all__ = ["OFFSETS", "Sessions", "neighbours_of"]
 
-__all__ = ["OFFSETS", "RankedTurn", "Sessions", "evidence_neighbours"]
-
-# Places in the session that the rules look at, counted from the result's own.
-OFFSETS: Final = (-1, 1)
-# From here on a result owes its rank to the question before it.
-_QUESTION_FACTOR: Final = 2.0
+# Places in the session that count, from the result's own, the nearest first.
+OFFSETS: Final = (-1, 1, -2, 2)
+_CHATS: Final = (OriginType.CHAT_PEER, OriginType.CHAT_AGENT)
 
 
 class Sessions:
@@ -71,52 +60,20 @@ class Sessions:
         return list(dict.fromkeys(found))
 
 
-class RankedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A result with the share of the query's words that it has (`lexical`, normalised; 0 where it
-    is unavailable) and those that the turns beside it have, by offset."""
-
-    memory: Memory
-    words: float
-    words_beside: Mapping[int, float]
-
-
-def _asks(memory: Memory) -> bool:
-    """Whether a turn holds a question, as the signals see it."""
-    return "?" in memory.content
-
-
-def _by_others(one: Memory, other: Memory) -> bool:
-    """Whether two turns are by two speakers; they may be where nobody is named."""
-    return (one.author, one.role) != (other.author, other.role) or one.author is one.role is None
-
-
-def _carries_evidence(result: RankedTurn, offset: int, turn: Memory) -> bool:
-    """Whether the turn that many places after the result carries its evidence."""
-    by_others, asks = _by_others(result.memory, turn), _asks(turn)
-    if offset == 1 and by_others and _asks(result.memory):
-        return True
-    beside = result.words_beside.get(offset, 0.0)
-    if not asks:
-        return beside > result.words
-    return offset == -1 and by_others and beside > _QUESTION_FACTOR * result.words
-
-
-def evidence_neighbours(
-    results: Sequence[RankedTurn], sessions: Sessions, turns: Mapping[str, Memory]
-) -> list[tuple[str, int]]:
-    """(id, rank of the result from 0) of the neighbours that carry evidence, each once, for the
-    best result that they stand beside.
+def neighbours_of(results: Sequence[Memory], sessions: Sessions) -> list[str]:
+    """Ids of the turns beside the results that are turns of a chat, each once: those directly
+    beside the best one first, then those of the others, then those one further.
 
     Args:
         results: best first.
-        turns: memories around them, by id.
     """
-    own = {one.memory.id for one in results}
-    chosen: dict[str, int] = {}
-    for rank, result in enumerate(results):
-        for offset in OFFSETS:
-            for id in sessions.at(result.memory.id, offset):
-                turn = turns.get(id)
-                if turn is not None and id not in own and _carries_evidence(result, offset, turn):
-                    chosen.setdefault(id, rank)
-    return list(chosen.items())
+    own = {one.id for one in results}
+    chats = [one.id for one in results if one.origin_type in _CHATS]
+    found = (
+        near
+        for offsets in (OFFSETS[:2], OFFSETS[2:])
+        for id in chats
+        for offset in offsets
+        for near in sessions.at(id, offset)
+    )
+    return [id for id in dict.fromkeys(found) if id not in own]

@@ -75,14 +75,14 @@ def checks(
     keeper: ProjectionKeeper,
     *,
     now_us: int,
-    token_origins: Sequence[str] = (),
+    wants_codes: bool = False,
     embed: Embed | None = None,
 ) -> list[Finding]:
     """One finding for each check, `ok` ones too, in a fixed order.
 
     `damage` means that something stored is lost or altered; `finding` that somebody should look.
-    `now_us` is the clock the store is used with; memories of `token_origins` should have codes
-    of their word pieces. With `embed`, the model in use embeds a sample of the texts again.
+    `now_us` is the clock the store is used with; with `wants_codes` memories should have codes of
+    their word pieces. With `embed`, the model in use embeds a sample of the texts again.
     """
     where = ledger.where
     folder = None if ledger.path is None else ledger.path.parent
@@ -95,7 +95,7 @@ def checks(
             ("uniqueness", lambda: _uniqueness(view.connection)),
             ("vector_shapes", lambda: _vector_shapes(ledger, view)),
             ("embedding_identity", lambda: _identity(ledger, view)),
-            ("token_codes", lambda: _token_codes(view.connection, token_origins)),
+            ("token_codes", lambda: _token_codes(view.connection, wants_codes)),
             *(() if embed is None else (("vector_sample", lambda: _sample(ledger, view, embed)),)),
             ("projection", lambda: _projection(ledger, keeper, view)),
             ("jobs", lambda: _jobs(view.connection)),
@@ -206,17 +206,17 @@ def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
     return Finding(check="embedding_identity", level=OK, detail=good)
 
 
-def _token_codes(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
+def _token_codes(conn: apsw.Connection, wanted: bool) -> Finding:
     ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_codes WHERE axes = ?", (AXES,))
-    lacking = without_codes(conn, origins) if origins else 0
+    lacking = without_codes(conn) if wanted else 0
     old = old_vectors(conn)
     problems = []
     if lacking:
         problems.append(
-            f"{lacking} memories have none that can be compared and late interaction counts for"
-            " them; make them with `vestig rebuild --tokens`"
+            f"{lacking} memories have none that can be compared, and late interaction counts;"
+            " make them with `vestig rebuild --tokens`"
         )
-    elif old and origins:
+    elif old and wanted:
         problems.append(
             f"{old} memories still have vectors of word pieces that an earlier version wrote;"
             " remove them with `vestig rebuild --tokens`"

@@ -220,6 +220,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
         questions, [], text_flags(content), title_key(title), pieces, source_row,
+        title,
     )  # fmt: skip
 
 

@@ -218,7 +218,7 @@ def entity_row(
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,
         0 if expired is None else 1, entity_type, None, None, _NOTE_CODE, _UNKNOWN_CODE, False,
         created, None, created, expired, embedding, [], [], [], [], [], [], starting, [], names, 0,
-        None, None, None,
+        None, None, None, None,
     )  # fmt: skip
 
 

@@ -35,7 +35,6 @@ from vestig.types import (
 
 __all__ = [
     "MEMORY_SELECT",
-    "ORIGIN_SQL",
     "RECALL_SELECT",
     "RECALL_SELECT_BY_ROW",
     "check_text",
@@ -72,14 +71,6 @@ _WORDS: Final[tuple[Mapping[Any, object], ...]] = (
     _STABILITY,
     _STATUS,
     _RETENTION,
-)
-
-# The origin type of a memory `m`, as `origin_of` finds it.
-ORIGIN_SQL: Final = (
-    "CASE WHEN m.origin_derived = 0 THEN m.origin_type"
-    " WHEN m.role IN ('user', 'assistant', 'tool') THEN 'chat_agent'"
-    " WHEN m.author IS NOT NULL AND m.session_id IS NOT NULL THEN 'chat_peer'"
-    " WHEN m.title IS NOT NULL THEN 'document' ELSE 'note' END"
 )
 
 # A memory with what other tables say of it; the first columns are those of the table.

@@ -19,7 +19,6 @@ from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.rows import ORIGIN_SQL
 from vestig.store.ledger.token_rows import AXES, drop_old_vectors, write_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
@@ -33,7 +32,6 @@ EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 _WITHOUT: Final = (
     'FROM memories m JOIN vectors v ON v.memory = m."row"'
     ' WHERE NOT EXISTS (SELECT 1 FROM token_codes t WHERE t.memory = m."row" AND t.axes = ?)'
-    f" AND {ORIGIN_SQL} IN (?*)"
 )
 _NEXT: Final = (
     'SELECT m."row", m.id, m.content_hash, m.author, m.content, v.model'
@@ -47,23 +45,21 @@ _STILL: Final = (
 )
 
 
-def without_codes(conn: apsw.Connection, origins: Sequence[str]) -> int:
-    """How many memories of these origins have a vector and no codes of word pieces that can be
-    compared."""
-    rows = fetch(conn, f"SELECT COUNT(*) {_in(_WITHOUT, origins)}", (AXES, *origins))
+def without_codes(conn: apsw.Connection) -> int:
+    """How many memories have a vector and no codes of word pieces that can be compared."""
+    rows = fetch(conn, f"SELECT COUNT(*) {_WITHOUT}", (AXES,))
     return int(rows[0][0])
 
 
 def fill_codes(
     ledger: SqliteLedger,
     embed: EmbedCodes,
-    origins: Sequence[str],
     *,
     batch: int = 64,
     progress: Progress | None = None,
 ) -> int:
-    """Makes codes for the memories of these origins that have none to compare; how many. Then what
-    earlier versions wrote in their place is removed.
+    """Makes codes for the memories that have none to compare; how many. Then what earlier versions
+    wrote in their place is removed.
 
     Args:
         embed: the model of the store's vectors.
@@ -77,12 +73,11 @@ def fill_codes(
     """
     where = ledger.where
     with ledger.read() as view, store_faults(where):
-        total = without_codes(view.connection, origins)
+        total = without_codes(view.connection)
     done = last = 0
-    sql = _in(_NEXT, origins)
     while True:
         with ledger.read() as view, store_faults(where):
-            todo = fetch(view.connection, sql, (AXES, *origins, last, batch))
+            todo = fetch(view.connection, _NEXT, (AXES, last, batch))
             read_at = view.seq
             claims = claims_at(view.connection, [row[0] for row in todo])
         if not todo:
@@ -107,10 +102,6 @@ def fill_codes(
         last = todo[-1][0]
         if progress is not None:
             progress(done, max(done, total))
-
-
-def _in(sql: str, values: Sequence[str]) -> str:
-    return sql.replace("?*", ", ".join("?" * len(values)))
 
 
 def _text(row: Sequence[Any], where: str) -> str:

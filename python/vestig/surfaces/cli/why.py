@@ -44,7 +44,7 @@ def _stage(entry: WhyNot) -> str:
 
 
 def _number(signal: SignalTrace | None) -> str:
-    return "–" if signal is None or signal.normalised is None else f"{signal.normalised:.4f}"
+    return "–" if signal is None else f"{signal.raw:.4f}"
 
 
 def _silent(signal: SignalTrace | None) -> bool:

@@ -205,7 +205,7 @@ def _reasons(
     ]
     signals: list[list[str]] = [[] for _ in hits]
     for _, place, name, signal in sorted(weighed, key=lambda one: (-one[0], one[1], one[2])):
-        value = signal.raw if signal.normalised is None else signal.normalised
+        value = signal.raw
         term = f"{name} {_number(value)} × {_number(signal.weight)}"
         left -= count(f", {term}") + (0 if signals[place] else count("\n  "))
         if left < 0:

@@ -1,57 +1,53 @@
 //! How well the times of a memory meet the dates of a query.
 
 use super::math;
-use super::temporal::{DAY_US, Window};
+use super::temporal::Window;
 
-/// From this length in days on a window is a month or longer.
-const LONG_DAYS: f64 = 28.0;
-/// Days behind a long window that still count something, and what they count.
-const TAIL: (f64, f64) = (11.0, 0.4);
-/// Days in which a short window falls off before and after it.
-const FALL: (f64, f64) = (5.0, 10.0);
+/// Windows longer than this, in microseconds, say less.
+const LONG_US: i64 = 4 * DAY;
+/// What a match with a long window counts.
+const LONG_SHARE: f64 = 0.5;
 /// e to a lower power is 0.
 const NOTHING: f64 = -746.0;
 
 /// The best match of instants and windows of a memory with windows of a query, in [0, 1].
 ///
-/// A long window counts 1 inside and 0.4 in the 11 days after, a short one falls off on both
-/// sides, slower behind, an open one counts inside only. Both ends of a memory's window count as
-/// inside of it, the end of a query's window does not. Times in µs.
+/// 1 inside of a window or where two overlap, else e^(−gap / length of the query's window), half of
+/// that for windows of more than four days; an open window counts inside only. Both ends of a
+/// memory's window count as inside of it, the end of a query's window does not. Times in µs.
 pub fn date_match(own: impl Iterator<Item = Window>, query: &[Window]) -> f64 {
     let mut best = 0.0_f64;
     // Exponents are compared first: e to the power of the largest is the largest.
-    let mut exponent = f64::NEG_INFINITY;
+    let mut exponents = [f64::NEG_INFINITY; 2];
     for (begin, end) in own {
         for (low, high) in query {
+            let length = low.zip(*high).map(|(low, high)| high.saturating_sub(low));
+            let long = length.is_some_and(|length| length > LONG_US);
             let ends_late = end.zip(*low).is_none_or(|(end, low)| end >= low);
             let begins_early = begin.zip(*high).is_none_or(|(begin, high)| begin < high);
             if ends_late && begins_early {
-                return 1.0;
+                if !long {
+                    return 1.0;
+                }
+                best = LONG_SHARE;
+                continue;
             }
-            let (Some(low), Some(high)) = (*low, *high) else {
+            let (Some(low), Some(high), Some(length)) = (*low, *high, length) else {
                 continue;
             };
-            let days = |from: Option<i64>, to: Option<i64>| match (from, to) {
-                // As a number of 64 bits where it is one: the same float64, and faster.
-                (Some(from), Some(to)) if to > from => match to.checked_sub(from) {
-                    Some(span) => span as f64 / DAY_US,
-                    None => (i128::from(to) - i128::from(from)) as f64 / DAY_US,
-                },
-                _ => 0.0,
+            let gap = match (begin, end) {
+                (_, Some(end)) if end < low => low.saturating_sub(end),
+                (Some(begin), _) => begin.saturating_sub(high),
+                _ => continue,
             };
-            let (before, after) = (days(end, Some(low)), days(Some(high), begin));
-            if days(Some(low), Some(high)) >= LONG_DAYS {
-                if before == 0.0 && after < TAIL.0 {
-                    best = best.max(TAIL.1);
-                }
-            } else {
-                let (before, after) = (before / FALL.0, after / FALL.1);
-                exponent = exponent.max(-0.5 * (before * before + after * after));
-            }
+            let exponent = &mut exponents[usize::from(long)];
+            *exponent = exponent.max(-(gap as f64) / length.max(1) as f64);
         }
     }
-    if exponent > NOTHING {
-        best = best.max(math::exp(exponent));
+    for (exponent, share) in exponents.into_iter().zip([1.0, LONG_SHARE]) {
+        if exponent > NOTHING {
+            best = best.max(share * math::exp(exponent));
+        }
     }
     best
 }
@@ -144,14 +140,21 @@ mod tests {
         };
         let (day, month) = ((Some(0), Some(DAY)), (Some(0), Some(30 * DAY)));
         assert_eq!(value(0, day), 1.0);
-        assert_eq!(value(-5, day), math::exp(-0.5));
-        assert_eq!(value(11, day), math::exp(-0.5));
-        assert_eq!(value(40, month), 0.4);
-        assert_eq!(value(41, month), 0.0);
-        assert_eq!(value(-1, month), 0.0);
+        assert_eq!(value(-5, day), math::exp(-5.0));
+        assert_eq!(value(11, day), math::exp(-10.0));
+        assert_eq!(value(29, month), 0.5);
+        assert_eq!(value(60, month), 0.5 * math::exp(-1.0));
+        assert_eq!(value(3, (Some(0), Some(4 * DAY))), 1.0);
+        assert_eq!(value(3, (Some(0), Some(4 * DAY + 1))), 0.5);
         assert_eq!(value(-1, (Some(0), None)), 0.0);
         assert_eq!(value(9, (Some(0), None)), 1.0);
         assert_eq!(value(9, (None, None)), 1.0);
         assert_eq!(value(100_000, day), 0.0);
+        let both = [day, month].into_iter();
+        let at = Some(40 * DAY);
+        assert_eq!(
+            date_match([(at, at)].into_iter(), &both.collect::<Vec<_>>()),
+            0.5 * math::exp(-1.0 / 3.0)
+        );
     }
 }

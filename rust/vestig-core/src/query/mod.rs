@@ -5,8 +5,8 @@
 pub mod entity_names;
 pub mod filter;
 pub mod graph;
-pub mod newer_pairs;
 pub mod related;
 mod row_blocks;
 pub mod search;
 pub mod similar;
+pub mod versions;

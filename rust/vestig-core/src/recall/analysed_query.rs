@@ -1,9 +1,7 @@
 //! A query after its analysis.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
-use super::question_words::QuestionWords;
 use super::topic::TopicPieces;
 use crate::kernels::piece_codes::QueryPieces;
 use crate::kernels::temporal::Window;
@@ -21,6 +19,8 @@ pub struct QueryParts {
     pub content: Vec<ContentTerm>,
     /// Hidden states of its word pieces; None = its topic is its vector.
     pub topic: Option<TopicPieces>,
+    /// The text in which names of authors are looked for.
+    pub names_text: Option<String>,
     /// Keywords of the analysed query.
     pub keywords: Vec<String>,
     /// Time windows of the query, µs; each start ≤ end, None = open.
@@ -31,16 +31,10 @@ pub struct QueryParts {
     pub query_time: i64,
     /// Of the walk, 0 … 2⁵³ − 1.
     pub seed: u64,
-    /// The text in which names of authors are looked for.
-    pub names_text: Option<String>,
     /// Windows of explicit dates: start ≤ end; true = of every year in which a memory is valid.
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
-    /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
-    pub question_kinds: u8,
     /// 4-bit codes; `u32::MAX` marks a piece that belongs to no word. None = no late interaction.
     pub pieces: Option<QueryPieces>,
-    /// Words of the questions that memories answer; None = no such term.
-    pub questions: Option<Arc<QuestionWords>>,
     /// Scores of a cross-encoder for the best memories; None = no such signal.
     pub rerank_scores: Option<Vec<(Id, f64)>>,
 }
@@ -66,16 +60,8 @@ impl Query {
         Self(parts)
     }
 
-    /// Its content terms in order, repeats kept. `dates_met`: an eligible memory meets a date of
-    /// the query.
-    #[must_use]
-    pub fn content_terms(&self, dates_met: bool) -> Vec<&str> {
-        let content = self.0.content.iter();
-        let counted = content.filter(|one| one.counts(dates_met));
-        counted.map(|one| one.term.as_str()).collect()
-    }
-
-    /// By content term, repeats included: its idf, 0 where it does not count.
+    /// By content term, repeats included: its idf, 0 where it does not count. `dates_met`: an eligible
+    /// memory meets a date of the query.
     pub(super) fn content_weights(&self, idfs: &[f64], dates_met: bool) -> Vec<f64> {
         let terms = self.0.terms.as_deref().unwrap_or_default();
         let idf = |term: &String| terms.iter().position(|own| own == term).map(|at| idfs[at]);
@@ -84,19 +70,6 @@ impl Query {
             false => 0.0,
         };
         self.0.content.iter().map(weight).collect()
-    }
-
-    /// Distinct pairs of its neighbouring content terms.
-    #[must_use]
-    pub fn content_pairs(&self, dates_met: bool) -> Vec<(&str, &str)> {
-        let terms = self.content_terms(dates_met);
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for pair in terms.windows(2).map(|pair| (pair[0], pair[1])) {
-            if !pairs.contains(&pair) {
-                pairs.push(pair);
-            }
-        }
-        pairs
     }
 
     /// The same query by words, times and entities alone.

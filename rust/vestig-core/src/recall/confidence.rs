@@ -1,84 +1,42 @@
-//! Whether the eligible memories answer a query at all: features of one scan, and logistics of them
-//! that were fitted offline.
-//!
-//! One tells whether the question belongs to these memories, another whether what it asks for is
-//! among them: questions about other people look unlike all others, questions whose answer is
-//! missing look much like those that have one. Confidence is a logistic of the logit of their
-//! product.
+//! What tells whether the eligible memories answer a query at all: features of the best rows of one
+//! scan. Each is an absolute value, so that memories that have nothing to do with the query change
+//! none of them.
 
-use super::result::{Hit, Scoring};
-use super::signal::{BySignal, Signal};
-use crate::kernels::math::{ln, logistic};
+use super::result::Hit;
+use super::signal::Signal;
+use crate::kernels::lexical::idf;
+use crate::kernels::math::ln;
 use crate::words::{ContentTerm, terms};
 
 /// So many of the best rows are read, whatever the limit of the call.
 pub const ROWS_READ: usize = 10;
-/// Origin types, then `SEVERAL`.
-pub const KIND_COUNT: usize = 5;
-/// The best rows are of several origins.
-const SEVERAL: usize = 4;
 
-/// Of the best direct rows: `cosine` is the largest one, `cover` the largest share of the idf of the
-/// query's content terms that one of them holds, `together` that which they hold together, `absent`
-/// that which no eligible memory of their origins holds, `names` the largest share of the query's
-/// entities that one of them mentions, `missing` the share of its names that are missing: entities
-/// beyond that share, and names of no entity with a word that no eligible memory of these origins
-/// holds; without names, `absent`. `words` is the best lexical score of eligible memories as a share
-/// of the query's idf, `level` the largest L, `lead` and `margin` how far it is above the second and
-/// the fifth, `size` the logarithm of the number of eligible memories. idf and largest values of a
-/// memory are those that it is scored with; where the best rows are of several origins, the largest
-/// counts, and the least of `absent`.
-pub const BASIC_FEATURES: [&str; 11] = [
-    "cosine", "cover", "together", "absent", "names", "missing", "words", "level", "lead",
-    "margin", "size",
-];
-/// Where the best rows are of several origins: of those of the first one's own.
-pub const OWN_FEATURES: [&str; 3] = ["first.cosine", "own.lead", "own.margin"];
-/// Signals whose largest raw value over the eligible memories is a feature where they are weighed.
-pub const SIGNAL_FEATURES: [Signal; 5] = [
-    Signal::ContextVector,
-    Signal::LateW1Idf,
-    Signal::Topic,
-    Signal::TopicLexical,
-    Signal::Bigram,
+/// Of the best direct rows: the largest L (`level`), and how far it is above the fifth or the last of
+/// fewer (`margin`); the largest `late` and `topic`; the largest share of the idf of the query's
+/// content terms that one of them holds (`cover`), that which they hold together (`together`), that
+/// which no eligible memory holds (`absent`); the largest share of the query's names that one of them
+/// mentions (`names`); number of content terms, as a part of eight (`terms`).
+pub const FEATURES: [&str; 9] = [
+    "level", "margin", "late", "topic", "cover", "together", "absent", "names", "terms",
 ];
 
-const OWN_START: usize = BASIC_FEATURES.len();
-/// Place of the first of `SIGNAL_FEATURES`.
-pub const SIGNALS_START: usize = OWN_START + OWN_FEATURES.len();
-/// Number of the features.
-pub const FEATURE_COUNT: usize = SIGNALS_START + SIGNAL_FEATURES.len();
+/// idf are those of a store of at least so many memories, so that a few more of them change no share.
+const MEMORIES_MIN: usize = 1000;
+/// Content terms from which a query is long.
+const TERMS_MAX: usize = 8;
 
-/// Sizes beyond these say no more than they: no larger store was part of the fit.
-const SIZE_RANGE: (usize, usize) = (20, 10_000);
 /// How near a probability comes to 0 and 1 where its logit is taken.
 const LOGIT_MARGIN: f64 = 1e-6;
-
-/// The place of a feature by its name.
-#[must_use]
-pub fn feature(name: &str) -> Option<usize> {
-    (0..FEATURE_COUNT).find(|place| feature_name(*place) == name)
-}
-
-/// The name of the feature at a place below `FEATURE_COUNT`; a signal's is `most.` and its own.
-#[must_use]
-pub fn feature_name(place: usize) -> String {
-    let mut plain = BASIC_FEATURES.iter().chain(&OWN_FEATURES);
-    match plain.nth(place) {
-        Some(name) => (*name).to_owned(),
-        None => format!("most.{}", SIGNAL_FEATURES[place - SIGNALS_START].name()),
-    }
-}
 
 /// What counts of one of the best rows.
 #[derive(Debug, Clone, Copy)]
 pub struct BestRow<'a> {
-    /// None without a vector.
-    pub cosine: Option<f64>,
-    /// Logistic of L.
-    pub base: f64,
-    /// Code of OriginType.
-    pub origin: u8,
+    /// L.
+    pub level: f64,
+    /// Raw value of `late`; 0 where word pieces are not compared.
+    pub late: f64,
+    /// Raw value of `topic`; 0 without a vector.
+    pub topic: f64,
     /// A direct candidate: one that the walk reached is ranked by its start, not by its own L.
     pub direct: bool,
     /// Places of terms of the scan.
@@ -92,9 +50,9 @@ impl<'a> BestRow<'a> {
     #[must_use]
     pub fn of(hit: &'a Hit) -> Self {
         Self {
-            cosine: hit.embedded.then_some(hit.cosine),
-            base: hit.base,
-            origin: hit.origin,
+            level: linear_score(hit.base),
+            late: hit.signals[Signal::Late].unwrap_or(0.0),
+            topic: hit.signals[Signal::Topic].unwrap_or(0.0),
             direct: hit.direct,
             matched_terms: &hit.matched_terms,
             named: hit.matched_entities.len(),
@@ -102,234 +60,118 @@ impl<'a> BestRow<'a> {
     }
 }
 
-/// What memories of one origin are scored with.
-#[derive(Debug, Clone, Copy)]
-pub struct Statistics<'a> {
-    /// Largest raw values; None = unavailable or not computed.
-    pub maxima: &'a BySignal<Option<f64>>,
-    /// Of each term of the scan.
-    pub idfs: &'a [f64],
-    /// How many eligible memories of the origin hold each term of the scan.
-    pub document_frequencies: &'a [u64],
-}
-
-impl<'a> Statistics<'a> {
-    /// Those of a scan.
-    #[must_use]
-    pub fn of(scoring: &'a Scoring) -> Self {
-        Self {
-            maxima: &scoring.maxima,
-            idfs: &scoring.idfs,
-            document_frequencies: &scoring.document_frequencies,
-        }
-    }
-}
-
-/// What of the query and the scan counts beside rows and statistics.
+/// What of the query and the scan counts beside the rows.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfidenceInput<'a> {
     /// Distinct terms of the query.
     pub terms: &'a [String],
-    /// Those of an expression of time are no content where a memory of the first row's origin meets
-    /// a date of the query.
+    /// How many eligible memories hold each of them.
+    pub document_frequencies: &'a [u64],
+    /// Number of eligible memories.
+    pub eligible: usize,
+    /// Those that say what the query is about.
     pub content_terms: &'a [ContentTerm],
+    /// Whether an eligible memory meets a date of the query: then the words of the date are no
+    /// content.
+    pub dates_met: bool,
     /// Number of entities that the query names.
     pub entity_count: usize,
     /// Names in the query that no entity has.
     pub unknown_names: &'a [String],
-    /// Number of eligible memories.
-    pub eligible: usize,
 }
 
-/// The features of a scan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Features {
-    /// Code of the OriginType of the best rows, or 4 for several.
-    pub kind: usize,
-    /// By place; None = not computed.
-    pub values: [Option<f64>; FEATURE_COUNT],
-}
-
-/// The features of the best rows of a scan, best first; None where there are none, or words or
-/// meaning were not compared.
-///
-/// `statistics`: by code of OriginType.
+/// The features of the best rows of a scan, best first, in the order of [`FEATURES`].
 #[must_use]
-pub fn features(
-    rows: &[BestRow<'_>],
-    statistics: [Statistics<'_>; 4],
-    input: &ConfidenceInput<'_>,
-) -> Option<Features> {
+pub fn features(rows: &[BestRow<'_>], input: &ConfidenceInput<'_>) -> [f64; FEATURES.len()] {
     let rows = &rows[..rows.len().min(ROWS_READ)];
-    let first = rows.first()?;
-    let dates_met = statistics_of(&statistics, first.origin).maxima[Signal::Date];
-    let dates_met = dates_met.unwrap_or(0.0) > 0.0;
     let direct: Vec<BestRow<'_>> = rows.iter().copied().filter(|row| row.direct).collect();
     let rows = if direct.is_empty() { rows } else { &direct };
-    let cosine = rows.iter().filter_map(|row| row.cosine).reduce(f64::max)?;
-    let mut origins: Vec<u8> = rows.iter().map(|row| row.origin).collect();
-    origins.sort_unstable();
-    origins.dedup();
-
-    let (words, signals) = largest_values(&origins, &statistics);
-    let of_origin = |origin: &u8| {
-        let best = rows.iter().filter(|row| row.origin == *origin);
-        Coverage::of(best, statistics_of(&statistics, *origin), input, dates_met)
-    };
-    let coverage = origins.iter().map(of_origin).reduce(Coverage::merged)?;
-    let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
-    let (level, lead, margin) = leads(rows.iter());
-    let size = input.eligible.clamp(SIZE_RANGE.0, SIZE_RANGE.1);
-    let basic = [
-        cosine,
+    let most = |value: fn(&BestRow<'_>) -> f64| rows.iter().map(value).reduce(f64::max);
+    let mut levels: Vec<f64> = rows.iter().map(|row| row.level).collect();
+    levels.sort_unstable_by(|a, b| b.total_cmp(a));
+    let level = levels.first().copied().unwrap_or_else(|| linear_score(0.0));
+    let fifth = levels.get(4).or(levels.last()).copied().unwrap_or(level);
+    let weights = content_idfs(input);
+    let coverage = Coverage::of(rows, input, &weights);
+    let terms = weights.iter().filter(|weight| **weight > 0.0).count();
+    [
+        level,
+        level - fifth,
+        most(|row| row.late).unwrap_or(0.0),
+        most(|row| row.topic).unwrap_or(0.0),
         coverage.by_one,
         coverage.by_all,
         coverage.absent,
-        named as f64 / (input.entity_count as f64).max(1.0),
-        missing(named, &origins, &statistics, input).unwrap_or(coverage.absent),
-        words?,
-        level,
-        lead,
-        margin,
-        ln(size as f64),
-    ];
-    let mut values = [None; FEATURE_COUNT];
-    values[..OWN_START].copy_from_slice(&basic.map(Some));
-    values[SIGNALS_START..].copy_from_slice(&signals);
-    let best = rows[0];
-    if let [origin] = origins[..] {
-        return Some(Features {
-            kind: usize::from(origin),
-            values,
-        });
-    }
-    let (_, lead, margin) = leads(rows.iter().filter(|row| row.origin == best.origin));
-    let own = [best.cosine.unwrap_or(0.0), lead, margin];
-    values[OWN_START..SIGNALS_START].copy_from_slice(&own.map(Some));
-    Some(Features {
-        kind: SEVERAL,
-        values,
-    })
+        names(rows, input),
+        terms.min(TERMS_MAX) as f64 / TERMS_MAX as f64,
+    ]
 }
 
-fn statistics_of<'s, 'a>(statistics: &'s [Statistics<'a>; 4], origin: u8) -> &'s Statistics<'a> {
-    &statistics[usize::from(origin & 3)]
-}
-
-/// The best lexical score of these origins as a share of the idf of all terms, and the largest raw
-/// values of `SIGNAL_FEATURES`, of which a sum of idf counts as a share of all that the query has.
-fn largest_values(
-    origins: &[u8],
-    statistics: &[Statistics<'_>; 4],
-) -> (Option<f64>, [Option<f64>; SIGNAL_FEATURES.len()]) {
-    let larger = |most: Option<f64>, value: Option<f64>| match (most, value) {
-        (Some(most), Some(value)) => Some(most.max(value)),
-        (most, value) => most.or(value),
+/// Of each term of the query its idf where it is content, else 0.
+fn content_idfs(input: &ConfidenceInput<'_>) -> Vec<f64> {
+    let is_content = |term: &String| {
+        let mut own = input.content_terms.iter().filter(|one| one.term == *term);
+        own.any(|one| one.counts(input.dates_met))
     };
-    let (mut words, mut signals) = (None, [None; SIGNAL_FEATURES.len()]);
-    for origin in origins {
-        let own = statistics_of(statistics, *origin);
-        let whole: f64 = own.idfs.iter().sum();
-        let share = if whole > 0.0 { 1.0 / whole } else { 0.0 };
-        words = larger(
-            words,
-            own.maxima[Signal::Lexical].map(|value| value * share),
-        );
-        for (most, signal) in signals.iter_mut().zip(SIGNAL_FEATURES) {
-            let unit = if signal == Signal::TopicLexical {
-                share
-            } else {
-                1.0
-            };
-            *most = larger(*most, own.maxima[signal].map(|value| value * unit));
-        }
-    }
-    (words, signals)
-}
-
-/// The share of the query's names that are missing; None without names. `named`: the most entities
-/// of the query that one row mentions.
-fn missing(
-    named: usize,
-    origins: &[u8],
-    statistics: &[Statistics<'_>; 4],
-    input: &ConfidenceInput<'_>,
-) -> Option<f64> {
-    if input.entity_count + input.unknown_names.len() == 0 {
-        return None;
-    }
-    let entities = input.entity_count as f64;
-    let absent = absent_names(origins, statistics, input) as f64;
-    Some((entities - named as f64 + absent) / (entities + absent).max(1.0))
-}
-
-/// The largest L of some rows, and how far it is above the second and the fifth, or the last of
-/// fewer.
-fn leads<'a>(rows: impl Iterator<Item = &'a BestRow<'a>>) -> (f64, f64, f64) {
-    let mut bases: Vec<f64> = rows.map(|row| row.base).collect();
-    bases.sort_unstable_by(|a, b| b.total_cmp(a));
-    let at = |place: usize| {
-        bases
-            .get(place)
-            .or(bases.last())
-            .map_or(0.0, |base| linear_score(*base))
+    let total = input.eligible.max(MEMORIES_MIN) as u64;
+    let terms = input.terms.iter().zip(input.document_frequencies);
+    let weight = |(term, holding): (&String, &u64)| match is_content(term) {
+        true => idf(total, *holding),
+        false => 0.0,
     };
-    let first = at(0);
-    (first, first - at(1), first - at(4))
+    terms.map(weight).collect()
 }
 
-/// How many of the names that no entity has hold a word that is in no memory of these origins.
-fn absent_names(
-    origins: &[u8],
-    statistics: &[Statistics<'_>; 4],
-    input: &ConfidenceInput<'_>,
-) -> usize {
+/// The largest share of the query's names that one row mentions; names of no entity count where a word
+/// of them is in no eligible memory. 1 without names.
+fn names(rows: &[BestRow<'_>], input: &ConfidenceInput<'_>) -> f64 {
+    let absent = input
+        .unknown_names
+        .iter()
+        .filter(|name| is_absent(name, input));
+    let all = input.entity_count + absent.count();
+    if all == 0 {
+        return 1.0;
+    }
+    let named = rows.iter().map(|row| row.named).max().unwrap_or(0);
+    named as f64 / all as f64
+}
+
+/// Whether a name holds a word that is in no eligible memory.
+#[must_use]
+pub fn is_absent(name: &str, input: &ConfidenceInput<'_>) -> bool {
     let absent = |word: &String| {
         let place = input.terms.iter().position(|term| term == word);
-        let frequency = |at: usize, origin: &u8| {
-            let own = statistics_of(statistics, *origin);
-            own.document_frequencies.get(at).copied()
-        };
-        place.is_some_and(|at| {
-            origins
-                .iter()
-                .all(|origin| frequency(at, origin) == Some(0))
-        })
+        place.is_some_and(|at| input.document_frequencies.get(at) == Some(&0))
     };
-    let of_name = |name: &&String| terms(name, None).iter().any(absent);
-    input.unknown_names.iter().filter(of_name).count()
+    terms(name, None).iter().any(absent)
 }
 
-/// Shares of the idf of the content terms; 0 without any.
-#[derive(Default)]
+/// Shares of the idf of the content terms.
 struct Coverage {
     /// The largest that one row holds.
     by_one: f64,
     /// What the rows hold together.
     by_all: f64,
-    /// What no eligible memory of the origin holds.
+    /// What no eligible memory holds; without content terms 1 where none holds any term.
     absent: f64,
 }
 
 impl Coverage {
-    fn of<'a>(
-        rows: impl Iterator<Item = &'a BestRow<'a>>,
-        statistics: &Statistics<'_>,
-        input: &ConfidenceInput<'_>,
-        dates_met: bool,
-    ) -> Self {
-        let is_content = |term: &String| {
-            let mut own = input.content_terms.iter().filter(|one| one.term == *term);
-            own.any(|one| one.counts(dates_met))
-        };
-        let weight = |(term, idf): (&String, &f64)| if is_content(term) { *idf } else { 0.0 };
-        let terms = input.terms.iter().zip(statistics.idfs);
-        let weights: Vec<f64> = terms.map(weight).collect();
+    fn of(rows: &[BestRow<'_>], input: &ConfidenceInput<'_>, weights: &[f64]) -> Self {
         let whole: f64 = weights.iter().sum();
         if whole <= 0.0 {
-            return Self::default();
+            let held = input
+                .document_frequencies
+                .iter()
+                .any(|holding| *holding > 0);
+            return Self {
+                by_one: 0.0,
+                by_all: 0.0,
+                absent: if held { 0.0 } else { 1.0 },
+            };
         }
-        let mut coverage = Self::default();
+        let mut by_one = 0.0_f64;
         let mut together = vec![false; weights.len()];
         for row in rows {
             let mut own = 0.0;
@@ -337,24 +179,17 @@ impl Coverage {
                 own += weights[*at];
                 together[*at] = true;
             }
-            coverage.by_one = coverage.by_one.max(own / whole);
+            by_one = by_one.max(own / whole);
         }
         let sum = |chosen: &mut dyn Iterator<Item = bool>| -> f64 {
             let weights = weights.iter().zip(chosen).filter(|(_, chosen)| *chosen);
             weights.map(|(weight, _)| weight).sum::<f64>() / whole
         };
-        let frequencies = statistics.document_frequencies.iter();
-        coverage.by_all = sum(&mut together.iter().copied());
-        coverage.absent = sum(&mut frequencies.map(|frequency| *frequency == 0));
-        coverage
-    }
-
-    /// Of two origins.
-    fn merged(self, other: Self) -> Self {
+        let frequencies = input.document_frequencies.iter();
         Self {
-            by_one: self.by_one.max(other.by_one),
-            by_all: self.by_all.max(other.by_all),
-            absent: self.absent.min(other.absent),
+            by_one,
+            by_all: sum(&mut together.iter().copied()),
+            absent: sum(&mut frequencies.map(|frequency| *frequency == 0)),
         }
     }
 }
@@ -373,78 +208,10 @@ pub fn logit(probability: f64) -> f64 {
     ln(inside / (1.0 - inside))
 }
 
-/// A logistic of features.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Logistic {
-    /// What the sum ends with.
-    pub bias: f64,
-    /// Places of features, each with its weight, in the order of the sum.
-    pub weights: Vec<(usize, f64)>,
-}
-
-impl Logistic {
-    /// None where a feature was not computed.
-    fn of(&self, values: &[Option<f64>; FEATURE_COUNT]) -> Option<f64> {
-        let mut sum = 0.0;
-        for (place, weight) in &self.weights {
-            sum += weight * values[*place]?;
-        }
-        Some(logistic(sum + self.bias))
-    }
-}
-
-/// Two logistics, and scale and constant of the logistic of the logit of their product.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Table {
-    /// Whether the question belongs to these memories.
-    pub belongs: Logistic,
-    /// Whether what it asks for is among them.
-    pub answered: Logistic,
-    /// Factor of the logit.
-    pub scale: f64,
-    /// Added to it.
-    pub constant: f64,
-}
-
-impl Table {
-    fn confidence(&self, values: &[Option<f64>; FEATURE_COUNT]) -> Option<f64> {
-        let both = self.belongs.of(values)? * self.answered.of(values)?;
-        Some(logistic(self.constant + self.scale * logit(both)))
-    }
-}
-
-/// By kind, tables of which the first counts whose features are all there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tables(pub [Vec<Table>; KIND_COUNT]);
-
-impl Tables {
-    /// The probability that the memories answer the query; None where no table of the kind has its
-    /// features.
-    #[must_use]
-    pub fn confidence(&self, of: &Features) -> Option<f64> {
-        let tables = &self.0[of.kind];
-        tables.iter().find_map(|table| table.confidence(&of.values))
-    }
-}
-
-/// The probability that memories with these final scores are part of the answer:
-/// 1 / (1 + e^−(a + b · ln(final) + c · g)), g the logit of the confidence; 0 for a final score of 0.
-#[must_use]
-pub fn scores(finals: &[f64], confidence: f64, (a, b, c): (f64, f64, f64)) -> Vec<f64> {
-    let certain = c * logit(confidence);
-    let score = |last: &f64| {
-        if *last > 0.0 {
-            logistic(a + b * ln(*last) + certain)
-        } else {
-            0.0
-        }
-    };
-    finals.iter().map(score).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::math::logistic;
 
     #[test]
     fn levels_are_finite_and_give_their_logistic_again() {

@@ -4,8 +4,7 @@ use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};
 use super::ranking::Base;
 use super::result::{Hit, Path, PathStep, Scan};
-use super::row_groups::RowGroup;
-use super::scorer::origin;
+use super::scorer::Scorer;
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
 
@@ -51,32 +50,34 @@ impl Ranker<'_, '_> {
     pub(super) fn hit(&self, scan: &Scan, entry: PoolEntry) -> Hit {
         let (candidate, ranking) = (&entry.candidate, self.ranking);
         let row = candidate.row;
-        let RowGroup { table, scorer, .. } = self.groups.of(candidate.part, row);
-        let segment = table.parts[candidate.part].segment;
+        let columns = &self.table.parts[candidate.part];
+        let (scorer, segment) = (&self.table.scorer, columns.segment);
         let attributes = segment.attributes(row);
-        let row_signals = table.row_signals(scorer, candidate.part, row);
+        let question = columns.question(row);
+        let semantic = scorer.semantic(candidate.cosine, question);
+        let outside = match columns.sparse_row(row) {
+            Some(sparse) if sparse.pooled => 0.0,
+            _ => scorer.outside,
+        };
         let words = self.words[candidate.part]
             .get_or_init(|| WordNumbers::of(segment, &scan.terms, &self.query.keywords));
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
         Hit {
             id: candidate.id,
             final_score: entry.final_score,
-            cosine: candidate.cosine,
-            semantic: entry.scores.semantic,
+            cosine: scorer.similarity(segment, row),
+            semantic,
             start_score: candidate.start,
-            level: scorer.evidence.map(|_| {
-                let semantic = entry.scores.semantic;
-                scorer.level(origin(segment, row), semantic, &row_signals)
-            }),
-            constant: scorer.constant(origin(segment, row), row_signals.chosen.is_some()),
-            chosen: row_signals.chosen.is_some(),
-            base: entry.scores.base,
+            weights: Scorer::kind(columns, row),
+            constant: scorer.weights[Scorer::kind(columns, row)].bias + outside,
+            base: entry.base,
             origin: attributes.origin,
             kind: attributes.kind,
             embedded: attributes.embedded,
-            signals: scorer.signals(entry.scores.semantic, &row_signals),
-            question: row_signals.question,
-            metadata: entry.scores.metadata,
+            signals: self.table.signals(candidate.part, row, semantic),
+            metadata_values: scorer.metadata_values(columns, row),
+            question,
+            metadata: scorer.metadata(columns, row),
             alpha: uses_alpha.then_some(scorer.alpha),
             matched_terms: matched_terms(segment, row, &words.terms),
             matched_keywords: matched_keywords(segment, row, &words.keywords),

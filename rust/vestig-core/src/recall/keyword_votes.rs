@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::segment_columns::{SegmentColumns, fill_lexical};
+use super::segment_columns::{SegmentColumns, fill_words};
 use super::{eligible_parts, eligible_rows};
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical::document_frequency;
 use crate::kernels::top_k::{descending, top_k};
 use crate::query::filter::Filter;
-use crate::recall::Scan;
 use crate::segment::Id;
 use crate::snapshot::Snapshot;
 
@@ -23,7 +22,7 @@ pub struct WantedTerm {
     pub edits: usize,
 }
 
-/// Of each query the eligible memories that share a term with it: (id, lexical score), best first,
+/// Of each query the eligible memories that share a term with it: (id, score by words), best first,
 /// ties by id.
 #[must_use]
 pub fn keyword_votes(
@@ -32,7 +31,7 @@ pub fn keyword_votes(
     filter: &Filter,
     limit: usize,
 ) -> Vec<Vec<(Id, f64)>> {
-    let mut parts = eligible_parts(snapshot, filter, &mut Scan::default());
+    let (mut parts, _) = eligible_parts(snapshot, filter);
     let rows = eligible_rows(&parts);
     let mut votes = Vec::with_capacity(queries.len());
     for query in queries {
@@ -45,9 +44,9 @@ pub fn keyword_votes(
             }
         }
         for columns in &mut parts {
-            columns.lexical.clear();
+            columns.words.clear();
         }
-        fill_lexical(&mut parts, &terms, rows);
+        fill_words(&mut parts, &terms, rows);
         votes.push(best(&parts, limit));
     }
     votes
@@ -55,9 +54,9 @@ pub fn keyword_votes(
 
 fn best(parts: &[SegmentColumns<'_>], limit: usize) -> Vec<(Id, f64)> {
     let mut found = Vec::new();
-    for columns in parts.iter().filter(|columns| !columns.lexical.is_empty()) {
-        let scored = set_bits(&columns.eligible).filter(|row| columns.lexical(*row) > 0.0);
-        found.extend(scored.map(|row| (columns.segment.ids()[row], columns.lexical(row))));
+    for columns in parts.iter().filter(|columns| !columns.words.is_empty()) {
+        let scored = set_bits(&columns.eligible).filter(|row| columns.words[*row] > 0.0);
+        found.extend(scored.map(|row| (columns.segment.ids()[row], columns.words[row])));
     }
     top_k(&mut found, limit, |a, b| {
         descending(a.1, b.1).then(a.0.cmp(&b.0))

@@ -1,11 +1,12 @@
-//! Late interaction: the tokens of the query against those of chosen rows, and of what stands
+//! Late interaction: the word pieces of the query against those of the best rows, and of the turns
 //! beside them in their sessions.
 
 use super::analysed_query::Query;
+use super::candidates::best_rows;
 use super::metadata_signals::fill_sparse;
-use super::ranking::Weights;
+use super::ranking::Base;
 use super::score_table::ScoreTable;
-use super::scorer::{Scorer, origin};
+use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use super::turn_index::TurnIndex;
@@ -20,69 +21,67 @@ use crate::segment::format::Section;
 
 /// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
 pub(super) const NO_WORD: u32 = u32::MAX;
-/// What is computed here.
-const LATE: [Signal; 4] = [
-    Signal::LateOwnIdf,
-    Signal::LateW1Idf,
-    Signal::LateW2Idf,
-    Signal::LateW2Cube,
-];
 /// Up to so many eligible rows are counted one by one at first, without counts of all rows of
 /// the segment.
 const FEW_ROWS: usize = 1024;
 
-/// Whether the weights of an origin weigh any of these signals.
-pub(super) fn weighed(weights: &Weights) -> bool {
-    LATE.iter().any(|signal| weights.weigh(*signal))
-}
-
-/// Fills in the values of these rows, given as (columns, row), and the maxima of the signals; by
-/// code of OriginType whether any of the rows has word pieces. Without codes of the query the
-/// signals are unavailable.
-pub(super) fn fill(
-    table: &mut ScoreTable<'_>,
-    scorer: &mut Scorer<'_>,
-    query: &Query,
-    eligible: usize,
-    rows: &[(usize, usize)],
-) -> [bool; 4] {
-    let mut known = [false; 4];
-    let wanted = LATE.map(|signal| scorer.weighs(signal));
-    let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
-        return known;
+/// Compares the best `late_pool` rows by L₂ and puts them into the pool. Without codes of the query
+/// the signals are unavailable.
+pub(super) fn fill(table: &mut ScoreTable<'_>, query: &Query, eligible: usize) {
+    let ranking = table.scorer.ranking;
+    let weighed = Signal::LATE.map(|signal| ranking.weighs(signal));
+    let Some(pieces) = query.pieces.as_ref().filter(|_| weighed.contains(&true)) else {
+        return;
     };
+    debug_assert!(ranking.base == Base::Linear, "nothing else weighs signals");
+    let rows = table.by_level(|table| best_rows(table, ranking.late_pool));
     let weights = weights_of(&table.parts, pieces.ids(), eligible);
-    let beside = wanted[1..].contains(&true);
-    let beside = beside.then(|| TurnIndex::of_parts(&table.parts, scorer));
+    let window = ranking.weighs(Signal::LateWindow);
+    let index = window.then(|| TurnIndex::of_parts(&table.parts, ranking.sittings));
     let mut late = Late::new(&table.parts, pieces, weights);
-    let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
-    for (columns, row) in rows.iter().copied() {
+    let mut found: [Vec<(Node, f64)>; Signal::LATE.len()] = Default::default();
+    for (part, row) in rows.iter().copied() {
         let node = Node {
-            part: columns as u32,
+            part: part as u32,
             row: row as u32,
         };
-        let own = late.own(columns, row);
-        known[origin(table.parts[columns].segment, row)] |= own.is_some();
-        let mut values = [late.weighted(own), 0.0, 0.0, 0.0];
-        if let Some(index) = &beside {
-            let turn = index.turn(columns, row);
-            let one = late.raised(own, index, turn, 1);
-            values[1] = late.weighted(one);
-            if wanted[2] || wanted[3] {
-                let two = late.raised(one, index, turn, 2);
-                (values[2], values[3]) = (late.weighted(two), late.cubes(two));
-            }
-        }
+        let own = late.own(part, row);
+        let near = index
+            .as_ref()
+            .map_or(own, |index| late.raised(own, index, index.turn(part, row)));
+        let values = [late.weighted(own), late.cubes(own), late.weighted(near)];
         for (found, value) in found.iter_mut().zip(values) {
             found.push((node, value));
         }
     }
-    for ((signal, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
-        if wanted {
-            scorer.maxima[signal] = Some(fill_sparse(&mut table.parts, signal, found));
+    for ((signal, weighs), found) in Signal::LATE.into_iter().zip(weighed).zip(found) {
+        if weighs {
+            fill_sparse(&mut table.parts, signal, found);
+            table.known[signal] = true;
         }
     }
-    known
+    set_outside(table, &rows);
+}
+
+/// Marks the rows of the pool, and what all others have in the place of the late terms.
+fn set_outside(table: &mut ScoreTable<'_>, rows: &[(usize, usize)]) {
+    let mut marks = vec![Vec::new(); table.parts.len()];
+    for (part, row) in rows {
+        marks[*part].push((*row as u32, ()));
+    }
+    for (columns, rows) in table.parts.iter_mut().zip(marks) {
+        columns.set_sparse(rows, |sparse, ()| sparse.pooled = true);
+    }
+    let added = rows.iter().filter_map(|(part, row)| {
+        let columns = &table.parts[*part];
+        let weights = &table.scorer.weights[Scorer::kind(columns, *row)].signals;
+        let sparse = columns.sparse_row(*row)?;
+        let late = Signal::LATE.into_iter();
+        Some(late.fold(0.0, |sum, signal| {
+            sum + weights[signal] * sparse.value(signal)
+        }))
+    });
+    table.scorer.outside = added.reduce(f64::min).unwrap_or(0.0);
 }
 
 /// Similarities of the query's tokens with those of memories, each memory once.
@@ -129,17 +128,10 @@ impl<'a> Late<'a> {
         })
     }
 
-    /// The largest of these values and of the memories so many positions before and behind; `near`:
-    /// None = no values.
-    fn raised(
-        &mut self,
-        near: Option<usize>,
-        index: &TurnIndex,
-        turn: usize,
-        distance: isize,
-    ) -> Option<usize> {
+    /// The largest of these values and of the turns up to two away; `near`: None = no values.
+    fn raised(&mut self, near: Option<usize>, index: &TurnIndex, turn: usize) -> Option<usize> {
         let mut made = None;
-        for offset in [-distance, distance] {
+        for offset in [-2, -1, 1, 2] {
             for other in index.beside(turn, offset) {
                 let (part, row) = index.row(other);
                 let Some(other) = self.own(part, row) else {

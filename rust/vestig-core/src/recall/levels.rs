@@ -1,18 +1,16 @@
 //! Several queries over one snapshot: the best memories of each, and S of all of them under every
 //! query.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::analysed_query::Query;
 use super::candidates::Candidate;
-use super::neighbour_vectors::{NeighbourUnit, TOGETHER};
 use super::ranking::{Effort, Pool, Ranking, Selection};
-use super::row_groups::RowGroups;
-use super::turn_index::TurnIndex;
-use super::{QueryVector, Request, ScoredQuery};
+use super::score_table::ScoreTable;
+use super::{QueryVector, Request, ScoredQuery, eligible_parts};
 use crate::kernels::bits::has;
 use crate::query::filter::Filter;
-use crate::segment::{Id, Segment};
+use crate::segment::Id;
 use crate::snapshot::Snapshot;
 
 /// Rows times queries up to which the numbers of all rows are kept until the memories are known;
@@ -53,10 +51,6 @@ pub fn levels(
     request: LevelsRequest<'_>,
     effort: Effort,
 ) -> Levels {
-    let vectors: Vec<QueryVector> = queries
-        .iter()
-        .map(|query| QueryVector::new(query, snapshot))
-        .collect();
     let one = Effort {
         threads: 1,
         ..effort
@@ -73,15 +67,25 @@ pub fn levels(
         pool: Pool::Best(1),
         ..Selection::best(1)
     };
+    let of_queries = Request {
+        snapshot,
+        filter: request.filter,
+        ranking: request.ranking,
+        selection: &single,
+        effort: one,
+    };
+    let (parts, _) = eligible_parts(snapshot, request.filter);
+    let vectors: Vec<QueryVector> = queries
+        .iter()
+        .map(|query| QueryVector::new(&of_queries, query, &parts))
+        .collect();
     let score = |at: usize, selection| {
         let of_query = Request {
-            snapshot,
-            filter: request.filter,
-            ranking: request.ranking,
             selection,
-            effort: one,
+            ..of_queries
         };
-        ScoredQuery::new(of_query, (&queries[at], &vectors[at]), None)
+        let parts = eligible_parts(snapshot, request.filter);
+        ScoredQuery::new(of_query, (&queries[at], &vectors[at]), parts, None)
     };
     let keep = snapshot.rows().saturating_mul(queries.len()) <= KEPT_NUMBERS;
     let limits = request.limits.to_vec();
@@ -90,7 +94,7 @@ pub fn levels(
         let mut best = scored.best;
         best.truncate(limit);
         let best: Vec<Id> = best.iter().map(|candidate| candidate.id).collect();
-        (best, keep.then_some(scored.groups))
+        (best, keep.then_some(scored.table))
     });
     let (found, numbers): (Vec<Vec<Id>>, Vec<_>) = first.into_iter().unzip();
     let mut ids: Vec<Id> = request.watch.to_vec();
@@ -101,10 +105,9 @@ pub fn levels(
         .into_iter()
         .filter_map(|id| Some((id, snapshot.place(&id)?)));
     let (ids, places): (Vec<Id>, Vec<Place>) = placed.unzip();
-    let units = neighbour_units(numbers.iter().flatten(), &places, effort.threads);
     let scores = in_threads(numbers, effort.threads, |at, kept| {
-        let groups = kept.unwrap_or_else(|| score(at, &single).groups);
-        scores_of(&groups, &places, &units)
+        let table = kept.unwrap_or_else(|| score(at, &single).table);
+        scores_of(&table, &places)
     });
     let place = |id: &Id| ids.binary_search(id).ok();
     let best = found
@@ -129,63 +132,14 @@ pub fn levels(
 /// A part and a row of it.
 type Place = (usize, usize);
 
-/// Unit vectors of these memories with their neighbours, the same for every query with the same
-/// eligible rows; from the row groups of the first query that compares them. Empty = none does.
-fn neighbour_units<'a, 'n: 'a>(
-    mut numbers: impl Iterator<Item = &'a RowGroups<'n>>,
-    places: &[Place],
-    threads: usize,
-) -> Vec<NeighbourUnit> {
-    let of = |groups: &RowGroups<'_>| -> Vec<(Arc<TurnIndex>, usize)> {
-        let eligible = places
-            .iter()
-            .filter(|(part, row)| is_eligible(groups, *part, *row));
-        let compared = eligible.filter_map(|(part, row)| {
-            let signals = groups.of(*part, *row).table.signals.as_ref()?;
-            signals.compared_with_neighbours(*part, *row)
-        });
-        compared.collect()
-    };
-    let found = numbers.find_map(|groups| {
-        let turns = of(groups);
-        (!turns.is_empty()).then_some((groups, turns))
-    });
-    let Some((groups, turns)) = found else {
-        return Vec::new();
-    };
-    let segments: Vec<&Segment> = (0..groups.parts())
-        .map(|part| groups.segment(part))
-        .collect();
-    let chunks = turns.chunks(TOGETHER).map(<[_]>::to_vec).collect();
-    let made = in_threads(chunks, threads, |_, turns| {
-        NeighbourUnit::of(&segments, turns)
-    });
-    made.into_iter().flatten().collect()
-}
-
-fn is_eligible(groups: &RowGroups<'_>, part: usize, row: usize) -> bool {
-    has(&groups.columns(part, row).eligible, row)
-}
-
-/// S and cosine of each of these memories, which are distinct; None = not eligible.
-fn scores_of(
-    groups: &RowGroups<'_>,
-    places: &[Place],
-    units: &[NeighbourUnit],
-) -> Vec<Option<(f64, f64)>> {
-    for group in groups.all() {
-        let own = places.iter().copied();
-        let own = own.filter(|(part, row)| has(&group.table.parts[*part].eligible, *row));
-        if let Some(signals) = &group.table.signals {
-            signals.reuse(units);
-        }
-        group.table.prepare(own);
-    }
+/// S and cosine of each of these memories; None = not eligible.
+fn scores_of(table: &ScoreTable<'_>, places: &[Place]) -> Vec<Option<(f64, f64)>> {
     let scored = places.iter().map(|(part, row)| {
         let (part, row) = (*part, *row);
-        is_eligible(groups, part, row).then(|| {
-            let candidate = Candidate::of(groups.of(part, row), part, row);
-            (candidate.start, candidate.cosine)
+        has(&table.parts[part].eligible, row).then(|| {
+            let candidate = Candidate::of(table, part, row);
+            let segment = table.parts[part].segment;
+            (candidate.start, table.scorer.similarity(segment, row))
         })
     });
     scored.collect()

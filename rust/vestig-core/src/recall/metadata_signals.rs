@@ -1,5 +1,6 @@
 //! The metadata signals and the entity walk, filled in only when they can change a score.
 
+use super::DOCUMENT;
 use super::analysed_query::Query;
 use super::eligible_graph::EligibleGraph;
 use super::ranking::Ranking;
@@ -16,28 +17,46 @@ use crate::segment::{NO_TIME, OPEN_START, Segment};
 /// Places of a table in which the last bits of a number are looked up.
 const TABLE_PLACES: usize = 1024;
 
-/// Fills a dense column of every part; its largest value over the eligible, at least 0.
+/// Places of the metadata signals among `METADATA`.
+const KEYWORD: usize = 0;
+const TEMPORAL: usize = 1;
+const ENTITY: usize = 2;
+const RECENCY: usize = 3;
+
+/// Fills in those of the metadata signals that have a part in S.
+pub(super) fn fill(
+    parts: &mut [SegmentColumns<'_>],
+    graph: &EligibleGraph<'_>,
+    query: &Query,
+    (ranking, used): (&Ranking, [bool; 4]),
+    eligible: usize,
+) {
+    if used[KEYWORD] {
+        keyword(parts, &query.keywords, ranking.keyword_weighted, eligible);
+    }
+    if used[TEMPORAL] {
+        temporal(parts, query, ranking);
+    }
+    if used[ENTITY] {
+        entity(parts, graph, query, ranking.entity_weighted);
+    }
+    if used[RECENCY] {
+        recency(parts, query, ranking);
+    }
+}
+
+/// Fills a column of every part.
 ///
 /// `values`: by row, 0 for rows that are not eligible.
-fn fill_dense(
+fn fill_column(
     parts: &mut [SegmentColumns<'_>],
-    signal: Signal,
+    place: usize,
     values: impl Fn(usize, &SegmentColumns<'_>) -> Vec<f64>,
-) -> f64 {
-    let place = Signal::DENSE.iter().position(|of| *of == signal);
-    let Some(place) = place else { return 0.0 };
-    let mut most = 0.0_f64;
-    for (i, columns) in parts
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, columns)| columns.any_eligible)
-    {
-        let values = values(i, columns);
-        most = values.iter().copied().fold(most, f64::max);
-        columns.dense[place] = values;
-        columns.screened = false;
+) {
+    let parts = parts.iter_mut().enumerate();
+    for (i, columns) in parts.filter(|(_, columns)| columns.any_eligible) {
+        columns.metadata[place] = values(i, columns);
     }
-    most
 }
 
 /// A value of every eligible row.
@@ -87,12 +106,7 @@ fn held_keywords(columns: &SegmentColumns<'_>, keywords: &[String]) -> Vec<(usiz
 }
 
 /// Shared with the query's keywords (distinct, in their order).
-pub(super) fn keyword(
-    parts: &mut [SegmentColumns<'_>],
-    keywords: &[String],
-    weighted: bool,
-    eligible: usize,
-) -> f64 {
+fn keyword(parts: &mut [SegmentColumns<'_>], keywords: &[String], weighted: bool, eligible: usize) {
     let held: Vec<Vec<(usize, usize)>> = parts
         .iter()
         .map(|columns| held_keywords(columns, keywords))
@@ -103,7 +117,7 @@ pub(super) fn keyword(
     }
     let of = |count| lexical::idf(eligible as u64, count);
     let idfs: Vec<f64> = counts.into_iter().map(of).collect();
-    fill_dense(parts, Signal::Keyword, |part, columns| {
+    fill_column(parts, KEYWORD, |part, columns| {
         let mut values = vec![0.0; columns.segment.memory_rows()];
         for of_row in held[part].chunk_by(|one, next| one.0 == next.0) {
             let row = of_row[0].0;
@@ -115,13 +129,13 @@ pub(super) fn keyword(
             };
         }
         values
-    })
+    });
 }
 
 /// Match of the query's time windows with `t_valid` and the times in the text.
-pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
+fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    fill_dense(parts, Signal::Temporal, |_, columns| {
+    fill_column(parts, TEMPORAL, |_, columns| {
         by_row(columns, |segment, row| {
             let at = segment.column::<i64>(Section::Valid)[row];
             let windows: Vec<Window> = segment
@@ -130,45 +144,55 @@ pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking:
                 .collect();
             temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
         })
-    })
+    });
 }
 
-pub(super) fn recency(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
+fn recency(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) {
     let (now, tau) = (query.query_time, ranking.recency_tau_days);
-    fill_dense(parts, Signal::Recency, |_, columns| {
+    fill_column(parts, RECENCY, |_, columns| {
         by_row(columns, |segment, row| {
             metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
         })
-    })
+    });
 }
 
-/// Values of a sparse signal, which few rows have. The largest one, at least 0.
+/// Values of a signal that only documents have.
+pub(super) fn fill_documents(
+    parts: &mut [SegmentColumns<'_>],
+    signal: Signal,
+    mut found: Vec<(Node, f64)>,
+) {
+    found.retain(|(node, _)| {
+        let segment = parts[node.part as usize].segment;
+        segment.attributes(node.row as usize).origin == DOCUMENT
+    });
+    fill_sparse(parts, signal, found);
+}
+
+/// Values of a sparse signal, which few rows have.
 pub(super) fn fill_sparse(
     parts: &mut [SegmentColumns<'_>],
     signal: Signal,
     found: Vec<(Node, f64)>,
-) -> f64 {
+) {
     let place = Signal::SPARSE.iter().position(|of| *of == signal);
-    let Some(place) = place else { return 0.0 };
+    let Some(place) = place else { return };
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); parts.len()];
-    let mut most = 0.0_f64;
     for (node, value) in found {
-        most = most.max(value);
         rows[node.part as usize].push((node.row, value));
     }
     for (columns, rows) in parts.iter_mut().zip(rows) {
         columns.set_sparse(rows, |sparse, value| sparse.values[place] = value);
     }
-    most
 }
 
 /// Entities of the query that the memories mention; the sum goes in the order of the query.
-pub(super) fn entity(
+fn entity(
     parts: &mut [SegmentColumns<'_>],
     graph: &EligibleGraph<'_>,
     query: &Query,
     weighted: bool,
-) -> f64 {
+) {
     let mut found: Vec<(Node, f64)> = Vec::new();
     for (id, score) in &query.entities {
         let Some(entity) = graph.locate(id).filter(|node| graph.is_entity(*node)) else {
@@ -194,17 +218,23 @@ pub(super) fn entity(
         }
     }
     let of = query.entities.len() as f64;
-    sums.iter_mut().for_each(|(_, sum)| *sum /= of);
-    fill_sparse(parts, Signal::Entity, sums)
+    fill_column(parts, ENTITY, |part, columns| {
+        let mut values = vec![0.0; columns.segment.memory_rows()];
+        for (node, sum) in sums.iter().filter(|(node, _)| node.part as usize == part) {
+            values[node.row as usize] = sum / of;
+        }
+        values
+    });
 }
 
-/// The entity walk from the best memories by L₁ and the query's entities.
+/// The entity walk from the best memories by L₁ and the query's entities. `share`: factor.
 pub(super) fn walk_entities(
     parts: &mut [SegmentColumns<'_>],
     graph: &mut EligibleGraph<'_>,
     query: &Query,
     best: &[(Node, f64)],
-) -> f64 {
+    share: f64,
+) {
     let starts: Vec<(u32, f64)> = best
         .iter()
         .map(|(node, level)| (graph.number(*node), *level))
@@ -217,9 +247,8 @@ pub(super) fn walk_entities(
         .collect();
     let ranks = graph.entity_walk(&starts, &entities);
     let found = ranks.memories.iter().map(|(memory, rank)| {
-        let value = entity_walk::signal(*rank, ranks.most);
+        let value = share * entity_walk::signal(*rank, ranks.most);
         (graph.node(*memory), value)
     });
-    let found = found.collect();
-    fill_sparse(parts, Signal::EntityWalk, found)
+    fill_documents(parts, Signal::EntityWalk, found.collect());
 }

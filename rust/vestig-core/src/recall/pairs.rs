@@ -2,7 +2,7 @@
 //! hold of the query together.
 
 use super::eligible_graph::EligibleGraph;
-use super::metadata_signals::fill_sparse;
+use super::metadata_signals::fill_documents;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
@@ -65,13 +65,14 @@ fn co_mentioning(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
     found
 }
 
-/// Fills in `pair.pair` and `pair.gain`; the largest value of each.
-pub(super) fn pairs(
+/// Fills in `pair`: the most that a memory and one of the starts hold together. `share`: factor.
+pub(super) fn fill(
     parts: &mut [SegmentColumns<'_>],
     graph: &mut EligibleGraph<'_>,
     words: &TermStatistics,
     starts: &[(Node, f64)],
-) -> [f64; 2] {
+    share: f64,
+) {
     let (terms, total) = (words.idfs.len(), words.idfs.iter().sum::<f64>());
     let starts: Vec<u32> = starts
         .iter()
@@ -83,24 +84,19 @@ pub(super) fn pairs(
     all.sort_unstable();
     all.dedup();
     let shares = term_shares(parts, graph, words, &all);
-    let mut values = vec![[0.0_f64; 2]; all.len()];
+    let mut most = vec![0.0_f64; all.len()];
     for (start, others) in starts.iter().zip(&others) {
         let own = term_shares(parts, graph, words, &[*start]);
-        let alone = own.iter().sum::<f64>() / total;
         let mut at = 0;
         for other in others {
             at += all[at..].partition_point(|number| number < other);
             let theirs = &shares[at * terms..(at + 1) * terms];
             let both = own.iter().zip(theirs).map(|(a, b)| a.max(*b));
             let pair = both.sum::<f64>() / total;
-            let [most, gain] = &mut values[at];
-            *most = most.max(pair);
-            *gain = gain.max(pair - alone);
+            most[at] = most[at].max(pair);
         }
     }
-    [(0, Signal::PairPair), (1, Signal::PairGain)].map(|(part, signal)| {
-        let found = all.iter().zip(&values);
-        let found = found.map(|(number, values)| (graph.node(*number), values[part]));
-        fill_sparse(parts, signal, found.collect())
-    })
+    let found = all.iter().zip(most);
+    let found = found.map(|(number, pair)| (graph.node(*number), share * pair));
+    fill_documents(parts, Signal::Pair, found.collect());
 }

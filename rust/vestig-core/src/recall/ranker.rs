@@ -9,8 +9,7 @@ use super::eligible_graph::EligibleGraph;
 use super::hits::WordNumbers;
 use super::ranking::{Base, Pool, Ranking, Selection};
 use super::result::Scan;
-use super::row_groups::{RowGroup, RowGroups};
-use super::scorer::{Scores, origin};
+use super::score_table::ScoreTable;
 use crate::kernels::math;
 use crate::kernels::top_k::{descending, top_k};
 use crate::kernels::tracerank::TraceFactors;
@@ -22,7 +21,8 @@ use crate::segment::KIND_SUMMARY;
 #[derive(Clone)]
 pub(super) struct PoolEntry {
     pub(super) candidate: Candidate,
-    pub(super) scores: Scores,
+    /// What the final score starts from.
+    pub(super) base: f64,
     pub(super) factors: TraceFactors,
     pub(super) final_score: f64,
     pub(super) direct: bool,
@@ -48,7 +48,7 @@ fn by_final_and_level(a: &PoolEntry, b: &PoolEntry) -> Ordering {
 /// Everything a call ranks with.
 pub(super) struct Ranker<'a, 'b> {
     pub(super) ranking: &'a Ranking,
-    pub(super) groups: &'b RowGroups<'a>,
+    pub(super) table: &'b ScoreTable<'a>,
     pub(super) graph: EligibleGraph<'a>,
     pub(super) query: &'b Query,
     selection: &'b Selection,
@@ -61,18 +61,18 @@ pub(super) struct Ranker<'a, 'b> {
 impl<'a, 'b> Ranker<'a, 'b> {
     pub(super) fn new(
         ranking: &'a Ranking,
-        groups: &'b RowGroups<'a>,
+        table: &'b ScoreTable<'a>,
         graph: EligibleGraph<'a>,
         query: &'b Query,
         selection: &'b Selection,
     ) -> Self {
         Self {
             ranking,
-            groups,
+            table,
             graph,
             query,
             selection,
-            words: (0..groups.parts()).map(|_| OnceCell::new()).collect(),
+            words: (0..table.parts.len()).map(|_| OnceCell::new()).collect(),
             walk: Vec::new(),
             starts: Vec::new(),
         }
@@ -87,21 +87,16 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     fn candidate(&self, node: Node) -> Candidate {
         let (part, row) = (node.part as usize, node.row as usize);
-        Candidate::of(self.groups.of(part, row), part, row)
+        Candidate::of(self.table, part, row)
     }
 
-    fn scores(&self, candidate: &Candidate) -> Scores {
-        let RowGroup { table, scorer, .. } = self.groups.of(candidate.part, candidate.row);
-        let columns = &table.parts[candidate.part];
+    fn base(&self, candidate: &Candidate) -> f64 {
+        let columns = &self.table.parts[candidate.part];
         let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
-        let row_signals = || table.row_signals(scorer, candidate.part, candidate.row);
-        scorer.scores(
-            origin(columns.segment, candidate.row),
-            (candidate.cosine, candidate.start),
-            columns.question(candidate.row),
-            row_signals,
-            summary,
-        )
+        let scored = (candidate.cosine, candidate.start);
+        self.table
+            .scorer
+            .base(columns, candidate.row, scored, summary)
     }
 
     /// Walks from the best candidates.
@@ -135,7 +130,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .map(|at| at as u32);
         let mut entry = PoolEntry {
             candidate,
-            scores: self.scores(&candidate),
+            base: self.base(&candidate),
             factors: TraceFactors::NONE,
             final_score: 0.0,
             direct,
@@ -150,7 +145,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     pub(super) fn start_base(&self, walked: &Walked) -> f64 {
-        self.scores(&self.starts[walked.start as usize]).base
+        self.base(&self.starts[walked.start as usize])
     }
 
     /// The signal by which a memory is in the pool; None = it is direct or fills up.
@@ -163,7 +158,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     fn final_score(&self, entry: &PoolEntry) -> f64 {
         let ranking = self.ranking;
-        let base = entry.scores.base;
+        let base = entry.base;
         let mut score = base;
         if let Some(walked) = self.reached(entry) {
             score = base * power(walked.signal, ranking.path_power);
@@ -225,7 +220,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn expand(&mut self, pool: &mut Vec<PoolEntry>) {
         let mut covered: Vec<Node> = Vec::new();
         for entry in pool.iter() {
-            let segment = self.groups.segment(entry.candidate.part);
+            let segment = self.table.parts[entry.candidate.part].segment;
             if segment.attributes(entry.candidate.row).kind == KIND_SUMMARY {
                 covered.extend(self.graph.summarised_by(self.node(&entry.candidate)));
             }
@@ -366,7 +361,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             return;
         }
         let targets: Vec<Candidate> = open.iter().map(|entry| entry.candidate).collect();
-        let found = ranks(self.groups.all(), &targets);
+        let found = ranks(self.table, &targets);
         for (entry, rank) in open.into_iter().zip(found) {
             entry.start_rank = Some(rank);
         }

@@ -10,6 +10,9 @@ const STAGED_ROWS: usize = 512;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
 
+/// Position of chat_peer in OriginType.
+const CHAT_PEER: u8 = 0;
+
 /// Where the final score starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
@@ -23,22 +26,13 @@ pub enum Base {
     Cosine,
 }
 
-/// Weights of one origin.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Weights of the terms of L.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Weights {
     /// Added always.
     pub bias: f64,
-    /// None = switched off.
-    pub signals: BySignal<Option<f64>>,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Self {
-            bias: 0.0,
-            signals: BySignal::of(None),
-        }
-    }
+    /// 0 = switched off.
+    pub signals: BySignal<f64>,
 }
 
 impl Weights {
@@ -51,46 +45,20 @@ impl Weights {
         };
         for (name, weight) in terms {
             if let Some(signal) = Signal::named(name) {
-                weights.signals[signal] = Some(*weight);
+                weights.signals[signal] = *weight;
             }
         }
         weights
     }
-
-    /// Whether they make a difference of this term.
-    pub(super) fn weigh(&self, term: Signal) -> bool {
-        self.signals[term].is_some_and(|weight| weight != 0.0)
-    }
 }
 
-/// Weights of what puts the rows of an origin on one scale with those of others:
-/// scale · L + constant + Σ weight · what the best rows of the origin have.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EvidenceWeights {
-    /// Of L of the origin, above 0.
-    pub scale: f64,
-    /// Added always.
-    pub constant: f64,
-    /// Of the largest normalised cosine of the origin.
-    pub cosine: f64,
-    /// Of the largest normalised lexical score of the origin.
-    pub lexical: f64,
-    /// Of the largest L of the origin.
-    pub best: f64,
-    /// Of the mean of the five largest L of the origin.
-    pub mean: f64,
-}
+/// Kinds of memories with weights of their own.
+pub const KINDS: usize = 2;
 
-impl EvidenceWeights {
-    /// L as it is.
-    pub const NEUTRAL: Self = Self {
-        scale: 1.0,
-        constant: 0.0,
-        cosine: 0.0,
-        lexical: 0.0,
-        best: 0.0,
-        mean: 0.0,
-    };
+/// The place of a memory's weights: people's chats, whose lines answer each other, then all else.
+#[inline]
+pub(super) fn kind(attributes: &[u8; 8]) -> usize {
+    usize::from(attributes[2] & 3 != CHAT_PEER)
 }
 
 /// How many direct candidates there are.
@@ -163,14 +131,8 @@ impl Traversal {
 pub struct Ranking {
     /// What the final score starts from.
     pub base: Base,
-    /// Per code of OriginType.
-    pub weights: [Weights; 4],
-    /// Per code of OriginType: of the sum that chooses which rows `weights` rank, and of L of the
-    /// others.
-    pub candidate_weights: [Weights; 4],
-    /// Per code of OriginType. Where rows of several origins are eligible and one of them has such
-    /// weights, each origin is scored as if its rows alone were eligible.
-    pub evidence: [EvidenceWeights; 4],
+    /// Of L, of people's chats and of all else; read where the base is linear.
+    pub weights: [Weights; KINDS],
     /// Settings of TraceRank.
     pub trace: TraceParams,
     /// 0 = no TraceRank at all.
@@ -211,26 +173,16 @@ pub struct Ranking {
     pub summary_prior: f64,
     /// Memories that a pooled summary covers join as direct candidates.
     pub expand_summaries: bool,
-    /// Rows that the candidate weights choose, of each origin.
-    pub chosen_rows: usize,
+    /// How many of the best memories are compared by their word pieces.
+    pub late_pool: usize,
     /// Whether notes of one sitting are neighbours.
     pub sittings: bool,
 }
 
 impl Ranking {
-    /// Signals with a weight for rows of this origin, in the order of the sum: of L where the base
-    /// is linear, of S_meta elsewhere.
-    #[must_use]
-    pub fn weighed(&self, origin: usize) -> Vec<Signal> {
-        if self.base == Base::Linear {
-            let both = [&self.weights[origin], &self.candidate_weights[origin]];
-            let all = Signal::ALL.into_iter();
-            let weigh = |signal: &Signal| both.iter().any(|own| own.weigh(*signal));
-            return all.filter(weigh).collect();
-        }
-        let pairs = Signal::METADATA.into_iter().zip(self.meta_weights);
-        let weighed = pairs.filter(|(_, weight)| *weight != 0.0);
-        weighed.map(|(signal, _)| signal).collect()
+    /// Whether a signal of L can change anything.
+    pub(super) fn weighs(&self, signal: Signal) -> bool {
+        self.base == Base::Linear && self.weights.iter().any(|own| own.signals[signal] != 0.0)
     }
 
     /// Whether memories that the walk reached are ranked with the others. Those that are not come
@@ -245,9 +197,7 @@ impl Ranking {
     pub fn plain(base: Base, trace: TraceParams) -> Self {
         Self {
             base,
-            weights: [Weights::default(); 4],
-            candidate_weights: [Weights::default(); 4],
-            evidence: [EvidenceWeights::NEUTRAL; 4],
+            weights: [Weights::default(); KINDS],
             trace,
             tracerank_power: 0.0,
             tracerank_bound: None,
@@ -267,7 +217,7 @@ impl Ranking {
             walk: None,
             summary_prior: 0.0,
             expand_summaries: false,
-            chosen_rows: 128,
+            late_pool: 128,
             sittings: true,
         }
     }

@@ -1,6 +1,5 @@
 //! What a recall answers: the memories found, each with every number that made its rank.
 
-use super::evidence::Evidence;
 use super::signal::BySignal;
 use crate::kernels::tracerank::TraceFactors;
 use crate::segment::Id;
@@ -46,13 +45,11 @@ pub struct Hit {
     pub semantic: f64,
     /// S, or L where the base is linear.
     pub start_score: f64,
-    /// L without origin evidence and rerank; None = no origin evidence counts.
-    pub level: Option<f64>,
-    /// What L begins with where the base is linear.
+    /// Place of its weights in `Ranking::weights`.
+    pub weights: usize,
+    /// What L begins with where the base is linear: the bias, and for a memory whose word pieces were
+    /// not compared the least that they add to one of the pool.
     pub constant: f64,
-    /// The candidate weights chose it: L is made with `Ranking::weights`, else with
-    /// `Ranking::candidate_weights`.
-    pub chosen: bool,
     /// Before path and TraceRank.
     pub base: f64,
     /// Code of OriginType.
@@ -61,8 +58,10 @@ pub struct Hit {
     pub kind: u8,
     /// Has a vector.
     pub embedded: bool,
-    /// (raw, normalised); None = unavailable or not computed.
-    pub signals: BySignal<(Option<f64>, Option<f64>)>,
+    /// Raw values of the terms of L; None = unavailable or not computed.
+    pub signals: BySignal<Option<f64>>,
+    /// Raw values of `METADATA`; None = it has no part in S.
+    pub metadata_values: [Option<f64>; 4],
     /// The nearest stored question and its cosine.
     pub question: Option<(u32, f64)>,
     /// S_meta: weighted mean of the metadata signals; None where it has no part in S.
@@ -93,22 +92,6 @@ pub struct Hit {
     pub stability: u8,
 }
 
-/// What memories that are scored together have in common: all eligible ones, or those of one origin
-/// where origin evidence counts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scoring {
-    /// Largest raw value; None = unavailable or not computed.
-    pub maxima: BySignal<Option<f64>>,
-    /// idf of each of `Scan::terms` over them.
-    pub idfs: Vec<f64>,
-    /// How many of them hold each of `Scan::terms`.
-    pub document_frequencies: Vec<u64>,
-    /// None = no origin evidence counts.
-    pub evidence: Option<Evidence>,
-    /// Whether the query's own vector stood for its topic; None = nothing was compared with it.
-    pub topic_of_query: Option<bool>,
-}
-
 /// Result of one call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
@@ -133,8 +116,8 @@ pub struct Scan {
     pub unembedded: usize,
     /// idf of each of `terms` over the eligible.
     pub idfs: Vec<f64>,
-    /// What eligible memories are scored with: one for all, or one for each of their origins.
-    pub scorings: Vec<Scoring>,
-    /// By code of OriginType, the place of its own among `scorings`; 0 where none is eligible.
-    pub scoring_of: [usize; 4],
+    /// How many eligible memories hold each of `terms`.
+    pub document_frequencies: Vec<u64>,
+    /// Whether an eligible memory meets a date of the query.
+    pub dates_met: bool,
 }

@@ -1,30 +1,58 @@
-//! Everything that is known of the rows of one call.
+//! Everything that is known of the eligible rows of one call.
 
-use super::scorer::{RowSignals, Scorer};
+use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
-use super::turn_signals::TurnSignals;
+use super::signal::{BySignal, Signal};
+use super::text_values::{length_value, long_value, question_value};
 
-/// Columns by part, and what is known by turn.
+/// Columns by part, and what scores are made of them with.
 pub(super) struct ScoreTable<'a> {
     pub(super) parts: Vec<SegmentColumns<'a>>,
-    /// None = L has no such term.
-    pub(super) signals: Option<TurnSignals<'a>>,
+    pub(super) scorer: Scorer<'a>,
+    /// Signals that were computed, of all rows or of some.
+    pub(super) known: BySignal<bool>,
 }
 
-impl ScoreTable<'_> {
-    /// Makes what takes less time for several rows, (part, row) and distinct, than for one by one.
-    pub(super) fn prepare(&self, rows: impl Iterator<Item = (usize, usize)>) {
-        if let Some(signals) = &self.signals {
-            signals.prepare(rows.map(|(part, row)| signals.index.turn(part, row)));
+impl<'a> ScoreTable<'a> {
+    pub(super) fn new(parts: Vec<SegmentColumns<'a>>, scorer: Scorer<'a>) -> Self {
+        Self {
+            parts,
+            scorer,
+            known: BySignal::of(false),
         }
     }
 
-    /// What is known of a row beside its cosine.
-    pub(super) fn row_signals(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> RowSignals {
-        let mut row_signals = self.parts[part].row_signals(row);
-        if let Some(signals) = &self.signals {
-            signals.fill_raw(scorer, signals.index.turn(part, row), &mut row_signals.raw);
+    /// What is found where S is L, whether the ranking orders candidates by it or not.
+    pub(super) fn by_level<T>(&mut self, find: impl FnOnce(&Self) -> T) -> T {
+        let enabled = std::mem::replace(&mut self.scorer.start_enabled, true);
+        let found = find(self);
+        self.scorer.start_enabled = enabled;
+        found
+    }
+
+    /// Raw values of a row with that S_query; None = unavailable or not computed.
+    pub(super) fn signals(&self, part: usize, row: usize, semantic: f64) -> BySignal<Option<f64>> {
+        let columns = &self.parts[part];
+        let sparse = columns.sparse_row(row).copied().unwrap_or_default();
+        let of = |column: &Vec<f64>| column.get(row).copied().unwrap_or(0.0);
+        let features = columns.segment.features(row);
+        let mut found = BySignal::of(None);
+        for signal in Signal::ALL {
+            let value = match signal {
+                Signal::Words => of(&columns.words),
+                Signal::WordsWindow => of(&columns.words_window),
+                Signal::Date => of(&columns.dates),
+                Signal::Reply => of(&columns.replies),
+                Signal::Person => of(&columns.persons),
+                Signal::Question => question_value(features),
+                Signal::Length => length_value(features),
+                Signal::Long => long_value(features),
+                Signal::Topic => semantic,
+                _ => sparse.value(signal),
+            };
+            let compared = sparse.pooled || !Signal::LATE.contains(&signal);
+            found[signal] = (self.known[signal] && compared).then_some(value);
         }
-        row_signals
+        found
     }
 }

@@ -2,9 +2,9 @@
 //! only some rows have.
 
 use super::ranking::Effort;
-use super::scorer::{RowSignals, Scorer};
-use super::signal::{BySignal, Signal};
-use crate::kernels::bits::{Bits, count, has, set_bits};
+use super::scorer::Scorer;
+use super::signal::Signal;
+use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
@@ -43,16 +43,30 @@ impl Similarity<'_> {
 }
 
 impl Similarity<'_> {
-    /// The upper (sign 1) or lower (sign −1) bound, not clamped.
+    /// Adds `factor` times the bound that makes the sums of the rows from `start` on largest.
+    /// `factor`: by the place of a row behind `start`.
     #[inline]
-    pub(super) fn edge(&self, row: usize, sign: f64) -> f64 {
-        let Some(value) = self.values.get(row) else {
-            return 0.0;
+    pub(super) fn add_highest(
+        &self,
+        start: usize,
+        sums: &mut [f64],
+        factor: impl Fn(usize) -> f64,
+    ) {
+        if self.values.is_empty() {
+            return;
+        }
+        let values = &self.values[start..start + sums.len()];
+        let rows = sums.iter_mut().zip(values).enumerate();
+        let Some((errors, query)) = self.errors else {
+            for (at, (sum, value)) in rows {
+                *sum += factor(at) * f64::from(*value);
+            }
+            return;
         };
-        let value = f64::from(*value);
-        match self.errors {
-            None => value,
-            Some((errors, query)) => value + sign * f64::from(query.bound(errors[row])),
+        for ((at, (sum, value)), error) in rows.zip(&errors[start..]) {
+            let (factor, error) = (factor(at), f64::from(query.bound(*error)));
+            let edge = if factor < 0.0 { -error } else { error };
+            *sum += factor * (f64::from(*value) + edge);
         }
     }
 }
@@ -66,8 +80,8 @@ pub(super) struct SparseRow {
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
-    /// The level of a row that the candidate weights chose.
-    pub(super) chosen: Option<f64>,
+    /// Its word pieces are compared.
+    pub(super) pooled: bool,
 }
 
 impl SparseRow {
@@ -75,11 +89,6 @@ impl SparseRow {
     pub(super) fn value(&self, signal: Signal) -> f64 {
         let place = Signal::SPARSE.iter().position(|of| *of == signal);
         place.map_or(0.0, |place| self.values[place])
-    }
-
-    /// Whether its values add to what L has of other rows, and nothing stands in the place of that.
-    pub(super) fn adds_only(&self) -> bool {
-        self.question.is_none() && self.chosen.is_none()
     }
 }
 
@@ -92,12 +101,16 @@ pub(super) struct SegmentColumns<'a> {
     /// Whether any row is eligible.
     pub(super) any_eligible: bool,
     pub(super) similarity: Similarity<'a>,
-    /// Raw lexical score by row; empty = all 0.
-    pub(super) lexical: Vec<f64>,
-    /// Raw values of `Signal::DENSE` by row; empty = all 0.
-    pub(super) dense: [Vec<f64>; Signal::DENSE.len()],
-    /// Whether S is made of cosine and lexical score alone, except in `sparse`.
-    pub(super) screened: bool,
+    /// Raw values by row of signals that every row may have; empty = all 0.
+    pub(super) words: Vec<f64>,
+    pub(super) words_window: Vec<f64>,
+    pub(super) dates: Vec<f64>,
+    pub(super) replies: Vec<f64>,
+    pub(super) persons: Vec<f64>,
+    /// By metadata signal and row; empty = all 0.
+    pub(super) metadata: [Vec<f64>; 4],
+    /// By row, what S is made of before the cosine; of every eligible row.
+    pub(super) rest: Vec<f64>,
     /// By row.
     pub(super) sparse: Vec<SparseRow>,
     /// Rows in `sparse`; empty = none.
@@ -106,45 +119,25 @@ pub(super) struct SegmentColumns<'a> {
 
 impl<'a> SegmentColumns<'a> {
     pub(super) fn new(part: &'a Part, eligible: Bits) -> Self {
-        Self::of_rows(&part.segment, &part.live, eligible)
-    }
-
-    fn of_rows(segment: &'a Segment, live: &'a Bits, eligible: Bits) -> Self {
         Self {
-            segment,
-            live,
+            segment: &part.segment,
+            live: &part.live,
             any_eligible: eligible.iter().any(|word| *word != 0),
             eligible,
             similarity: Similarity {
                 values: Vec::new(),
                 errors: None,
             },
-            lexical: Vec::new(),
-            dense: Default::default(),
-            screened: true,
+            words: Vec::new(),
+            words_window: Vec::new(),
+            dates: Vec::new(),
+            replies: Vec::new(),
+            persons: Vec::new(),
+            metadata: Default::default(),
+            rest: Vec::new(),
             sparse: Vec::new(),
             sparse_bits: Bits::new(),
         }
-    }
-
-    /// The same with some of its eligible rows, of which nothing but cosines and stored questions is
-    /// known yet.
-    pub(super) fn restricted(&self, eligible: Bits) -> Self {
-        let mut values = self.similarity.values.clone();
-        mask_ineligible(&mut values, &eligible);
-        let mut restricted = Self::of_rows(self.segment, self.live, eligible);
-        restricted.similarity = Similarity {
-            values,
-            errors: self.similarity.errors,
-        };
-        let own = (self.sparse.iter()).filter(|one| has(&restricted.eligible, one.row as usize));
-        let own: Vec<(u32, SparseRow)> = own.map(|one| (one.row, *one)).collect();
-        restricted.set_sparse(own, |sparse, one| *sparse = one);
-        restricted
-    }
-
-    pub(super) fn lexical(&self, row: usize) -> f64 {
-        self.lexical.get(row).copied().unwrap_or(0.0)
     }
 
     #[inline]
@@ -202,30 +195,6 @@ impl<'a> SegmentColumns<'a> {
         }
         // Two ascending runs, which a stable sort merges.
         self.sparse.sort_by_key(|sparse| sparse.row);
-    }
-
-    /// What is known of a row beside its cosine.
-    #[inline]
-    pub(super) fn row_signals(&self, row: usize) -> RowSignals {
-        let mut raw = BySignal::of(0.0);
-        raw[Signal::Lexical] = self.lexical(row);
-        if !self.screened {
-            for (at, column) in Signal::DENSE.into_iter().zip(&self.dense) {
-                raw[at] = column.get(row).copied().unwrap_or(0.0);
-            }
-        }
-        let (mut question, mut chosen) = (None, None);
-        if let Some(sparse) = self.sparse_row(row) {
-            for (term, value) in Signal::SPARSE.into_iter().zip(sparse.values) {
-                raw[term] = value;
-            }
-            (question, chosen) = (sparse.question, sparse.chosen);
-        }
-        RowSignals {
-            question,
-            raw,
-            chosen,
-        }
     }
 
     /// The nearest stored question of a row and its cosine.
@@ -423,10 +392,14 @@ fn mask_ineligible(values: &mut [f32], eligible: &[u64]) {
 }
 
 /// Makes rows below the threshold ineligible; it is rounded to float32 before comparing.
-pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64) {
+pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, own: &[f32], least: f64) {
     let least = f64::from(least as f32);
+    let similarity = |row: usize| match own {
+        [] => 0.0,
+        own => cosine(dot(own, columns.segment.vector(row))),
+    };
     let below: Vec<usize> = set_bits(&columns.eligible)
-        .filter(|row| columns.similarity.bounds(*row).0 < least)
+        .filter(|row| similarity(*row) < least)
         .collect();
     for row in below {
         columns.eligible[row / 64] &= !(1 << (row % 64));
@@ -443,12 +416,10 @@ pub(super) struct TermStatistics {
     /// By term and part, its number there.
     pub(super) numbers: Vec<Vec<Option<u32>>>,
     pub(super) norms: Norms,
-    /// The largest score, at least 0.
-    pub(super) largest: f64,
 }
 
-/// Fills in the lexical scores.
-pub(super) fn fill_lexical(
+/// Fills in the scores by words: BM25 as a share of the idf of all terms.
+pub(super) fn fill_words(
     parts: &mut [SegmentColumns<'_>],
     terms: &[String],
     eligible: usize,
@@ -464,24 +435,26 @@ pub(super) fn fill_lexical(
     for (numbers, idf) in numbers.iter().zip(&idfs) {
         for ((columns, number), whole) in parts.iter_mut().zip(numbers).zip(&whole) {
             let Some(number) = number else { continue };
-            if columns.lexical.is_empty() {
-                columns.lexical = vec![0.0; columns.segment.memory_rows()];
+            if columns.words.is_empty() {
+                columns.words = vec![0.0; columns.segment.memory_rows()];
             }
             let bits = (!whole).then_some(columns.eligible.as_slice());
             let lengths = columns.segment.column::<u32>(Section::Lengths);
             let postings = columns.segment.postings(*number as usize);
             let frequency = lexical::frequency;
-            let scores = &mut columns.lexical;
+            let scores = &mut columns.words;
             lexical::accumulate(scores, *idf, postings, frequency, lengths, bits, &norms);
         }
     }
-    let scores = parts.iter().flat_map(|columns| &columns.lexical);
+    let whole: f64 = idfs.iter().sum();
+    for score in parts.iter_mut().flat_map(|columns| &mut columns.words) {
+        *score /= whole;
+    }
     TermStatistics {
         idfs,
         document_frequencies,
         numbers,
         norms,
-        largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
     }
 }
 

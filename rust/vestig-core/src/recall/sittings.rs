@@ -9,16 +9,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::scorer::Scorer;
-use super::signal::Signal;
 use crate::kernels::bits::{Bits, has};
 use crate::segment::format::Section;
 use crate::segment::{NoteRows, Segment, SessionKey, cached};
 
 /// Largest distance between two notes that follow each other in a sitting, µs.
 const APART_MAX_US: u64 = 3_600_000_000;
-/// Position of note in OriginType.
-const NOTE: usize = 3;
 
 /// Sittings of more than one note.
 pub(crate) struct Sittings {
@@ -26,14 +22,6 @@ pub(crate) struct Sittings {
     rows: Vec<(u32, u32)>,
     /// Extents in `rows`.
     extents: Vec<Range<u32>>,
-}
-
-/// Whether a signal that weighs something for a row at hand looks at neighbours in sittings.
-pub(super) fn are_seen(scorer: &Scorer<'_>) -> bool {
-    let mut signals = Signal::ALL
-        .into_iter()
-        .filter(|signal| signal.sees_sittings());
-    scorer.ranking.sittings && scorer.origins[NOTE] && signals.any(|at| scorer.weighs(at))
 }
 
 impl Sittings {

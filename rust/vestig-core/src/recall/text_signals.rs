@@ -1,149 +1,243 @@
-//! Terms of L that texts, authors and dates give.
+//! What all eligible rows have beside words and cosine: dates, replies, and what the texts alone say;
+//! then what S is made of before the cosine.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
 
 use super::analysed_query::Query;
-use super::content_signals;
-use super::score_bounds::TurnValues;
-use super::scorer::Scorer;
-use super::signal::{Signal, question_kind};
-use super::text_flags::{Authors, LENGTHS, each_row, flag};
-use super::turn_columns::{largest, largest_of};
-use super::turn_signals::TurnSignals;
-use crate::kernels::author_names::MentionedNames;
+use super::ranking::{Base, KINDS, Weights, kind};
+use super::score_table::ScoreTable;
+use super::segment_columns::SegmentColumns;
+use super::segment_columns::TermStatistics;
+use super::signal::Signal;
+use super::text_values::{asks, length_value, long_value, question_value};
+use super::turn_index::{NONE, TurnIndex};
+use super::window_words::score_windows;
+use crate::kernels::author_names::{MentionedNames, folded};
+use crate::kernels::bits::set_bits;
 use crate::kernels::dates::{date_match, in_years};
-use crate::kernels::math;
 use crate::kernels::temporal::Window;
 use crate::segment::format::Section;
-use crate::segment::{NO_TIME, OPEN_START};
+use crate::segment::{NO_STRING, NO_TIME, OPEN_START, Segment};
 
-impl TurnSignals<'_> {
-    fn authors(&self) -> &Authors {
-        self.index.authors(&self.segments)
+/// Value from which a memory counts as meeting a date of the query.
+const MET: f64 = 0.5;
+
+/// Windows of the dates of a query, in every year of an eligible memory where no year is named.
+fn windows_of(parts: &[SegmentColumns<'_>], query: &Query, seated: bool) -> Vec<Window> {
+    let mut windows: Vec<Window> = Vec::new();
+    for date in &query.dates {
+        match *date {
+            (Some(start), Some(end), true) => {
+                let index = TurnIndex::of_parts(parts, seated);
+                windows.extend(in_years((start, end), index.years(parts)));
+            }
+            (start, end, _) => windows.push((start, end)),
+        }
     }
+    windows
+}
 
-    /// Maxima of what the texts alone say.
-    pub(super) fn fill_texts(&self, scorer: &mut Scorer<'_>) {
-        let text_flags = self.text_flags();
-        for (signal, _) in TEXT_SIGNALS {
-            if scorer.weighs(signal) && self.fits_question(signal) {
-                let values = text_flags
-                    .distinct_codes
-                    .iter()
-                    .map(|kind| text_value(signal, *kind));
-                scorer.maxima[signal] = Some(largest(values));
+/// How well a memory meets these windows.
+fn date_value(segment: &Segment, row: usize, windows: &[Window]) -> f64 {
+    let open = |time: i64, none: i64| (time != none).then_some(time);
+    let at = Some(segment.column::<i64>(Section::Valid)[row]);
+    let times = segment.windows(row);
+    let times = times.map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
+    date_match(std::iter::once((at, at)).chain(times), windows)
+}
+
+/// Whether an eligible memory meets a date of the query.
+pub(super) fn meets_dates(parts: &[SegmentColumns<'_>], query: &Query, seated: bool) -> bool {
+    if query.dates.is_empty() {
+        return false;
+    }
+    let windows = windows_of(parts, query, seated);
+    let meets = |segment: &Segment, row: usize| date_value(segment, row, &windows) >= MET;
+    let any = |one: &SegmentColumns<'_>| set_bits(&one.eligible).any(|row| meets(one.segment, row));
+    parts.iter().any(any)
+}
+
+/// Fills in `date`; whether an eligible memory meets a date of the query.
+pub(super) fn fill_dates(table: &mut ScoreTable<'_>, query: &Query) -> bool {
+    let ranking = table.scorer.ranking;
+    if query.dates.is_empty() || ranking.base != Base::Linear {
+        return false;
+    }
+    let windows = windows_of(&table.parts, query, ranking.sittings);
+    let mut met = false;
+    for columns in table.parts.iter_mut().filter(|one| one.any_eligible) {
+        let segment = columns.segment;
+        let mut dates = vec![0.0; segment.memory_rows()];
+        for row in set_bits(&columns.eligible) {
+            dates[row] = date_value(segment, row, &windows);
+            met |= dates[row] >= MET;
+        }
+        columns.dates = dates;
+    }
+    table.known[Signal::Date] = true;
+    met
+}
+
+/// Fills in `reply`: the words of a question before each turn.
+pub(super) fn fill_replies(table: &mut ScoreTable<'_>) {
+    if !table.scorer.ranking.weighs(Signal::Reply) {
+        return;
+    }
+    table.known[Signal::Reply] = true;
+    let any_words = |columns: &SegmentColumns<'_>| !columns.words.is_empty();
+    if !table.parts.iter().any(any_words) {
+        return;
+    }
+    let index = TurnIndex::of_parts(&table.parts, table.scorer.ranking.sittings);
+    let mut found: Vec<Vec<f64>> = vec![Vec::new(); table.parts.len()];
+    for (part, columns) in table.parts.iter().enumerate() {
+        for (row, words) in columns.words.iter().enumerate() {
+            if *words <= 0.0 || !asks(columns.segment.features(row)) {
+                continue;
+            }
+            for turn in index.beside(index.turn(part, row), 1) {
+                let (part, row) = index.row(turn);
+                let segment = table.parts[part].segment;
+                let column = &mut found[part];
+                column.resize(segment.memory_rows(), 0.0);
+                column[row] = column[row].max(*words);
             }
         }
-        if scorer.weighs(Signal::FormLength) {
-            let most = text_flags.lengths.iter().copied().max().unwrap_or(0);
-            scorer.maxima[Signal::FormLength] = Some(length_value(most));
-        }
     }
-
-    /// Whether the question is of the kind that a signal is about.
-    fn fits_question(&self, signal: Signal) -> bool {
-        let kind = TEXT_SIGNALS.iter().find(|(of, _)| *of == signal);
-        kind.is_none_or(|(_, kind)| *kind == 0 || self.question_kinds & kind != 0)
+    for (columns, replies) in table.parts.iter_mut().zip(found) {
+        columns.replies = replies;
     }
+}
 
-    pub(super) fn fill_authors(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        let weighs = scorer.weighs(Signal::Person);
-        let Some(text) = query.names_text.as_ref().filter(|_| weighs) else {
-            return;
+/// Fills in `words_window`: the words of the turns around each.
+pub(super) fn fill_words_window(table: &mut ScoreTable<'_>, statistics: &TermStatistics) {
+    let ranking = table.scorer.ranking;
+    if !ranking.weighs(Signal::WordsWindow) || statistics.numbers.is_empty() {
+        return;
+    }
+    let index = TurnIndex::of_parts(&table.parts, ranking.sittings);
+    let segments: Vec<&Segment> = table.parts.iter().map(|columns| columns.segment).collect();
+    let scores = score_windows(&index, &segments, &statistics.numbers);
+    let whole: f64 = statistics.idfs.iter().sum();
+    for (part, columns) in table.parts.iter_mut().enumerate() {
+        let turns = index.turns(part).iter();
+        let value = |turn: &u32| match *turn {
+            NONE => 0.0,
+            turn => scores[turn as usize] / whole,
         };
-        let mentioned = MentionedNames::new(text);
-        let names = &self.authors().names;
-        let named: Vec<bool> = names.iter().map(|name| mentioned.contains(name)).collect();
-        let count = named.iter().filter(|named| **named).count();
-        if count > 0 {
-            let other = if count == 1 { -1.0 } else { 0.0 };
-            let value = |named: &bool| if *named { 1.0 } else { other };
-            self.author_values = named.iter().map(value).collect();
-        }
-        scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
+        columns.words_window = turns.map(value).collect();
     }
-
-    pub(super) fn person(&self, turn: usize) -> f64 {
-        if self.author_values.is_empty() {
-            return 0.0;
-        }
-        let author = self.authors().of[turn] as usize;
-        self.author_values.get(author).copied().unwrap_or(0.0)
-    }
-
-    /// As `person`, by the number of the author.
-    pub(super) fn by_author(&self) -> TurnValues<'_> {
-        let unnamed = std::iter::once(0.0);
-        let table = self.author_values.iter().copied().chain(unnamed).collect();
-        TurnValues::Table(table, &self.authors().of)
-    }
-
-    pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        let weighs = scorer.weighs(Signal::Date);
-        let decides_content = content_signals::any_weighed(scorer)
-            && query.content.iter().any(|content| content.in_time);
-        if query.dates.is_empty() || !(weighs || decides_content) {
-            return;
-        }
-        let mut windows: Vec<Window> = Vec::new();
-        for date in &query.dates {
-            match *date {
-                (Some(start), Some(end), true) => {
-                    windows.extend(in_years((start, end), self.index.years(&self.segments)));
-                }
-                (start, end, _) => windows.push((start, end)),
-            }
-        }
-        let open = |time: i64, none: i64| (time != none).then_some(time);
-        let mut dates = vec![0.0; self.index.len()];
-        each_row(&self.index, &self.segments, |turn, _, segment, row| {
-            let at = Some(segment.column::<i64>(Section::Valid)[row]);
-            let times = segment
-                .windows(row)
-                .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
-            dates[turn] = date_match(std::iter::once((at, at)).chain(times), &windows);
-        });
-        let most = largest_of(&dates);
-        self.dates_met = most > 0.0;
-        if weighs {
-            scorer.maxima[Signal::Date] = Some(most);
-            self.date = dates;
-        }
-    }
+    table.known[Signal::WordsWindow] = true;
 }
 
-/// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
-pub(super) const TEXT_SIGNALS: [(Signal, u8); 7] = [
-    (Signal::Role, 0),
-    (Signal::When, question_kind::WHEN),
-    (Signal::FormQuestion, 0),
-    (Signal::FormFirst, 0),
-    (Signal::ReplyQuestion, 0),
-    (Signal::AnswerTypeNumber, question_kind::NUMBER),
-    (Signal::AnswerTypeName, question_kind::NAME),
-];
-
-pub(super) fn text_value(signal: Signal, kind: u16) -> f64 {
-    let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
-    let flag = match signal {
-        Signal::When => return part(flag::TIMES, 2.0),
-        Signal::AnswerTypeName => return part(flag::NAMES, 3.0),
-        Signal::Role => flag::USER,
-        Signal::FormQuestion => flag::QUESTION,
-        Signal::FormFirst => flag::FIRST_TURN,
-        Signal::ReplyQuestion => flag::REPLIES,
-        _ => flag::NUMBER,
+/// Fills in `person`: authors that the query names, against the only other one that it does.
+pub(super) fn fill_persons(table: &mut ScoreTable<'_>, query: &Query) {
+    let weighs = table.scorer.ranking.weighs(Signal::Person);
+    let Some(text) = query.names_text.as_ref().filter(|_| weighs) else {
+        return;
     };
-    f64::from(kind & flag != 0)
+    table.known[Signal::Person] = true;
+    let mentioned = MentionedNames::new(text);
+    // By author of an eligible row: whether the query names it.
+    let mut authors: BTreeMap<&str, bool> = BTreeMap::new();
+    for columns in table.parts.iter().filter(|one| one.any_eligible) {
+        let segment = columns.segment;
+        let column = segment.column::<u32>(Section::Author);
+        let mut seen = vec![false; segment.column::<u64>(Section::StringOffsets).len()];
+        for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
+            if std::mem::replace(&mut seen[column[row] as usize], true) {
+                continue;
+            }
+            let name = segment.string(column[row]).unwrap_or_default();
+            authors
+                .entry(name)
+                .or_insert_with(|| mentioned.contains(&folded(name)));
+        }
+    }
+    let named = authors.values().filter(|named| **named).count();
+    if named == 0 {
+        return;
+    }
+    let other = if named == 1 { -1.0 } else { 0.0 };
+    for columns in table.parts.iter_mut().filter(|one| one.any_eligible) {
+        let segment = columns.segment;
+        let column = segment.column::<u32>(Section::Author);
+        let strings = segment.column::<u64>(Section::StringOffsets).len();
+        let mut known: Vec<Option<f64>> = vec![None; strings];
+        let mut value_of = |number: u32| {
+            let value = || match segment.string(number).unwrap_or_default() {
+                "" => 0.0,
+                name if authors.get(name) == Some(&true) => 1.0,
+                _ => other,
+            };
+            *known[number as usize].get_or_insert_with(value)
+        };
+        columns.persons = vec![0.0; segment.memory_rows()];
+        for row in set_bits(&columns.eligible).filter(|row| column[*row] != NO_STRING) {
+            columns.persons[row] = value_of(column[row]);
+        }
+    }
 }
 
-/// ln(1 + n).
-pub(super) fn length_value(length: u16) -> f64 {
-    math::ln(1.0 + f64::from(length))
+/// Fills in what S of every row is made of before the cosine.
+pub(super) fn fill_rest(table: &mut ScoreTable<'_>) {
+    let scorer = &table.scorer;
+    let linear = scorer.ranking.base == Base::Linear;
+    for columns in table.parts.iter_mut().filter(|one| one.any_eligible) {
+        columns.rest = if linear {
+            before_cosine(columns, &scorer.weights)
+        } else {
+            let mut rest = vec![0.0; columns.segment.memory_rows()];
+            if scorer.alpha > 0.0 {
+                for row in set_bits(&columns.eligible) {
+                    let metadata = scorer.metadata(columns, row).unwrap_or(0.0);
+                    rest[row] = scorer.alpha * metadata;
+                }
+            }
+            rest
+        };
+    }
+    for signal in [Signal::Question, Signal::Length, Signal::Long] {
+        table.known[signal] = linear;
+    }
 }
 
-/// `length_value` of every length, computed once for the process.
-pub(super) fn length_values() -> &'static [f64; LENGTHS] {
-    static VALUES: OnceLock<[f64; LENGTHS]> = OnceLock::new();
-    VALUES.get_or_init(|| std::array::from_fn(|length| length_value(length as u16)))
+/// The bias, then the terms before the cosine in their order, by row.
+fn before_cosine(columns: &SegmentColumns<'_>, weights: &[Weights; KINDS]) -> Vec<f64> {
+    let segment = columns.segment;
+    let codes = &segment.column::<[u8; 8]>(Section::Attributes)[..segment.memory_rows()];
+    let features = segment.column::<u32>(Section::Features);
+    let mut rest: Vec<f64> = codes
+        .iter()
+        .map(|codes| weights[kind(codes)].bias)
+        .collect();
+    for signal in Signal::BEFORE_COSINE {
+        let own = weights.map(|weights| weights.signals[signal]);
+        if own == [0.0; KINDS] {
+            continue;
+        }
+        let rows = rest.iter_mut().zip(codes);
+        let of_text = match signal {
+            Signal::Question => question_value,
+            Signal::Length => length_value,
+            Signal::Long => long_value,
+            _ => {
+                let column = match signal {
+                    Signal::Words => &columns.words,
+                    Signal::WordsWindow => &columns.words_window,
+                    Signal::Date => &columns.dates,
+                    Signal::Reply => &columns.replies,
+                    _ => &columns.persons,
+                };
+                for ((sum, codes), value) in rows.zip(column) {
+                    *sum += own[kind(codes)] * value;
+                }
+                continue;
+            }
+        };
+        for ((sum, codes), features) in rows.zip(features) {
+            *sum += own[kind(codes)] * of_text(*features);
+        }
+    }
+    rest
 }

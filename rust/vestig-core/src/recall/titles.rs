@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::analysed_query::Query;
 use super::eligible_graph::EligibleGraph;
-use super::metadata_signals::fill_sparse;
+use super::metadata_signals::fill_documents;
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use crate::kernels::bits::set_bits;
@@ -38,13 +38,14 @@ fn mentioned(
     found
 }
 
-/// Fills in `title`; its largest value.
+/// Fills in `title`. `share`: factor.
 pub(super) fn fill(
     parts: &mut [SegmentColumns<'_>],
     graph: &EligibleGraph<'_>,
     query: &Query,
     starts: &[(Node, f64)],
-) -> f64 {
+    share: f64,
+) {
     let names = mentioned(graph, query, starts);
     let mut found = Vec::new();
     for (part, columns) in parts
@@ -72,9 +73,9 @@ pub(super) fn fill(
             // A memory that mentions its own title says nothing of itself.
             let others = by.iter().filter(|(_, memory)| *memory != Some(node));
             if let Some(rank) = others.map(|(rank, _)| *rank).min() {
-                found.push((node, 1.0 / (1.0 + rank as f64)));
+                found.push((node, share / (1.0 + rank as f64)));
             }
         }
     }
-    fill_sparse(parts, Signal::Title, found)
+    fill_documents(parts, Signal::Title, found);
 }

@@ -1,27 +1,25 @@
 //! The eligible memories in the order of their sessions: each is a turn with neighbours.
 //!
-//! A session is (namespace, scope, session id), or a sitting of notes, which has no first turn,
-//! answers or replies. The position of a memory is the rank of its
+//! A session is (namespace, scope, session id), or a sitting of notes. The position of a memory is the rank of its
 //! sequence among those of the eligible memories of the session; memories of one sequence, the
 //! parts of a long text, share it. Every eligible memory has a turn: session by session in order
 //! of position, parts by (seq, id), then sitting by sitting, then those that are alone.
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
-use super::sittings::{self, Sittings};
-use super::text_flags::DerivedColumns;
+use super::sittings::Sittings;
 use crate::kernels::bits::{Bits, has, set_bits};
+use crate::kernels::dates::year_of;
 use crate::segment::format::Section;
 use crate::segment::{Segment, SessionKey, SessionRows, cached};
 
 /// No turn, no place.
 pub(super) const NONE: u32 = u32::MAX;
 /// Positions that are counted on each side.
-const REACH: usize = 3;
+const REACH: usize = 2;
 
 /// Turns of the eligible memories.
 pub(crate) struct TurnIndex {
@@ -31,21 +29,20 @@ pub(crate) struct TurnIndex {
     turns: Vec<u32>,
     /// By turn: row over all parts.
     rows: Vec<u32>,
-    /// By turn: place in the session rows of its segment; `NONE` = not known.
-    order: Vec<u32>,
     /// By turn; empty = every position has one memory, and its number is that of the turn.
     positions: Vec<u32>,
     /// By position: its first turn; one more. Empty as above.
     first: Vec<u32>,
-    /// By position: how many of the session come before and, in the upper half, after, at most 3.
+    /// By position: how many of the session come before and, in the upper half, after, at most 2.
     reach: Vec<u8>,
     /// By session: its first turn.
     sessions: Vec<u32>,
-    /// Turns that are in sessions but no sittings.
-    in_talks: usize,
     /// Turns that are in sessions.
     in_sessions: usize,
-    pub(super) derived: DerivedColumns,
+    /// Years in which a memory is valid, at first use.
+    years: OnceLock<Vec<i64>>,
+    /// Of windows, at first use.
+    pub(super) window_norms: OnceLock<Vec<f64>>,
 }
 
 impl TurnIndex {
@@ -54,20 +51,21 @@ impl TurnIndex {
         self.rows.len()
     }
 
-    /// Of an eligible row.
+    /// Whether no text is split: then turns of neighbours are neighbours.
     #[inline]
-    pub(super) fn turn(&self, part: usize, row: usize) -> usize {
-        self.turns[self.offsets[part] as usize + row] as usize
-    }
-
-    /// Number of parts.
-    pub(super) fn parts(&self) -> usize {
-        self.offsets.len() - 1
+    pub(super) fn single(&self) -> bool {
+        self.positions.is_empty()
     }
 
     /// Turns of the rows of a part, `NONE` for ineligible ones.
     pub(super) fn turns(&self, part: usize) -> &[u32] {
         &self.turns[self.offsets[part] as usize..self.offsets[part + 1] as usize]
+    }
+
+    /// Of an eligible row.
+    #[inline]
+    pub(super) fn turn(&self, part: usize, row: usize) -> usize {
+        self.turns[self.offsets[part] as usize + row] as usize
     }
 
     /// (part, row).
@@ -78,45 +76,25 @@ impl TurnIndex {
         (part, (row - self.offsets[part]) as usize)
     }
 
-    /// Row of a turn whose part is known.
-    #[inline]
-    pub(super) fn row_of(&self, part: usize, turn: usize) -> usize {
-        (self.rows[turn] - self.offsets[part]) as usize
-    }
-
-    /// Whether no text is split: then turns of neighbours are neighbours.
-    #[inline]
-    pub(super) fn single(&self) -> bool {
-        self.positions.is_empty()
-    }
-
     #[inline]
     fn position(&self, turn: usize) -> usize {
         self.positions.get(turn).map_or(turn, |at| *at as usize)
     }
 
-    /// Positions of the session before and after that of a turn, at most 3 each.
+    /// Positions of the session before and after that of a turn, at most 2 each.
     #[inline]
     pub(super) fn reach(&self, turn: usize) -> (usize, usize) {
         let reach = usize::from(self.reach[self.position(turn)]);
         (reach & 15, reach >> 4)
     }
 
-    /// Whether the session has a position so many behind (before: negative), at most 3.
-    #[inline]
-    pub(super) fn reaches(&self, turn: usize, offset: isize) -> bool {
-        let (before, after) = self.reach(turn);
-        if offset < 0 {
-            before >= offset.unsigned_abs()
-        } else {
-            after >= offset.unsigned_abs()
-        }
-    }
-
-    /// Turns that stand so many positions behind (before: negative), at most 3; none outside.
+    /// Turns that stand so many positions behind (before: negative), at most 2; none outside the
+    /// session.
     #[inline]
     pub(super) fn beside(&self, turn: usize, offset: isize) -> Range<usize> {
-        if !self.reaches(turn, offset) {
+        let (before, after) = self.reach(turn);
+        let there = if offset < 0 { before } else { after };
+        if there < offset.unsigned_abs() {
             return 0..0;
         }
         let at = self.position(turn).wrapping_add_signed(offset);
@@ -127,42 +105,38 @@ impl TurnIndex {
         }
     }
 
-    /// Extents in turns of the sessions that have turns in this range, ascending.
-    pub(super) fn sessions_in(&self, turns: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-        let end = turns.end.min(self.in_sessions) as u32;
-        let first = self
-            .sessions
-            .partition_point(|first| *first as usize <= turns.start);
-        let own = &self.sessions[first.saturating_sub(1)..];
-        let nexts = own.iter().skip(1).copied();
-        own.iter()
-            .take_while(move |first| **first < end)
-            .zip(nexts.chain([self.in_sessions as u32]))
-            .map(|(first, next)| *first as usize..next as usize)
+    /// Extents in turns of the sessions.
+    pub(super) fn each_session(&self) -> impl Iterator<Item = Range<usize>> {
+        let nexts = self.sessions.iter().skip(1).copied();
+        let nexts = nexts.chain([self.in_sessions as u32]);
+        let extents = self.sessions.iter().copied().zip(nexts);
+        extents.map(|(first, next)| first as usize..next as usize)
     }
 
-    /// Extents in turns of the sessions but no sittings.
-    pub(super) fn talks(&self) -> impl Iterator<Item = Range<usize>> {
-        self.sessions_in(0..self.in_talks)
+    /// Years in which an eligible memory has `t_valid`, ascending.
+    pub(super) fn years(&self, parts: &[SegmentColumns<'_>]) -> &[i64] {
+        self.years.get_or_init(|| {
+            let valid = |columns: &SegmentColumns<'_>| -> Vec<i64> {
+                let valid = columns.segment.column::<i64>(Section::Valid);
+                let rows = set_bits(&columns.eligible);
+                let mut years: Vec<i64> = rows.map(|row| year_of(valid[row])).collect();
+                years.dedup();
+                years
+            };
+            let mut years: Vec<i64> = parts.iter().flat_map(valid).collect();
+            years.sort_unstable();
+            years.dedup();
+            years
+        })
     }
 
-    /// Whether it is the first of a session that is no sitting.
-    pub(super) fn is_first(&self, turn: usize) -> bool {
-        turn < self.in_talks && self.reach(turn).0 == 0
-    }
-
-    /// Place in the session rows of its segment; None where the session spans several segments.
-    pub(super) fn order(&self, turn: usize) -> Option<usize> {
-        let order = self.order.get(turn).copied().unwrap_or(NONE);
-        (order != NONE).then_some(order as usize)
-    }
-
-    /// Of the eligible rows, with the sittings of notes where a signal looks at neighbours in them.
-    pub(super) fn of_parts(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> Arc<Self> {
+    /// Of the eligible rows; kept for the next query that asks for the same. `seated`: with the
+    /// sittings of notes.
+    pub(super) fn of_parts(parts: &[SegmentColumns<'_>], seated: bool) -> Arc<Self> {
         let mut segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
         let mut rows: Vec<&Bits> = parts.iter().map(|columns| &columns.eligible).collect();
-        if !sittings::are_seen(scorer) {
-            return Self::of(&segments, &rows);
+        if !seated {
+            return cached(&segments, &rows, || Self::find(&segments, &rows, None));
         }
         // Who sits together follows from all notes, whether they are eligible or not.
         let (count, live) = (parts.len(), parts.iter().map(|columns| columns.live));
@@ -173,11 +147,6 @@ impl TurnIndex {
             let sittings = Sittings::of(segments, live);
             Self::find(segments, eligible, Some(&sittings))
         })
-    }
-
-    /// Of these rows, one bitmap a segment; kept for the next query that asks for the same.
-    pub(super) fn of(segments: &[&Segment], eligible: &[&Bits]) -> Arc<Self> {
-        cached(segments, eligible, || Self::find(segments, eligible, None))
     }
 
     fn find(segments: &[&Segment], eligible: &[&Bits], sittings: Option<&Sittings>) -> Self {
@@ -214,14 +183,13 @@ impl<'a> Builder<'a> {
                 offsets,
                 turns: vec![NONE; rows],
                 rows: Vec::with_capacity(rows),
-                order: Vec::with_capacity(rows),
                 positions: Vec::new(),
                 first: Vec::new(),
                 reach: Vec::with_capacity(rows),
                 sessions: Vec::new(),
-                in_talks: 0,
                 in_sessions: 0,
-                derived: DerivedColumns::default(),
+                years: OnceLock::new(),
+                window_norms: OnceLock::new(),
             },
             split: false,
         }
@@ -236,7 +204,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add(&mut self, part: usize, row: u32, order: u32, new_position: bool) {
+    fn add(&mut self, part: usize, row: u32, new_position: bool) {
         let index = &mut self.index;
         let (turn, row) = (index.rows.len() as u32, index.offsets[part] + row);
         if !new_position && !self.split {
@@ -247,7 +215,6 @@ impl<'a> Builder<'a> {
         }
         index.turns[row as usize] = turn;
         index.rows.push(row);
-        index.order.push(order);
         if self.split {
             if new_position {
                 index.first.push(turn);
@@ -298,14 +265,13 @@ impl<'a> Builder<'a> {
                     let row = rows_of.rows[order as usize];
                     if has(self.eligible[part], row as usize) {
                         let sequence = Some(sequences[row as usize]);
-                        self.add(part, row, order, sequence != last);
+                        self.add(part, row, sequence != last);
                         last = sequence;
                     }
                 }
                 self.close(start);
             }
         }
-        self.index.in_talks = self.index.rows.len();
     }
 
     /// Each eligible note of a sitting has a position.
@@ -315,7 +281,7 @@ impl<'a> Builder<'a> {
             for (part, row) in sitting {
                 let part = *part as usize;
                 if has(self.eligible[part], *row as usize) {
-                    self.add(part, *row, NONE, true);
+                    self.add(part, *row, true);
                 }
             }
             self.close(start);
@@ -340,7 +306,7 @@ impl<'a> Builder<'a> {
         rows.sort_unstable();
         let mut last = None;
         for (sequence, _, _, part, row) in rows {
-            self.add(part, row, NONE, Some(sequence) != last);
+            self.add(part, row, Some(sequence) != last);
             last = Some(sequence);
         }
     }
@@ -350,7 +316,7 @@ impl<'a> Builder<'a> {
             for row in set_bits(self.eligible[part]) {
                 let at = self.index.offsets[part] as usize + row;
                 if self.index.turns[at] == NONE {
-                    self.add(part, row as u32, NONE, true);
+                    self.add(part, row as u32, true);
                     self.index.reach.push(0);
                 }
             }

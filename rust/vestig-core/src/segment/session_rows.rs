@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::{NO_SEQUENCE, NO_STRING, NoteRows, Segment};
-use crate::kernels::dot::dot;
 use crate::segment::format::Section;
 
 /// Names a session in every segment: namespace, scope and session id.
@@ -28,7 +27,6 @@ pub(super) struct SessionCache {
     number: u64,
     rows: OnceLock<SessionRows>,
     pub(super) notes: OnceLock<NoteRows>,
-    near: OnceLock<[Vec<f32>; 2]>,
 }
 
 impl SessionCache {
@@ -38,7 +36,6 @@ impl SessionCache {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             rows: OnceLock::new(),
             notes: OnceLock::new(),
-            near: OnceLock::new(),
         }
     }
 }
@@ -113,18 +110,5 @@ impl Segment {
         let mut key = [0; 16];
         key.copy_from_slice(&hash.finalize()[..16]);
         key
-    }
-
-    /// Dot products of each vector of `SessionRows::rows` with the next one, and with the one
-    /// behind that.
-    pub(crate) fn near_dots(&self) -> &[Vec<f32>; 2] {
-        self.sessions.near.get_or_init(|| {
-            let rows = &self.session_rows().rows;
-            let vector = |at: usize| self.vector(rows[at] as usize);
-            [1, 2].map(|step| {
-                let ends = step..rows.len();
-                ends.map(|at| dot(vector(at - step), vector(at))).collect()
-            })
-        })
     }
 }

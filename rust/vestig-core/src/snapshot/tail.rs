@@ -78,6 +78,8 @@ pub struct NewRow {
     pub features: u32,
     /// The name that the title is.
     pub title: Option<String>,
+    /// The title as it is given: its words are words of the memory.
+    pub heading: Option<String>,
     /// Codes of word pieces.
     pub pieces: Option<OwnedPieces>,
 }
@@ -106,9 +108,7 @@ impl<'a> Analysed<'a> {
         let unit_vector = row.embedding.as_ref().map(in_lanes);
         let mut terms: HashMap<String, u32> = HashMap::new();
         let (mut counts, mut text_terms, mut length) = (Vec::new(), Vec::new(), 0);
-        let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
-        let author = row.author.as_deref();
-        words::visit_terms(&row.content, author, until, stems, |term, word| {
+        let mut count = |term: &str, word: words::Spelling| {
             if length == WORDS_MAX {
                 return;
             }
@@ -126,7 +126,12 @@ impl<'a> Analysed<'a> {
             if !word.function_word {
                 text_terms.push(place);
             }
-        });
+        };
+        for before in [&row.author, &row.heading].into_iter().flatten() {
+            words::visit_terms("", Some(before), None, stems, &mut count);
+        }
+        let until = (row.origin == CHAT_AGENT).then_some(words::AGENT_WORDS_END);
+        words::visit_terms(&row.content, None, until, stems, &mut count);
         Ok(Self {
             row,
             unit: unit_vector,

@@ -1,113 +1,56 @@
-//! Flags of a text for signals: length, question, number, first person, names.
+//! Flags of a text for signals: length, whether it asks, how many words say what it is about.
 
-use std::ops::Range;
+use super::function_words::{is_frame_word, is_function_word};
+use super::tokens;
 
-use super::names::Text;
-use super::names::text::{ALNUM, DECIMAL, SPACE, WORD};
+/// Bits of the flags of a text.
+pub mod flag {
+    /// Its code points, at most 2,000.
+    pub const LENGTH: u32 = (1 << 11) - 1;
+    /// It ends with a question mark.
+    pub const QUESTION: u32 = 1 << 11;
+    /// Where the number of content words begins.
+    pub const CONTENT_AT: u32 = 12;
+    /// Bits of the number of content words.
+    pub const CONTENT_MAX: u32 = 15;
+}
 
-const LENGTH_MAX: u16 = 2000;
-const QUESTION: u16 = 1 << 11;
-const NUMBER: u16 = 1 << 12;
-const FIRST_PERSON: u16 = 1 << 13;
-const NAMES_AT: u32 = 14;
-const NAMES_MAX: u16 = 3;
-const QUOTED_MAX: usize = 80;
-const NUMBERS: [&str; 18] = [
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "dozen", "hundred", "thousand", "million", "once", "twice",
-];
-/// The first person as subject or owner; "i" alone is not always it, "US" is a country.
-const OWN: [&str; 9] = ["I", "My", "my", "Me", "me", "We", "we", "Our", "our"];
+const LENGTH_MAX: usize = 2000;
+const CONTENT_WORDS_MAX: usize = 8;
 
-/// Bits 0-10: the code points, at most 2000; bit 11: it contains `?`; bit 12: a number, in digits
-/// or in words; bit 13: the first person, reserved: rows hold it and recall does not read it; bits
-/// 14-15: names, at most 3, which are capitalised words inside of sentences and quoted terms.
+/// Bits 0-10: the code points, at most 2000; bit 11: it ends with a question mark, white space left
+/// out; bits 12-15: its content words, at most 8: those that are neither function words nor frame
+/// a question.
 #[must_use]
 pub fn text_flags(text: &str) -> u16 {
-    let text = Text::new(text);
-    let mut bits = u16::try_from(text.len())
-        .unwrap_or(LENGTH_MAX)
-        .min(LENGTH_MAX);
-    let mut names = 0;
-    let mut at = 0;
-    while at < text.len() {
-        let end = text.run_of(at, WORD);
-        if end == at {
-            if text.holds(at, '?') {
-                bits |= QUESTION;
-            }
-            at += 1;
-            continue;
-        }
-        if text.any(at..end, DECIMAL) || is_number(&text, at..end) {
-            bits |= NUMBER;
-        }
-        if OWN.iter().any(|word| text.equals(at..end, word)) {
-            bits |= FIRST_PERSON;
-        }
-        names += u16::from(is_name(&text, at..end));
-        at = end;
+    let mut bits = text.chars().count().min(LENGTH_MAX) as u32;
+    let space = |c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c);
+    if text.trim_end_matches(space).ends_with(['?', '？', '؟']) {
+        bits |= flag::QUESTION;
     }
-    if names < NAMES_MAX {
-        names += quotations(&text);
-    }
-    bits | names.min(NAMES_MAX) << NAMES_AT
+    let content = tokens(text).into_iter();
+    let content = content.filter(|one| !is_function_word(&one.text) && !is_frame_word(&one.text));
+    (bits | (content.take(CONTENT_WORDS_MAX).count() as u32) << flag::CONTENT_AT) as u16
 }
 
-/// Whether a word is a number, whatever its case.
-fn is_number(text: &Text, word: Range<usize>) -> bool {
-    let letter = |at| match text.char(at) {
-        Some('\u{130}' | '\u{131}') => Some('i'),
-        Some('\u{17F}') => Some('s'),
-        other => other.map(|c| c.to_ascii_lowercase()),
-    };
-    let equals = |number: &str| {
-        number.len() == word.len()
-            && number
-                .chars()
-                .enumerate()
-                .all(|(k, c)| letter(word.start + k) == Some(c))
-    };
-    (3..=8).contains(&word.len()) && NUMBERS.into_iter().any(equals)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A capitalised word that no sentence begins with.
-fn is_name(text: &Text, word: Range<usize>) -> bool {
-    let capital = text
-        .char(word.start)
-        .is_some_and(|c| c.is_ascii_uppercase());
-    if !capital || word.len() < 2 || word.start < 2 || !text.is(word.start - 1, SPACE) {
-        return false;
+    fn parts(text: &str) -> (u32, bool, u32) {
+        let bits = u32::from(text_flags(text));
+        (
+            bits & flag::LENGTH,
+            bits & flag::QUESTION != 0,
+            bits >> flag::CONTENT_AT,
+        )
     }
-    let before = word.start - 2;
-    let mark = matches!(
-        text.char(before),
-        Some(',' | ';' | ':' | ')' | '\'' | '’' | '"' | '”')
-    );
-    text.is(before, ALNUM) || (mark && text.before(before, |class, _| class & ALNUM != 0))
-}
 
-/// The number of quoted terms.
-fn quotations(text: &Text) -> u16 {
-    let (mut count, mut at) = (0, 0);
-    while at < text.len() && count < NAMES_MAX {
-        let close = match text.char(at) {
-            Some('"') => '"',
-            Some('“') => '”',
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        let last = (at + 1 + QUOTED_MAX).min(text.len() - 1);
-        let end = (at + 1..=last).find(|end| text.holds(*end, close));
-        at = match end {
-            Some(end) if end > at + 1 => {
-                count += 1;
-                end + 1
-            }
-            _ => at + 1,
-        };
+    #[test]
+    fn lengths_questions_and_content_words() {
+        assert_eq!(parts(""), (0, false, 0));
+        assert_eq!(parts("Who is that? \n"), (14, true, 0));
+        assert_eq!(parts("Is it? Yes, the cat Fennel."), (27, false, 3));
+        assert_eq!(parts(&"lamp ".repeat(900)), (2000, false, 8));
     }
-    count
 }

@@ -32,7 +32,7 @@ mod visible;
 use std::fmt::Write as _;
 
 pub use content::{ContentTerm, content_terms};
-pub use flags::text_flags;
+pub use flags::{flag, text_flags};
 pub use folded::{folded, same_composed};
 use function_words::is_function_word;
 pub use keywords::{keywords, lower_words};
@@ -45,6 +45,21 @@ pub use visible::visible;
 const RULES: &str = "en-2";
 /// Version of the stemmer, as in the crate's manifest; a test keeps it true.
 const STEMMER: &str = "rust-stemmers-1.2.0";
+
+/// Words that frame a question: who, which, kind, many …
+pub fn frame_words() -> impl Iterator<Item = &'static str> {
+    function_words::frame_words()
+}
+
+/// How many index terms of a text are made of words that are no function words.
+#[must_use]
+pub fn content_length(text: &str) -> usize {
+    let (mut found, mut stems) = (0, Stems::of_many_texts());
+    visit_terms(text, None, None, &mut stems, |_, word| {
+        found += usize::from(!word.function_word);
+    });
+    found
+}
 
 /// Words of a memory of an agent's session that begin at or behind this code point are not indexed.
 pub const AGENT_WORDS_END: usize = 1200;
