@@ -161,7 +161,7 @@ def is_letter(c: str) -> bool:
     return unicodedata.category(c)[0] in "LN" or bool(re.match(_CIRCLED, c))
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """Lower case in which the dotted and the dotless i are one letter."""
     return re.sub("i\u0307+", "i", text.lower().replace("\u0131", "i"))
 
@@ -211,7 +211,7 @@ def _pieces(run: str, start: int) -> list[tuple[str, int, int, bool]]:
     for text, at, script in groups:
         if script == "word":
             if len(text) > 1:
-                found.append((_lower(text), at, at + len(text), False))
+                found.append((lower(text), at, at + len(text), False))
         elif len(text) == 1:
             found.append((text, at, at + 1, False))
         else:
@@ -247,11 +247,11 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     for chain in chains:
         start, end = chain[0][0], chain[-1][1]
         if _is_identifier(text[start:end]):
-            found.append((_lower(text[start:end]), start, end, True))
+            found.append((lower(text[start:end]), start, end, True))
         else:
             for begin, stop in chain:
                 if stop - begin == 1 and _is_letter_name(text, begin, len(chain) == 1):
-                    found.append((_lower(text[begin:stop]), begin, stop, False))
+                    found.append((lower(text[begin:stop]), begin, stop, False))
                 found += _pieces(text[begin:stop], begin)
     return found
 

@@ -6,6 +6,9 @@ import string
 from typing import Final
 from unicodedata import normalize
 
+import oracle
+
+from vestig._core import visible
 from vestig.errors import ValidationError
 from vestig.language.text_cache import TextCache
 
@@ -58,7 +61,7 @@ def _cased(name: str) -> str:
 
 
 _CASED: Final = TextCache(_cased)
-_NORM: Final = TextCache(lambda name: _cased(normalize("NFC", name).lower()))
+_NORM: Final = TextCache(lambda name: _cased(oracle.lower(normalize("NFC", visible(name)))))
 
 
 def trimmed(text: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
+import oracle
 from oracle_name_forms import trimmed, without_possessive
 from oracle_name_rules import candidates, starts_sentence, title_name
 
@@ -171,7 +172,7 @@ _WordParts = tuple[WordForms, int, int, int]
 
 def _word_parts(word: str) -> _WordParts:
     """What follows from a word alone, wherever it is."""
-    low = word.lower()
+    low = oracle.lower(word)
     if word.isalnum():
         return (low, low, low, low), 0, len(word), _may_open(word, low)
     start, end = trimmed(word)
@@ -181,8 +182,8 @@ def _word_parts(word: str) -> _WordParts:
             break
         end = start + trimmed(own)[1]
     bare = word[start:end]
-    alone = bare.lower()
-    forms = (low, word[start:].lower(), word[:end].lower(), alone)
+    alone = oracle.lower(bare)
+    forms = (low, oracle.lower(word[start:]), oracle.lower(word[:end]), alone)
     parted = _PARTED_WORD if _PARTED.search(word) is not None else 0
     return forms, start, end, parted | _may_open(bare, alone)
 
@@ -198,7 +199,7 @@ def _may_open(bare: str, alone: str) -> int:
 
 def first_word(name: Name) -> str:
     """The first word of a name as `openers` holds it."""
-    return name.name.split(None, 1)[0].lower()
+    return oracle.lower(name.name.split(None, 1)[0])
 
 
 def is_generic(name: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
+from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
 from vestig.results import BackupReport, ClockCorrection, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
@@ -19,6 +20,7 @@ __all__ = ["Admin"]
 
 
 @names_faults_of_methods
+@apart_from_forks_of_methods
 class Admin:
     """Upkeep and checks of one open store, as `store.admin`."""
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
+from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
@@ -21,6 +22,7 @@ __all__ = ["Graph"]
 
 
 @names_faults_of_methods
+@apart_from_forks_of_methods
 class Graph:
     """Entities and edges of one open store, as `store.graph`."""
 

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
+from vestig.api.fork_gate import apart_from_forks, apart_from_forks_of_methods
 from vestig.api.graph import Graph
 from vestig.arguments import (
     choice_of_names,
@@ -25,6 +26,7 @@ from vestig.parameters import UPDATE
 from vestig.results import ExportReport
 from vestig.session.opening import OpenRequest, open_session
 from vestig.session.session import Session
+from vestig.store.sqlite import forks
 
 if TYPE_CHECKING:
     from vestig.answers import RecallResult, Receipt, ReplayReport
@@ -48,6 +50,7 @@ __all__ = ["Vestig", "open_store"]
 
 
 @names_faults
+@apart_from_forks
 def open_store(
     path: str | os.PathLike[str] | None = None,
     *,
@@ -129,6 +132,7 @@ def open_store(
 
 
 @names_faults_of_methods
+@apart_from_forks_of_methods
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`.
 
@@ -179,12 +183,15 @@ class Vestig:
         session = self._session
         if not session.closed:
             session.closed = True
+            if not forks.is_usable():
+                return  # what is open here is the parent's
             session.end_waits()
             if self._worker is not None:
                 self._worker.close()
-            session.keeper.close()
-            session.ledger.close()
-            session.observer.close()
+            with forks.inside():
+                session.keeper.close()
+                session.ledger.close()
+                session.observer.close()
 
     def _start_worker(self) -> None:
         """Works the queue of jobs in the background until `close`."""

@@ -33,6 +33,7 @@ from vestig.config.schema import mapping_of, sections, spec_of
 from vestig.config.secrets import without_credentials
 from vestig.config.sources import Source, content_of
 from vestig.errors import ConfigError, NotFoundError
+from vestig.private_folder import make_private_folder
 
 __all__ = ["TrustedFile", "found_file_may_set", "found_items", "trust", "trusted_files", "untrust"]
 
@@ -281,10 +282,11 @@ def _write(place: Path, raw: bytes) -> None:
     import tempfile
 
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(place.parent)
         descriptor, name = tempfile.mkstemp(dir=place.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                os.chmod(name, 0o600)
                 file.write(raw)
                 file.flush()
                 os.fsync(file.fileno())

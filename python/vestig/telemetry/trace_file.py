@@ -14,6 +14,8 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from vestig.private_folder import make_private_folder
+
 __all__ = ["TraceFile"]
 
 
@@ -35,7 +37,7 @@ class TraceFile:
         self._keep = keep
         self._lock = threading.Lock()
         self._closed = False
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         self._fd = self._opened()
 
     def write(self, line: bytes) -> None:
@@ -61,7 +63,12 @@ class TraceFile:
                 os.close(self._fd)
 
     def _opened(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        fd = os.open(self.path, flags, 0o600)
+        found = os.fstat(fd).st_mode
+        if stat.S_ISREG(found) and not found & stat.S_IWUSR:
+            os.fchmod(fd, 0o600)  # the umask took the owner's rights
+        return fd
 
     def _make_room(self, size: int) -> None:
         if not self._is_current():

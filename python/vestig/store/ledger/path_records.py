@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from vestig.private_folder import make_private_folder
 from vestig.store.ledger.witness import Witness, read_witness, witness_files
 from vestig.store.sqlite import files
 from vestig.times import format_us
@@ -89,7 +90,7 @@ def remember_path(state_dir: Path, folder: Path, store_uuid: bytes) -> None:
     )
     if find_record(state_dir, folder) == record:
         return
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(state_dir)
     with files.replacing(_file(state_dir, folder)) as fresh:
         fresh.write_bytes(msgspec.json.encode(record))
 

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from vestig.errors import StoreDamagedError
+from vestig.private_folder import make_private_folder
 from vestig.store.sqlite import files
 from vestig.store.sqlite.files import WITNESS_FILE
 
@@ -175,7 +176,7 @@ def _open(path: Path, witness: Witness) -> int:
 
 
 def _make(path: Path, witness: Witness) -> int:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     with files.replacing(path) as fresh:
         fd = os.open(fresh, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         os.pwrite(fd, encode(witness), 0)

@@ -16,6 +16,8 @@ import threading
 import weakref
 from typing import Final, Protocol
 
+from vestig.store.sqlite import forks
+
 __all__ = ["IDLE_S", "Refreshable", "unwatch", "watch"]
 
 # A store without a read for this long is idle. Both times together are less than the 2 s within
@@ -40,7 +42,7 @@ class _IdleRefresh:
         self._begin()
 
     def _begin(self) -> None:
-        # Held while a store is refreshed, and during a fork.
+        # Held while a store is refreshed.
         self._working = threading.Lock()
         self._changing = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -73,14 +75,14 @@ class _IdleRefresh:
 
     def _work(self, ends: threading.Event) -> None:
         while not ends.wait(_INTERVAL_S):
-            with self._changing:
+            with forks.inside(), self._changing:
                 stores = list(self._stores)
                 if not stores:
                     # Every store was collected without being closed.
                     self._thread = None
                     return
             for store in stores:
-                with self._working:
+                with forks.inside(), self._working:
                     if store in self._stores and not ends.is_set():
                         store.refresh_if_idle()
             del stores, store
@@ -93,16 +95,6 @@ class _IdleRefresh:
         # a thread that an interrupt kept from starting cannot be joined
         if thread is not None and thread.is_alive():
             thread.join()
-
-    def before_fork(self) -> None:
-        """A child would inherit the core's locks as they stand, without the thread."""
-        self._changing.acquire()
-        self._working.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        """Goes on."""
-        self._working.release()
-        self._changing.release()
 
     def after_fork_in_child(self) -> None:
         """The thread is the parent's; the child has its own if stores came with it."""
@@ -126,8 +118,4 @@ def unwatch(store: Refreshable) -> None:
 
 atexit.register(_idle.stop)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_idle.before_fork,
-        after_in_parent=_idle.after_fork_in_parent,
-        after_in_child=_idle.after_fork_in_child,
-    )
+    os.register_at_fork(after_in_child=_idle.after_fork_in_child)

@@ -21,7 +21,7 @@ from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
-from vestig.store.sqlite import files, reserve
+from vestig.store.sqlite import files, forks, reserve
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
@@ -117,6 +117,10 @@ class ProjectionKeeper:
 
     def run(self, read: Callable[[LedgerView, _core.Projection], T]) -> T:
         """`read(view, projection)` with both at one seq. `read` may be called more than once."""
+        with forks.inside():
+            return self._run(read)
+
+    def _run(self, read: Callable[[LedgerView, _core.Projection], T]) -> T:
         for _ in range(_ATTEMPTS):
             with self._ledger.read() as view:
                 if not self.align(view):

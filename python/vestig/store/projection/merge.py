@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from vestig import _core
+from vestig.store.sqlite import forks
 
 __all__ = ["SEGMENTS_MAX", "Merger", "error_text", "lower_priority"]
 
@@ -107,5 +108,4 @@ def _before_fork() -> None:
 
 
 atexit.register(_at_exit)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork)
+forks.before_each(_before_fork)

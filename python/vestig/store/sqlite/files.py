@@ -19,6 +19,7 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.lazy_pattern import lazy_pattern
+from vestig.private_folder import make_private_folder
 
 __all__ = [
     "LEDGER_FILE",
@@ -105,16 +106,7 @@ def make_folder(folder: Path) -> None:
         StoreLockedError: not permitted.
     """
     try:
-        for place in (*reversed(folder.parents), folder):
-            if place.is_dir():
-                continue
-            try:
-                place.mkdir(mode=0o700)
-            except FileExistsError:
-                if place.is_dir():
-                    continue  # another process was first
-                raise
-            place.chmod(0o700)
+        for place in make_private_folder(folder):
             sync_folder(place.parent)
     except OSError as error:
         if error.errno in FULL_ERRNOS:
@@ -266,7 +258,7 @@ def set_aside(folder: Path) -> None:
     ]
     if names:
         aside = folder / f"{SET_ASIDE_PREFIX}{os.urandom(4).hex()}"
-        aside.mkdir(mode=0o700)
+        make_private_folder(aside)
         for name in names:
             (folder / name).rename(aside / name)
         sync_folder(folder)

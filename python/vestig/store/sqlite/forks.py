@@ -1,11 +1,16 @@
 """Forks of a process with open stores.
 
+A child has the thread that forked and no other, and every lock as it stood: one that another thread
+held is never free again. So a fork waits until no thread is inside of a call, and of background
+work.
+
 SQLite keeps the locks of a process per file, not per connection. A child that opened the file
 while connections of its parent are still known to it would believe to hold locks that only the
-parent holds, and the parent would then remove a WAL that is in use. So a fork waits
-until no thread uses a store, and the child closes what it inherited before it opens anything.
-A fork that cannot wait (it is made inside a transaction, or one takes too long) leaves a child in
-which stores refuse to work.
+parent holds, and the parent would then remove a WAL that is in use. So the child closes what it
+inherited before it opens anything.
+
+A fork that cannot wait (it is made inside of a call, or one takes too long) leaves a child in which
+stores refuse to work.
 """
 
 from __future__ import annotations
@@ -14,17 +19,19 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
-
-import apsw
+from typing import TYPE_CHECKING, Protocol
 
 from vestig.errors import ConflictError
 
-__all__ = ["close_inherited", "inside", "require_usable", "watch"]
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["before_each", "close_inherited", "inside", "is_usable", "require_usable", "watch"]
 
 
-# How long a fork waits for transactions of other threads.
+# How long a fork waits for the calls of other threads.
 _REST_S = 5.0
 
 
@@ -90,11 +97,15 @@ class _State:
     def __init__(self) -> None:
         self.gate = Gate()
         self.ledgers: weakref.WeakSet[Forkable] = weakref.WeakSet()
+        self.quiet: list[Callable[[], None]] = []
         self.at_rest = True
         self.unusable = False
 
     def before(self) -> None:
-        self.at_rest = not self.ledgers or self.gate.shut(_REST_S)
+        # without a ledger too: a store may just be opened
+        self.at_rest = self.gate.shut(_REST_S)
+        for quiet in self.quiet:
+            quiet()
 
     def in_parent(self) -> None:
         self.gate.open()
@@ -123,6 +134,11 @@ def watch(ledger: Forkable) -> None:
     _state.ledgers.add(ledger)
 
 
+def before_each(quiet: Callable[[], None]) -> None:
+    """Calls `quiet` before each fork, once no thread is inside."""
+    _state.quiet.append(quiet)
+
+
 class _Inside:
     """Leaves the gate that was entered: a child of a fork has another one."""
 
@@ -137,25 +153,33 @@ class _Inside:
 
 
 def inside() -> AbstractContextManager[None]:
-    """Around every use of SQLite: no fork happens meanwhile."""
+    """Around every call of a store, piece of background work and use of SQLite: no fork happens
+    meanwhile."""
     return _Inside()
+
+
+def is_usable() -> bool:
+    """Whether no fork that did not wait made this process."""
+    return not _state.unusable
 
 
 def require_usable(where: str) -> None:
     """Refuses to open files in a child of a fork that did not wait.
 
     Raises:
-        ConflictError: the fork happened inside a transaction.
+        ConflictError: the fork happened inside of a call.
     """
     if _state.unusable:
         raise ConflictError(
-            f"{where}: expected a fork outside transactions, this process was forked while one"
-            " was open; fork before, or start a new process instead (spawn)"
+            f"{where}: expected a fork between calls of a store, this process was forked while one"
+            " was at work; fork before, or start a new process instead (spawn)"
         )
 
 
 def close_inherited(conn: apsw.Connection) -> None:
     """Closes a connection at rest in a child. Its locks are the parent's and stay with it; the
     WAL must not be moved or removed."""
+    import apsw
+
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     conn.close()

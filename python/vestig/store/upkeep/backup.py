@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from vestig.errors import ConflictError, VestigError
+from vestig.private_folder import make_private_folder
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.verify import verify
@@ -46,7 +47,7 @@ def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dic
         )
     fresh = target.with_name(f".{target.name[:80]}.new-{os.urandom(4).hex()}")
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         files.make_folder(fresh)
         # First the projection: it may be behind the ledger, and never ahead of it.
         projection = 0
@@ -108,7 +109,7 @@ def _copy_projection(source: Path, target: Path) -> int:
     """Copies the published files of one generation; bytes. 0 when every attempt met a newer one: a
     copy without a projection makes its own when it is opened."""
     for _ in range(_ATTEMPTS):
-        target.mkdir(mode=0o700)
+        make_private_folder(target)
         try:
             before = (source / _MANIFEST).read_bytes()
             # A segment that it does not name waits for its last reader and is not copied.

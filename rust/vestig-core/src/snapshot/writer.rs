@@ -32,18 +32,50 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+/// Opens a file to write it, which its owner may read and write whatever the umask.
+fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = private(options.write(true)).open(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if file.metadata()?.permissions().mode() & 0o600 != 0o600 {
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    Ok(file)
+}
+
 /// Opens a file to read it; a symbolic link in its place is an error, its target is not touched.
 pub fn open_file(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().read(true)).open(path)
 }
 
-/// Makes the folder, for its owner only.
+/// Makes the folder with those above it, for its owner only, whatever the umask.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = folder
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty())
+    {
+        make_folder(above)?;
+    }
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    match builder.create(folder) {
+        // another process was first
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        #[cfg(unix)]
+        Ok(()) => {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+        }
+        #[cfg(not(unix))]
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Held while files of the folder are written or judged; the kernel drops it with the process.
@@ -73,8 +105,10 @@ impl Lock {
     }
 
     fn file(folder: &Path, name: &str) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        private(options.write(true).create(true).truncate(false)).open(folder.join(name))
+        open_own(
+            OpenOptions::new().create(true).truncate(false),
+            &folder.join(name),
+        )
     }
 }
 
@@ -122,8 +156,7 @@ impl Draft {
                 .finish();
             let name = segment_name(generation, random);
             let path = folder.join(&name);
-            let mut options = OpenOptions::new();
-            let file = match private(options.write(true).create_new(true)).open(&path) {
+            let file = match open_own(OpenOptions::new().create_new(true), &path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 other => other?,
             };
@@ -246,8 +279,7 @@ pub fn write_segment(
 pub fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<u64> {
     let bytes = encode_manifest(manifest);
     let new = folder.join(MANIFEST_NEW);
-    let mut options = OpenOptions::new();
-    let mut file = private(options.write(true).create(true).truncate(true)).open(&new)?;
+    let mut file = open_own(OpenOptions::new().create(true).truncate(true), &new)?;
     file.write_all(&bytes)?;
     file.sync_all()?;
     // Segments are named by the manifest: their folder entries must be durable before it is.
@@ -270,9 +302,10 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         folder.join(name)
     };
     make_folder(folder)?;
-    let mut options = OpenOptions::new();
-    private(options.write(true).create(true).truncate(false));
-    let lock = options.open(beside(".lock"))?;
+    let lock = open_own(
+        OpenOptions::new().create(true).truncate(false),
+        &beside(".lock"),
+    )?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(false),
@@ -284,9 +317,7 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut options = OpenOptions::new();
-    let written = private(options.write(true).create_new(true))
-        .open(&new)
+    let written = open_own(OpenOptions::new().create_new(true), &new)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&new, path));
     if let Err(error) = written {
