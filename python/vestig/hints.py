@@ -50,7 +50,7 @@ _OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
         "session_ids": "session_id session sessions conversation"
         " conversation_id thread_id chat_id run_id",
         "scope": "project channel channel_id workspace group collection folder scopes",
-        "namespace": "tenant database index user_id",
+        "namespace": "tenant database index",
         "source": "origin src",
         "artifact_ref": "url uri link ref reference",
         "t_valid": "date timestamp time created_at when valid_from valid_at at",

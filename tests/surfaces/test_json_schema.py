@@ -74,6 +74,7 @@ def test_what_a_text_cannot_stand_for(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as caught:
         read_arguments(arguments_of("memory add"), {"content": "a", **given})
     assert str(caught.value).startswith(told)
+    assert not checker("memory add").is_valid({"content": "a", **given})
 
 
 def test_the_operations_that_agents_need_are_offered_as_json() -> None:

@@ -31,18 +31,21 @@ __all__ = [
 # What a double holds exactly, and so every reader of JSON.
 _INTEGER_MAX: Final = 9_007_199_254_740_991
 _BLANK_NOT: Final = r"\S"
-_TEXTS: Final[dict[str, Any]] = {
-    "anyOf": [
-        {"type": "string", "pattern": _BLANK_NOT},
-        {"type": "array", "items": {"type": "string", "pattern": _BLANK_NOT}},
-    ]
-}
-_NAMES: Final[dict[str, Any]] = {
-    "anyOf": [
-        {"type": "string"},
-        {"type": "array", "items": {"type": ["string", "object"]}},
-    ]
-}
+# One text in the place of a list: several words with commas between them, or one name, which has
+# none. Brackets may begin a list in JSON.
+_ONE_OR_WORDS: Final = r"^[^\[]*[^\s,\[][^\[]*$"
+_ONE_NAME: Final = r"^[^,\[]*[^\s,\[][^,\[]*$"
+
+
+def _list_or_text(pattern: str, *kinds: str) -> dict[str, Any]:
+    return {
+        "anyOf": [
+            {"type": "string", "pattern": pattern},
+            {"type": "array", "items": {"type": list(kinds), "pattern": _BLANK_NOT}},
+        ]
+    }
+
+
 _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "text": {"type": "string"},
     "time": {"type": "string"},
@@ -51,9 +54,9 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "flag": {"type": "boolean"},
     "switch": {"type": "boolean"},
     "choice": {"type": "string"},
-    "words": _TEXTS,
-    "texts": _TEXTS,
-    "names": _NAMES,
+    "words": _list_or_text(_ONE_OR_WORDS, "string"),
+    "texts": _list_or_text(_ONE_NAME, "string"),
+    "names": _list_or_text(_ONE_NAME, "string", "object"),
     "pairs": {"type": "object"},
     "seed": {
         "anyOf": [{"type": "integer", "minimum": 0, "maximum": _INTEGER_MAX}, {"const": "random"}]
