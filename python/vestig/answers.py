@@ -353,7 +353,8 @@ class Analysis(_Value, frozen=True, kw_only=True):
 
 class Counts(_Value, frozen=True, kw_only=True):
     """How many memories took part; `walked`: admitted by the walk beside its starts; `folded`:
-    stand behind a result of the same text (its `repeats`). `approximate`: an index proposed what
+    stand behind a result of the same text (its `repeats`); `cut`: left out by the argument of that
+    name. `approximate`: an index proposed what
     was scored."""
 
     stored: int
@@ -364,6 +365,7 @@ class Counts(_Value, frozen=True, kw_only=True):
     returned: int
     below_min_score: int
     approximate: bool
+    cut: int = 0
 
 
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):

@@ -28,6 +28,7 @@ ParameterKind = Literal[
     "pairs",  # NAME=VALUE; may be repeated
     "names",  # texts, or in JSON objects that describe one
     "seed",  # an integer, or "random"
+    "cut",  # a number, or "auto"
     "object",  # one JSON object
     # JSON and Python only
     "objects",
@@ -348,6 +349,13 @@ RECALL: Final = by_name(
         most=1,
         help="From 0 to 1: where the store is less sure that it holds an answer, nothing is given"
         " but the nearest misses.",
+    ),
+    Parameter(
+        name="cut",
+        kind="cut",
+        flag="--cut",
+        help='Keep only what has this score at least, 0 to 1; "auto": what comes near the best.',
+        default_text="auto with context, else all",
     ),
     Parameter(name="profile", flag="--profile", help="A recall profile in place of the store's."),
     NAMESPACE,

@@ -21,8 +21,8 @@ from vestig.errors import ConfigError, ConflictError, ValidationError
 from vestig.testing import FrozenClock, WordReranker
 
 EVERY = 50
-ON = weighed(2.0, "lexical", "rerank")
-FIRST = weighed(2.0, "lexical")
+ON = weighed(2.0, "words", "rerank")
+FIRST = weighed(2.0, "words")
 
 
 class Reading(WordReranker):

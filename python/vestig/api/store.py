@@ -617,6 +617,7 @@ class Vestig:
         messages: Sequence[Mapping[str, Any]] | None = None,
         query_vector: Any = None,
         min_confidence: float | None = None,
+        cut: float | str | None = None,
         profile: str | None = None,
         namespace: str | None = None,
         as_of: Time = None,
@@ -651,6 +652,7 @@ class Vestig:
                 vectors have.
             min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
                 nothing is given but the nearest misses.
+            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
             profile: A recall profile in place of the store's.
             namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
@@ -698,6 +700,7 @@ class Vestig:
             messages=messages,
             query_vector=query_vector,
             min_confidence=min_confidence,
+            cut=cut,
             namespace=namespace,
             as_of=as_of,
             known_at=known_at,
@@ -727,6 +730,7 @@ class Vestig:
         exclude_session_ids: Words = None,
         limit: int | None = None,
         min_confidence: float | None = None,
+        cut: float | str | None = None,
         profile: str | None = None,
         namespace: str | None = None,
         as_of: Time = None,
@@ -757,6 +761,7 @@ class Vestig:
             limit: Most results of each; default recall.default_limit.
             min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
                 nothing is given but the nearest misses.
+            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
             profile: A recall profile in place of the store's.
             namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
@@ -801,6 +806,7 @@ class Vestig:
             where=checked_filter(where, beside, query=True),
             limit=limit,
             min_confidence=min_confidence,
+            cut=cut,
             namespace=namespace,
             as_of=as_of,
             known_at=known_at,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -35,7 +35,7 @@ from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.query_entities import QueryNames
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
-from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
+from vestig.recall.request import Cut, RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.recall.topic import TopicPieces, topic_pieces
@@ -57,6 +57,10 @@ __all__ = [
     "request_of",
     "scan_together",
 ]
+
+# What the cut keeps by itself: of the best score such a share, and never less than this.
+_CUT_SHARE: Final = 0.6
+_CUT_LEAST: Final = 0.1
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +174,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         rows: all that were ranked, best first; more than the results.
         results: the best, as many as were wanted, without those below the least score.
         below_min_score: how many these are.
+        below_cut: how many more the cut left out; `least`: the score below which it does.
         confidence: that the memories answer the query; None where there is none.
         line: what makes a score of a final score; None = the score is the final score.
     """
@@ -178,6 +183,8 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     rows: Sequence[ScanRow]
     results: Sequence[ScanRow]
     below_min_score: int
+    below_cut: int
+    least: float | None
     confidence: float | None
     line: ScoreFormula | None
 
@@ -308,11 +315,19 @@ class BoundQuery:
         if least is not None:
             scores = _scores(results, line)
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
+        below = min(limit, len(rows)) - len(results)
+        scores = _scores(results, line)
+        cut = _least_score(chosen.cut, scores, sure=line is not None)
+        kept = [
+            row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut
+        ]
         return Ranked(
             scan=scan,
             rows=rows,
-            results=results,
-            below_min_score=min(limit, len(rows)) - len(results),
+            results=kept,
+            below_min_score=below,
+            below_cut=len(results) - len(kept),
+            least=cut,
             confidence=confidence,
             line=line,
         )
@@ -473,6 +488,18 @@ def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
         return {}
     return shares(ranking.meta_weights, _available(query, entities))
+
+
+def _least_score(cut: Cut, scores: Sequence[float], *, sure: bool) -> float | None:
+    """The score from which on results are kept; None = all are.
+
+    Args:
+        scores: of the results, best first.
+        sure: they are probabilities; `auto` cuts nothing where they are not.
+    """
+    if cut != "auto":
+        return cut
+    return max(_CUT_LEAST, _CUT_SHARE * scores[0]) if sure and scores else None
 
 
 def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:

@@ -213,6 +213,7 @@ class OneRecall:
                 walked=scan.walked,
                 returned=len(results),
                 below_min_score=ranked.below_min_score,
+                cut=0 if abstained else ranked.below_cut,
                 approximate=is_approximate(scan),
             ),
             "formula": _formula(bound, ranked),
@@ -224,7 +225,7 @@ class OneRecall:
             "degraded": _degraded(bound, scan, found.pending),
             "warnings": self.warnings(bound.query, scan, ranked.confidence, found.later_updates),
             "min_confidence": request.min_confidence,
-            "min_score": ranking.min_score,
+            "min_score": ranked.least if ranked.below_cut else ranking.min_score,
             "best_score": _best_score(ranked),
         }
 
@@ -281,8 +282,8 @@ def _context(bound: BoundQuery, fields: dict[str, Any]) -> ContextBlock:
 
 
 def _best_score(ranked: Ranked) -> float | None:
-    """The best score where `recall.min_score` left no result."""
-    if ranked.results or not ranked.below_min_score:
+    """The best score where `recall.min_score` or the cut left no result."""
+    if ranked.results or not (ranked.below_min_score or ranked.below_cut):
         return None
     return ranked.score(ranked.rows[0])
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SEED_MAX",
+    "Cut",
     "RecallRequest",
     "Request",
     "Seed",
@@ -45,6 +46,9 @@ __all__ = [
 SEED_MAX: Final = 2**53 - 1
 _BITS: Final = 53
 RANDOM: Final = "random"
+
+# From which score on results are kept; auto: from a share of the best one's. None = all are.
+Cut = float | Literal["auto"] | None
 
 # A number, or `random` for one of the operating system; None = not given.
 Seed = int | Literal["random"] | None
@@ -67,6 +71,26 @@ def seed_argument(value: object) -> Seed:
     if number is None or not 0 <= number <= SEED_MAX:
         raise ValidationError("seed", value, f"an integer from 0 to {SEED_MAX}, or random")
     return number
+
+
+def cut_argument(value: object) -> Cut:
+    """The argument `cut` checked. A number written as text counts, as command lines have it.
+
+    Example:
+        >>> cut_argument("auto"), cut_argument("0.5"), cut_argument(None)
+        ('auto', 0.5, None)
+    """
+    if value is None:
+        return None
+    if value == "auto":
+        return "auto"
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)
+    number = as_number(value)
+    if number is None or not 0 <= number <= 1:
+        raise ValidationError("cut", value, "auto, or a number from 0 to 1")
+    return float(number)
 
 
 def derived_seed(query: str, seq: int) -> int:
@@ -110,6 +134,7 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     limit: Any = None
     namespace: Any = None
     min_confidence: Any = None
+    cut: Any = None
     as_of: Any = None
     known_at: Any = None
     valid_at: Any = None
@@ -146,6 +171,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     # tokens that the context block may have; None = no block
     budget: int | None
     min_confidence: float | None
+    cut: Cut
     touch: bool
     include_vectors: bool
     trace: bool = False
@@ -276,6 +302,9 @@ def check_request(
     Raises:
         ValidationError: names the field, its value and what is allowed.
     """
+    if arguments.cut is None and arguments.context is True:
+        # what belongs to no answer takes room from what does
+        arguments = msgspec.structs.replace(arguments, cut="auto")
     conversation = _conversation(arguments)
     text = arguments.query if conversation is None else ending(conversation)
     # a vector alone is a query without words
@@ -307,6 +336,7 @@ def check_request(
         receipt=flag_argument("receipt", request.receipt),
         budget=_budget(request),
         min_confidence=_confidence(request.min_confidence),
+        cut=cut_argument(request.cut),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),
         trace=flag_argument("trace", request.trace),

@@ -347,7 +347,10 @@ class _Missing:
             return
         if stage == "below_min_score":
             assert self.row is not None, "filters do not exclude it"
-            yield from self.keyed("threshold", "recall.min_score", self.ranked.score(self.row))
+            score = self.ranked.score(self.row)
+            yield from self.keyed("threshold", "recall.min_score", score)
+            if self.ranked.below_cut:
+                yield from self.uncut(score)
         yield from self.newer()
         yield from self.words()
         yield from self.limits()
@@ -361,6 +364,13 @@ class _Missing:
         rank = self.rank_with(overrides={key: after})
         if rank is not None:
             yield Change(kind=kind, key=key, before=self.value(key), after=after, rank=rank)
+
+    def uncut(self, score: float) -> Iterator[Change]:
+        """A cut that keeps it."""
+        before = self.request.cut
+        rank = self.rank_with(request=self.variant(cut=score))
+        if rank is not None:
+            yield Change(kind="threshold", key="cut", before=before, after=score, rank=rank)
 
     # --- filters ---------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "seed": {
         "anyOf": [{"type": "integer", "minimum": 0, "maximum": _INTEGER_MAX}, {"const": "random"}]
     },
+    "cut": {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "auto"}]},
     "object": {"type": "object"},
     "objects": {"type": "array", "items": {"type": "object"}},
     "numbers": {"type": "array", "items": {"type": "number"}},
@@ -403,6 +404,7 @@ _EXPECTED: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
     ),
     "pairs": _FIELDS,
     "seed": ('an integer or "random"', lambda value: _is_integer(value) or value == "random"),
+    "cut": ('a number or "auto"', lambda value: _is_number(value) or value == "auto"),
     "object": _FIELDS,
     "objects": ("a list of objects", lambda value: _is_list(value, dict)),
     "numbers": (

@@ -164,6 +164,7 @@ _RECALL: Final = Tool(
         _LIMIT,
         _said(TIME_TRAVEL["as_of"], "As known and true at this time."),
         _said(RECALL["min_confidence"], "Below it only the nearest misses come."),
+        _said(RECALL["cut"], "0 keeps what is far below the best too."),
         Parameter(name="explain", kind="flag", help="Add why each memory came."),
         _BUDGET,
     ),

@@ -1,0 +1,92 @@
+"""`cut` keeps what comes near the best result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.embedders.builtin import BuiltinEmbedder
+
+ASKED = "where does Maria live?"
+TEXTS = (
+    "Maria lives in Lisbon, near the river",
+    "The invoice of March was paid late",
+    "Bread is baked before six at the mill",
+    "The ferry to Grey Island leaves at nine",
+    "A brass gasket was ordered from the works",
+)
+
+
+@pytest.fixture
+def store(opener: Opener) -> vestig.Vestig:
+    made = opener(embedder=BuiltinEmbedder())
+    for text in TEXTS:
+        made.commit(text)
+    return made
+
+
+def test_a_list_is_whole_and_what_is_made_for_a_prompt_is_not(store: vestig.Vestig) -> None:
+    every = store.recall(ASKED)
+    assert (len(every), every.counts.cut) == (5, 0)
+    least = max(0.1, 0.6 * every[0].score)
+    wanted = [hit.id for hit in every if hit.score >= least]
+    assert 0 < len(wanted) < 5
+    near = store.recall(ASKED, cut="auto")
+    assert [hit.id for hit in near] == wanted
+    assert (near.counts.cut, near.counts.returned) == (5 - len(wanted), len(wanted))
+    block = store.recall(ASKED, context=True)
+    assert [hit.id for hit in block] == wanted
+    assert block.context is not None
+    assert list(block.context.ids) == wanted
+    assert len(store.recall(ASKED, context=True, cut=0)) == 5
+
+
+def test_a_number_is_the_least_score(store: vestig.Vestig) -> None:
+    every = store.recall(ASKED)
+    for place, hit in enumerate(every, 1):
+        found = store.recall(ASKED, cut=hit.score)
+        assert [one.id for one in found] == [one.id for one in every[:place]]
+        assert [one.score for one in found] == [one.score for one in every[:place]]
+        assert found.counts.cut == len(every) - place
+
+
+def test_the_best_may_be_cut_too_and_the_line_says_so(store: vestig.Vestig) -> None:
+    found = store.recall(ASKED, cut=1, context=True)
+    assert len(found) == 0
+    assert found.counts.cut == 5
+    assert found.context is not None
+    assert found.context.text.startswith("no score above 1 (best 0.")
+
+
+@pytest.mark.parametrize("profile", ["reference", "baseline"])
+def test_without_a_confidence_nothing_is_cut_by_itself(store: vestig.Vestig, profile: str) -> None:
+    assert len(store.recall(ASKED, profile=profile, cut="auto")) == 5
+    assert len(store.recall(ASKED, profile=profile, context=True)) == 5
+
+
+def test_a_receipt_repeats_it(store: vestig.Vestig) -> None:
+    receipt = store.recall(ASKED, context=True, receipt=True).receipt
+    assert receipt is not None
+    assert receipt.arguments["cut"] == "auto"
+    store.commit("The lighthouse is painted every spring")
+    assert store.replay_receipt(receipt).equal
+
+
+def test_why_not_names_it(store: vestig.Vestig) -> None:
+    last = store.recall(ASKED)[4]
+    found = store.recall(ASKED, cut="auto", expect=last.id)
+    assert found.why_not is not None
+    (entry,) = found.why_not
+    assert entry.stage == "below_min_score"
+    assert entry.change is not None
+    assert (entry.change.kind, entry.change.key) == ("threshold", "cut")
+    assert entry.change.after == last.score
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, "much", True, "nan", [0.5]])
+def test_what_is_no_cut_is_refused(store: vestig.Vestig, bad: Any) -> None:
+    with pytest.raises(vestig.ValidationError, match="auto, or a number from 0 to 1"):
+        store.recall(ASKED, cut=bad)
