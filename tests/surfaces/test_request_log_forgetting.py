@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,20 +63,44 @@ def test_a_request_that_began_before_and_ended_after_is_logged_without_its_text(
     with vestig.open(tmp_path / "store") as store:
         id = store.commit(f"The gate opens to the word {WORD} alone.").memory_id
         session = store._session
-        began = session.now_us()
+        began = store.admin.stats().seq
         store.forget(id)
+        forgotten = store.admin.stats().seq
 
-        def record(began_us: int, payload: str) -> RequestRecord:
+        def record(began_seq: int, payload: str) -> RequestRecord:
+            # the clock may have been set back since
             return RequestRecord(
-                id=new_id("req"), namespace="default", route="recall", began_us=began_us,
-                duration_us=1, status=200, payload=payload,
+                id=new_id("req"), namespace="default", route="recall", duration_us=1, status=200,
+                began_us=session.now_us() + 10**9, began_seq=began_seq, payload=payload,
             )  # fmt: skip
 
         session.ledger.log_requests(
             [
                 record(began, f'{{"response": "{WORD}"}}'),
-                record(session.now_us() + 1, f'{{"request": "{id}"}}'),
-                record(session.now_us() + 1, '{"request": "another"}'),
+                record(forgotten, f'{{"request": "{id}"}}'),
+                record(forgotten, '{"request": "another"}'),
             ]
         )
     assert _payloads(tmp_path / "store") == [None, None, '{"request": "another"}']
+
+
+def test_what_is_read_while_a_forgetting_waits_its_turn_is_logged_without_its_text(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "store"
+    with (
+        serving(folder, audit_payloads=True) as one,
+        serving(folder, audit_payloads=True) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        id = one.commit(f"The gate opens to the word {WORD} alone.")
+        time.sleep(1.5)  # this is written
+        with other.store._session.ledger.writer(make=False):
+            forgotten = pool.submit(one.post, "forget", {"ids": id, "confirm": True})
+            time.sleep(0.3)
+            # no id in it says what the words are from
+            asked = {"query": f"is it {WORD}?", "where": {"authors": "Nobody"}}
+            assert other.post("recall", asked).document["results"] == []
+        assert forgotten.result().document["residues"] == 0
+        time.sleep(1.8)
+    assert WORD.encode() not in _bytes(folder)

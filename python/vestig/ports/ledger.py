@@ -172,7 +172,8 @@ class StoredAnswer(NamedTuple):
 
 class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the log of requests: numbers and codes. `id` is a `req_…`; `payload`, what was
-    asked and answered as text, only where that is to be logged."""
+    asked and answered as text, only where that is to be logged, and `began_seq` with it: the
+    newest transaction when the request began."""
 
     id: str
     namespace: str
@@ -184,6 +185,7 @@ class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     reason: str | None = None
     payload: str | None = None
+    began_seq: int = 0
 
 
 class LedgerView(Protocol):

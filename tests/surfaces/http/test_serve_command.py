@@ -5,75 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import re
-import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 import vestig
+from serve_process import settings_in, started
 from served import serving
 from vestig.surfaces.cli import run
 from vestig.testing import HashingEmbedder
-
-RUN = "from vestig.surfaces.cli import main; main()"
-
-
-class Process(NamedTuple):
-    """A server of its own."""
-
-    running: subprocess.Popen[str]
-    port: int
-
-    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            data = None if body is None else json.dumps(body)
-            link.request(method, f"/api/memory/{path}", data, {"Content-Type": "application/json"})
-            answer = link.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            link.close()
-
-    def stop(self) -> int:
-        self.running.send_signal(signal.SIGTERM)
-        return self.running.wait(timeout=20)
-
-
-def settings_in(folder: Path) -> Path:
-    path = folder / "vestig.yaml"
-    path.write_text(
-        "embedding: {provider: hashing, dimension: 64}\nstore: {path: store}\n"
-        "serve: {max_wait_ms: 20000, max_waiting: 100}\n",
-        encoding="utf-8",
-    )
-    return path
-
-
-@contextmanager
-def started(folder: Path, *words: str) -> Iterator[Process]:
-    """A server on a port that it chooses."""
-    command = [sys.executable, "-c", RUN, "serve", "--port", "0", *words]
-    command += ["--config", str(settings_in(folder))]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as running:
-        try:
-            assert running.stdout is not None
-            line = running.stdout.readline()
-            found = re.fullmatch(r"Listening on http://127\.0\.0\.1:(\d+)\n", line)
-            assert found is not None, (line, running.poll())
-            yield Process(running, int(found[1]))
-        finally:
-            if running.poll() is None:
-                running.kill()
 
 
 def test_a_server_says_where_it_listens_and_ends_without_an_error(tmp_path: Path) -> None:

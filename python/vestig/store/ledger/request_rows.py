@@ -93,9 +93,9 @@ def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> No
     """Appends to the log of requests. What was asked and answered is left out where a forgetting
     came between: of a request that began before the last one, and of one that names what was
     forgotten. Entries wait in the memory of processes that a forgetting does not reach."""
-    rows = fetch(conn, "SELECT forgotten_us FROM tombstones ORDER BY seq DESC LIMIT 1")
-    if rows:
-        requests = [_without_forgotten(conn, one, rows[0][0]) for one in requests]
+    ((forgotten_seq,),) = fetch(conn, "SELECT MAX(seq) FROM tombstones")
+    if forgotten_seq is not None:
+        requests = [_without_forgotten(conn, one, forgotten_seq) for one in requests]
     conn.executemany(
         INSERT_REQUEST,
         [
@@ -109,12 +109,12 @@ def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> No
 
 
 def _without_forgotten(
-    conn: apsw.Connection, request: RequestRecord, forgotten_us: int
+    conn: apsw.Connection, request: RequestRecord, forgotten_seq: int
 ) -> RequestRecord:
     if request.payload is None:
         return request
     named = [id_bytes(id) for id in set(_MEMORY_ID.findall(request.payload))]
-    late = request.began_us <= forgotten_us
-    if late or list(select_in(conn, "SELECT id FROM tombstones WHERE id IN (?*)", named)):
+    early = request.began_seq < forgotten_seq
+    if early or list(select_in(conn, "SELECT id FROM tombstones WHERE id IN (?*)", named)):
         return msgspec.structs.replace(request, payload=None)
     return request

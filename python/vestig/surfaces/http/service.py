@@ -81,8 +81,10 @@ class Service:
         """Answers an operation's route. No exception leaves it but that the client is gone."""
         request_id: str = request.scope["state"]["request_id"]
         began_s, began_us = time.perf_counter(), self.session.now_us()
-        given, answer = Given(), Answer(status=500, body=b"")
+        given, answer, began_seq = Given(), Answer(status=500, body=b""), 0
         try:
+            if self._logs_texts:
+                began_seq = await self._look(self._newest_seq)
             self._check_rate(route, request)
             given = await self._given(route, request)
             limit_s = None if route.unlimited else self.settings.request_timeout_s
@@ -97,7 +99,9 @@ class Service:
             if isinstance(error, VestigError) and error.code in _UNUSABLE:
                 self._damage[route.operation.writes] = error
             response = self.problem(error, request_id)
-        self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s), given)
+        times = (began_us, time.perf_counter() - began_s)
+        payload = self._payload(response, given) if self._logs_texts else None
+        self.log(route.name, response, answer, times, payload=payload, began_seq=began_seq)
         return response
 
     async def export(self, route: Route, request: Request) -> Response:
@@ -120,23 +124,37 @@ class Service:
         self.log(route.name, response, answer, (began_us, time.perf_counter() - began_s))
         return response
 
+    @property
+    def _logs_texts(self) -> bool:
+        return self._log is not None and self.settings.audit_payloads
+
+    def _newest_seq(self) -> int:
+        with self.session.ledger.read() as view:
+            return view.seq
+
+    @staticmethod
+    def _payload(response: Response, given: Given) -> str:
+        asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
+        return wire.encode({"request": asked, "response": bytes(response.body).decode()}).decode()
+
     def log(
         self,
         name: str,
         response: Response,
         answer: Answer,
         times: tuple[int, float],
-        given: Given | None = None,
+        *,
+        payload: str | None = None,
+        began_seq: int = 0,
     ) -> None:
-        """One entry in the log of requests. `times`: when it began in µs, how long it took in s."""
+        """One entry in the log of requests.
+
+        Args:
+            times: when it began in µs, how long it took in s.
+            began_seq: the newest transaction when it began; without a payload any.
+        """
         if self._log is None:
             return
-        payload = None
-        if self.settings.audit_payloads and given is not None:
-            asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
-            payload = wire.encode(
-                {"request": asked, "response": bytes(response.body).decode()}
-            ).decode()
         self._log.add(
             RequestRecord(
                 id=new_id("req"),
@@ -149,6 +167,7 @@ class Service:
                 confidence=answer.confidence,
                 reason=answer.reason,
                 payload=payload,
+                began_seq=began_seq,
             )
         )
 
