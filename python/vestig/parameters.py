@@ -502,7 +502,7 @@ RETRIEVE: Final = by_name(
         name="deadline_ms",
         kind="integer",
         flag="--deadline-ms",
-        help="Milliseconds after which no further round begins; default retrieve.deadline_ms.",
+        help="Milliseconds after which nothing more is begun; default retrieve.deadline_ms.",
         default_text="retrieve.deadline_ms, 10000",
     ),
     *TIME_TRAVEL.values(),

@@ -10,6 +10,7 @@ import pytest
 from conversations import opened
 
 from vestig.config.retrieve_sections import RankSettings
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.facets import FacetForms, facet_forms
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
@@ -153,6 +154,16 @@ def test_parts_of_the_rank(memory: Any) -> None:
     assert found["c"].novelty == 0.25
     assert found["a"].novelty == 0.5
     assert found["c"].composite == pytest.approx(0.85)
+
+
+def test_facts_are_compared_no_longer_than_there_is_time(memory: Any) -> None:
+    pool, _ = rounds([seen(memory, "a")], [seen(memory, "b")])
+    levels = {0: LevelRow.of({"mem_a": 1.0, "mem_b": 0.5})}
+    settings = RankSettings(novelty=0.5)
+    own: dict[str, Any] = {"others": 0.0, "now_us": 0}
+    assert ranked(pool.merged, levels, settings, deadline=Deadline(60.0), **own)
+    with pytest.raises(TimeoutError):
+        ranked(pool.merged, levels, settings, deadline=Deadline(0.0), **own)
 
 
 def test_equal_facts_are_ordered_by_key(memory: Any) -> None:

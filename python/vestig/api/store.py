@@ -974,7 +974,7 @@ class Vestig:
             max_iterations: Most rounds of searches, 1 to 50; default retrieve.max_iterations.
             request_id: An id of the caller's for the request, at most 128 characters; made when
                 absent.
-            deadline_ms: Milliseconds after which no further round begins; default
+            deadline_ms: Milliseconds after which nothing more is begun; default
                 retrieve.deadline_ms.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.

@@ -87,7 +87,7 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
         Count, doc("How many of the last messages of a conversation are read for queries.")
     ] = 5
     deadline_ms: Annotated[
-        Milliseconds, doc("Milliseconds after which no further round begins.")
+        Milliseconds, doc("Milliseconds after which nothing more is begun.")
     ] = 10_000
     llm: Annotated[
         bool, doc("Let the language model plan queries, judge and summarise, where there is one.")

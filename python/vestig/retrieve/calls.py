@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ProviderError, StoreLockedError
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.result import ToolCall
 from vestig.session.session import Session
 from vestig.time_limit import within
@@ -22,13 +23,13 @@ class Calls:
     """Every search that was tried.
 
     Args:
-        ends_at: by `time.monotonic`, when the request has used its time.
+        deadline: of the request.
     """
 
-    def __init__(self, session: Session, settings: RetrieveSettings, ends_at: float) -> None:
+    def __init__(self, session: Session, settings: RetrieveSettings, deadline: Deadline) -> None:
         self.session = session
         self.settings = settings
-        self.ends_at = ends_at
+        self.deadline = deadline
         self.made: list[ToolCall] = []
 
     @property
@@ -69,7 +70,7 @@ class Calls:
         started, moment = time.perf_counter(), from_us(self.session.now_us())
         attempts, error, found = 0, None, None
         while attempts <= settings.tool_max_retries:
-            left_s = self.ends_at - time.monotonic()
+            left_s = self.deadline.left_s
             if attempts and left_s <= 0:
                 break
             attempts += 1

@@ -25,6 +25,7 @@ from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import RecallRequest, query_argument
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.facts import facts_of
 from vestig.retrieve.rank import FOCUS, LevelRow, Levels
 from vestig.retrieve.request import Request
@@ -73,6 +74,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         bound: the queries at that state, for further searches of it.
         focus_confidence: recall's own; None where the profile has none.
         unembedded: eligible memories without a vector.
+        query_s: seconds that one query took.
     """
 
     seq: int
@@ -84,6 +86,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     bound: tuple[CoreQuery, ...]
     focus_confidence: float | None
     unembedded: int
+    query_s: float
 
     def matching(self, numbers: range) -> dict[str, frozenset[int]]:
         """Memory id → those of these queries that have it among their best ten; none for the rest
@@ -99,12 +102,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 class FactSearch:
     """The fact searches of one request. Every method returns a value of its own and changes
-    nothing, so that a call which is given up does no harm."""
+    nothing, so that a call which is given up does no harm, and ends by itself (`TimeoutError`)
+    where it looks at the deadline next."""
 
-    def __init__(self, session: Session, config: Config, request: Request) -> None:
+    def __init__(
+        self, session: Session, config: Config, request: Request, deadline: Deadline
+    ) -> None:
         self.session = session
         self.config = config
         self.request = request
+        self.deadline = deadline
         ranking = ranking_of(session, config)
         # a recall of this request; each query takes the place of its text
         given = RecallRequest(query="-", limit=request.max_facts, namespace=request.namespace)
@@ -145,17 +152,19 @@ class FactSearch:
             if vector is not None
         }
         pairs = zip(planned, made[: len(texts)], strict=True)
-        found = tuple(
-            EmbeddedQuery(planned=one, analysed=self.analysed(one.text, vector, pieces, named))
-            for one, (vector, pieces) in pairs
-        )
-        return found, lost
+        found = []
+        for one, (vector, pieces) in pairs:
+            self.deadline.check()
+            query = self.analysed(one.text, vector, pieces, named)
+            found.append(EmbeddedQuery(planned=one, analysed=query))
+        return tuple(found), lost
 
     def _names(self, text: str) -> list[str]:
         return names_to_embed(text, self.config)
 
     def run(self, before: Found | None, fresh: Sequence[EmbeddedQuery]) -> Found:
-        """All that was found before and what these queries find, at the newest state."""
+        """All that was found before and what these queries find, at the newest state; of queries
+        that there is no time for, the first ones, at least one."""
         known = before
 
         def read(view: LedgerView, core: Projection) -> Found:
@@ -214,6 +223,7 @@ class _State:
         self.view = view
         self.core = core
         self.queries = tuple(queries)
+        self.deadline = search.deadline
         request, own = search.request, search.request.filter
         mine = own_messages(view, request, search.config.settings.hygiene)
         self.parts = msgspec.structs.replace(own, exclude_ids=(*own.exclude_ids, *mine))
@@ -234,17 +244,20 @@ class _State:
         """What all queries found; those of `before` are not run again, but for the levels of what
         is new."""
         start = self.first() if before is None else before
+        self.queries = self.queries[: len(start.best) + self.fitting(start)]
         done = len(start.bound)
         more = [self.core_query(self.bound(one)) for one in self.queries[done:]]
         bound = (*start.bound, *more)
         pool, best = set(start.facts), list(start.best)
         levels = dict(start.levels)
-        similarities = dict(start.similarities)
+        similarities, query_s = dict(start.similarities), start.query_s
         fresh = range(len(best), len(bound))
         if fresh:
             asked = [*([FOCUS] if best else []), *fresh]
             limits = {number: self.limit(number) for number in fresh}
+            began_s = self.deadline.used_s
             found = self.crossing(bound, asked, limits, pool)
+            query_s = (self.deadline.used_s - began_s) / len(asked)
             own = found.best[len(asked) - len(fresh) :]
             best += [tuple(found.ids[place] for place in places) for places in own]
             pool |= {id for own in best for id in own}
@@ -256,6 +269,7 @@ class _State:
         for id, cosine in zip(found.ids, found.cosines, strict=True):
             if cosine is not None and cosine > similarities.get(id, -2.0):
                 similarities[id] = cosine
+        self.deadline.check()
         missing = sorted(id_bytes(id) for id in pool if id not in start.facts)
         facts = {**start.facts, **facts_of(self.view, self.space, missing, self.at)}
         return msgspec.structs.replace(
@@ -266,13 +280,24 @@ class _State:
             facts=facts,
             similarities=similarities if self.has_vectors else {},
             bound=bound,
+            query_s=query_s,
         )
+
+    def fitting(self, start: Found) -> int:
+        """How many of the queries that were not run there is time for."""
+        waiting, left_s = len(self.queries) - len(start.best), self.deadline.left_s
+        if waiting * start.query_s <= left_s:
+            return waiting
+        return max(1, int(left_s / start.query_s))
 
     def first(self) -> Found:
         """What recall says of the focus; nothing is found yet."""
         focus = self.bound(self.queries[FOCUS])
         asked = msgspec.structs.replace(focus.request, filter=self.parts)
+        began_s = self.deadline.used_s
         scan = focus.scan(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
+        # the other queries run in several threads
+        query_s = (self.deadline.used_s - began_s) / min(_THREADS, len(self.queries))
         confidence = focus.confidence(scan)
         return Found(
             seq=self.view.seq,
@@ -284,6 +309,7 @@ class _State:
             bound=(self.core_query(focus),),
             focus_confidence=confidence,
             unembedded=scan.unembedded,
+            query_s=query_s,
         )
 
     @property
@@ -297,6 +323,7 @@ class _State:
 
     def bound(self, one: EmbeddedQuery) -> BoundQuery:
         """A query at this state."""
+        self.deadline.check()
         return BoundQuery(self.search.session, self.view, one.analysed)
 
     def core_query(self, bound: BoundQuery) -> CoreQuery:
@@ -322,6 +349,7 @@ class _State:
         wanted = [limits.get(number, 0) for number in asked]
         raised = list(wanted)
         while True:
+            self.deadline.check()
             raw, places, scores, cosines = self.core.levels(
                 self.view.seq,
                 queries,

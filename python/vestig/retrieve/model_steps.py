@@ -18,6 +18,7 @@ from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ConfigError, ProviderError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.context_summary import context_summary, conversation_text
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.stop import Certainty, Verdict
 from vestig.retrieve.types import Message, PlannedQuery, folded_text
 from vestig.session.model_calls import degradation_of
@@ -88,7 +89,7 @@ class ModelSteps:
 
     Args:
         messages: the window of the conversation.
-        time_s: seconds that all calls may take together.
+        deadline: of the request; all calls together take at most half of its time.
     """
 
     def __init__(
@@ -96,11 +97,12 @@ class ModelSteps:
         session: Session,
         settings: RetrieveSettings,
         messages: Sequence[Message],
-        time_s: float,
+        deadline: Deadline,
     ) -> None:
         self.session = session
         self.settings = settings
-        self.left_s = time_s
+        self.deadline = deadline
+        self.left_s = deadline.seconds / 2
         self.degraded: list[Degradation] = []
         wanted = settings.llm and session.has_model
         self.left = settings.llm_max_calls if wanted else 0
@@ -123,7 +125,7 @@ class ModelSteps:
 
     def summary(self, facts: Sequence[str], turns: Sequence[str]) -> str:
         """What was found in prose; "" where nobody was asked, or nothing was found."""
-        if self.left < 1:
+        if self.left < 1 or self.deadline.passed:
             return ""
         self.left -= 1
         with self._timed() as ends_at:
@@ -138,7 +140,7 @@ class ModelSteps:
         """When the work within has to end, by `time.monotonic`; it uses up time of all calls."""
         began = time.monotonic()
         try:
-            yield began + max(0.0, self.left_s)
+            yield began + max(0.0, min(self.left_s, self.deadline.left_s))
         finally:
             self.left_s -= time.monotonic() - began
 

@@ -58,10 +58,12 @@ class Planner:
         self.search = search
         self.settings = config.settings.retrieve
         self.request = request
+        self.deadline = search.deadline
         self.synonyms: Synonyms = synonyms(self.settings.synonyms)
 
     def analyse(self) -> Analysis:
-        """What the end of the conversation asks, by rules and by the names of the store."""
+        """What the end of the conversation asks, by rules and by the names of the store; without
+        names and facets that its time does not suffice for."""
         # cut first: whatever is said, the analysis costs what that of a few questions does
         latest = self.request.messages[-self.settings.window :]
         window = [
@@ -76,7 +78,7 @@ class Planner:
             focus=focus,
             recent=tuple(window[:-1]),
             names=names,
-            facets=tuple(facets(goal, focus, names, idf=idf)),
+            facets=() if self.deadline.passed else tuple(facets(goal, focus, names, idf=idf)),
             idf=idf,
         )
 
@@ -87,7 +89,7 @@ class Planner:
         tried: Mapping[str, int],
         facts: Sequence[str],
     ) -> list[PlannedQuery]:
-        """The queries of a round beside the focus, [] when nothing is left to ask.
+        """The queries of a round beside the focus, [] when nothing is left to ask, or no time to.
 
         Args:
             tried: query → number of its results.
@@ -95,10 +97,12 @@ class Planner:
         """
         texts = facts[:FACTS_READ] if iteration >= _FACTS_FROM else ()
         idf = analysis.idf
-        if texts and idf is not None:
+        if texts and idf is not None and not self.deadline.passed:
             said = "\n".join(texts)
             more = self.search.session.keeper.run(lambda view, core: self._idf(view, core, said))
             idf = {**(more or {}), **idf}
+        if self.deadline.passed:
+            return []
         return fallback_queries(
             analysis.focus,
             analysis.recent,
@@ -115,15 +119,18 @@ class Planner:
 
     def _known_words(self, text: str) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
         """Names of entities of the store in a text, and the idf of its index terms."""
-        if not text.strip():
+        if not text.strip() or self.deadline.passed:
             return (), None
         query = self.search.analysed(text)
 
         def read(
             view: LedgerView, core: Projection
         ) -> tuple[tuple[str, ...], Mapping[str, float] | None]:
+            if self.deadline.passed:
+                return (), None
             bound = BoundQuery(self.search.session, view, query)
-            return tuple(one.name for one in bound.entities), self._idf(view, core, text)
+            names = tuple(one.name for one in bound.entities)
+            return names, None if self.deadline.passed else self._idf(view, core, text)
 
         return self.search.session.keeper.run(read)
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from vestig.config.retrieve_sections import RankSettings
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.merge import MergedFact
 from vestig.retrieve.result import CompositeParts
 from vestig.retrieve.types import FactKey
@@ -155,6 +156,7 @@ def ranked(
     now_us: int,
     every_part: bool = False,
     most: int | None = None,
+    deadline: Deadline | None = None,
 ) -> list[RankedFact]:
     """The facts of a request, best first, ties by key.
 
@@ -163,12 +165,15 @@ def ranked(
         now_us: to which ages count.
         every_part: also parts that weigh nothing; else they are 0 then.
         most: how many are wanted; None = all.
+
+    Raises:
+        TimeoutError: the deadline passed.
     """
     pool = list(facts.values())
     by_memory = relevances([id for one in pool for id in one.facts], levels, others)
     of_facts = [max(map(by_memory.__getitem__, one.facts)) for one in pool]
     zeros = [0.0] * len(pool)
-    novelties = _novelties(pool) if every_part or settings.novelty else zeros
+    novelties = _novelties(pool, deadline) if every_part or settings.novelty else zeros
     recencies = (
         [_recency(one, now_us, settings.recency_tau_days) for one in pool]
         if every_part or settings.recency
@@ -191,12 +196,14 @@ def ranked(
     ]
 
 
-def _novelties(pool: Sequence[MergedFact]) -> list[float]:
+def _novelties(pool: Sequence[MergedFact], deadline: Deadline | None) -> list[float]:
     """Of each fact: half for words that no fact of an earlier iteration shares, half for
     evidence."""
     words = [one.keywords for one in pool]
     found = []
     for one, own in zip(pool, words, strict=True):
+        if deadline is not None:
+            deadline.check()
         earlier = (
             other for fact, other in zip(pool, words, strict=True) if fact.iteration < one.iteration
         )

@@ -5,7 +5,6 @@ Several rounds of searches; novelty decides when they end. All state lives for o
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Literal
 
@@ -19,6 +18,7 @@ from vestig.retrieve.confidence import (
     compute_confidence_score,
     confidence_breakdown,
 )
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.fact_search import FactSearch, Found
 from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
@@ -38,7 +38,8 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.logs import INFO, log_event
 from vestig.telemetry.spans import span
-from vestig.types import Degradation
+from vestig.time_limit import within
+from vestig.types import Degradation, Memory
 
 __all__ = ["Retrieved", "retrieve", "retrieved"]
 
@@ -51,18 +52,20 @@ class _Retrieval:
         self.config = config
         self.settings = config.settings.retrieve
         self.request = request
-        self.started = time.monotonic()
-        self.search = FactSearch(session, config, request)
-        self.calls = Calls(session, self.settings, self.started + request.deadline_s)
+        self.deadline = Deadline(request.deadline_s)
+        self.search = FactSearch(session, config, request, self.deadline)
+        self.calls = Calls(session, self.settings, self.deadline)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
         most = config.settings.recall.max_query_chars
         longer = sum(len(one.content) > most for one in request.messages[-self.settings.window :])
         window = request.messages[-self.settings.window :]
-        self.model = ModelSteps(session, self.settings, window, request.deadline_s / 2)
+        self.model = ModelSteps(session, self.settings, window, self.deadline)
         self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
         self.generated = 0
         self.degraded: list[Degradation] = []
+        # what there was no time for
+        self.undone: list[str] = []
         self.warnings: list[str] = list(request.warnings)
         if longer:
             self.warnings.append(
@@ -83,11 +86,12 @@ class _Retrieval:
         """Rounds until one of the reasons holds."""
         while True:
             with span("plan"):
-                planned = self.plan()
+                planned = [] if self.deadline.passed else self.plan()
+            if self.deadline.passed:
+                self.undone.append("no further round was begun")
+                return "deadline"
             if not planned:
                 return "no_queries"
-            if self.rounds.count and time.monotonic() >= self.calls.ends_at:
-                return "deadline"
             with span("execute", queries=len(planned)):
                 self.execute(planned)
             with span("evaluate"):
@@ -126,6 +130,8 @@ class _Retrieval:
         """One search over all planned queries."""
         search, before = self.search, self.rounds.found
 
+        known = 0 if before is None else len(before.queries)
+
         def run() -> tuple[Found, Degradation | None]:
             queries, lost = search.embed(planned)
             return search.run(before, queries), lost
@@ -134,11 +140,14 @@ class _Retrieval:
             "fact_search",
             [one.text for one in planned],
             run,
-            lambda one: len(_keys_of(one[0], len(planned))),
+            lambda one: len(_keys_of(one[0], known)),
         )
         if found is not None:
             self.degraded += [] if found[1] is None else [found[1]]
-            for one in planned:
+            done = len(found[0].queries) - known
+            if done < len(planned):
+                self.undone.append(f"{len(planned) - done} of {len(planned)} queries were not run")
+            for one in planned[:done]:
                 self.session.metrics.add("vestig_queries_total", source=one.source)
         self.rounds.add(None if found is None else found[0])
         made = self.calls.made[-1]
@@ -152,7 +161,7 @@ class _Retrieval:
             max_iterations=self.request.max_iterations,
             max_facts=self.request.max_facts,
             failed=rounds.failed,
-            used_s=time.monotonic() - self.started,
+            used_s=self.deadline.used_s,
             deadline_s=self.request.deadline_s,
             facts=sum(rounds.new_facts),
             new_facts=rounds.new_facts[-1],
@@ -176,17 +185,31 @@ class _Retrieval:
     def synthesise(self, reason: StopReason) -> RetrieveResult:
         """The final order of the facts, the turns beside them, and a summary by a model."""
         rounds = self.rounds
-        if rounds.found is not None:
-            rounds.finish(self.search.whole(rounds.found), every_part=self.request.debug)
+        self.rank()
         turns = TurnSearch(self.search, self.config, self.request)
-        facts = rounds.facts()
-        found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
+        facts, found = rounds.facts(), list[Memory]()
+        if self.deadline.passed:
+            self.undone.append("no turns were searched")
+        else:
+            found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
         self.memory_ids = (*(fact.id for fact in facts), *(one.id for one in found))
         texts, messages = [fact_text(fact) for fact in facts], [message_text(one) for one in found]
         self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
         return self.result(reason, texts, messages, self.model.summary(texts, messages))
+
+    def rank(self) -> None:
+        """The final order; without the time for it, that of the last round."""
+        found = self.rounds.found
+        if found is None:
+            return
+        try:
+            self.deadline.check()
+            whole = within(self.deadline.left_s, lambda: self.search.whole(found))
+            self.rounds.finish(whole, self.deadline, every_part=self.request.debug)
+        except TimeoutError:
+            self.undone.append("facts stand in the order of the last round")
 
     # --- the answer ------------------------------------------------------------------------
 
@@ -201,7 +224,7 @@ class _Retrieval:
         metadata = RetrieveMetadata(
             request_id=self.request.request_id,
             seq=self.seq(),
-            processing_time_ms=(time.monotonic() - self.started) * 1e3,
+            processing_time_ms=self.deadline.used_s * 1e3,
             queries_generated=self.generated,
             queries_executed=0 if rounds.found is None else len(rounds.found.queries),
             tool_calls=tuple(self.calls.made),
@@ -268,8 +291,9 @@ class _Retrieval:
             self.degraded.append(
                 Degradation(code="unembedded_skipped", detail=detail, count=found.unembedded)
             )
-        if reason == "deadline":
-            detail = "the time of the request was used up: no further round was begun"
+        if reason == "deadline" or self.undone:
+            detail = "the time of the request was used up"
+            detail += ": " + ", ".join(self.undone) if self.undone else ""
             self.degraded.append(Degradation(code="deadline_hit", detail=detail))
         with self.session.ledger.read() as view:
             self.degraded += ahead_notice(view.last_recorded_us, self.session.now_us())
@@ -326,9 +350,9 @@ class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
     memory_ids: tuple[str, ...]
 
 
-def _keys_of(found: Found, fresh: int) -> set[object]:
-    """Keys of the facts that the last so many queries found."""
-    numbers = range(len(found.queries) - fresh, len(found.queries))
+def _keys_of(found: Found, first: int) -> set[object]:
+    """Keys of the facts that the queries from this number on found."""
+    numbers = range(first, len(found.queries))
     return {found.facts[id].key for id in found.matching(numbers)}
 
 

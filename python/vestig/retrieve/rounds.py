@@ -14,6 +14,7 @@ from vestig.retrieve.confidence import (
     relevance_component,
     reliability_component,
 )
+from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.facets import facet_forms
 from vestig.retrieve.fact_search import Found
 from vestig.retrieve.merge import FactPool, Gain, Sighting
@@ -101,10 +102,15 @@ class Rounds:
         self.new_evidence.append(gain.new_evidence)
         self.streak = streak_after(self.streak, len(news.keys), self.settings.novelty_min_new_facts)
 
-    def finish(self, found: Found, *, every_part: bool) -> None:
-        """Ranks by the levels of every fact under every query."""
+    def finish(self, found: Found, deadline: Deadline, *, every_part: bool) -> None:
+        """Ranks by the levels of every fact under every query.
+
+        Raises:
+            TimeoutError: the order is as it was.
+        """
+        deadline.check()
         self._merge(found, None)
-        self._rank(range(len(found.queries)), every_part=every_part)
+        self._rank(range(len(found.queries)), deadline, every_part=every_part)
 
     def _merge(self, found: Found, end: int | None) -> Gain:
         """Takes what the round until this query found, and gives what was new in it; where the
@@ -130,7 +136,9 @@ class Rounds:
         )
         return gain
 
-    def _rank(self, numbers: Sequence[int], *, every_part: bool = False) -> None:
+    def _rank(
+        self, numbers: Sequence[int], deadline: Deadline | None = None, *, every_part: bool = False
+    ) -> None:
         assert self.found is not None, "called with what was found"
         levels = self.found.levels
         self.order = ranked(
@@ -141,6 +149,7 @@ class Rounds:
             now_us=self.request.moments.query_time_us,
             every_part=every_part,
             most=max(self.request.max_facts, FACTS_READ),
+            deadline=deadline,
         )
 
     def facts(self) -> list[Fact]:

@@ -106,11 +106,13 @@ class TurnSearch:
         )
 
         def read(view: LedgerView, core: Projection) -> list[FoundMessage]:
+            self.search.deadline.check()
             mine = own_messages(view, request, hygiene)
             own = msgspec.structs.replace(parts, exclude_ids=(*parts.exclude_ids, *mine))
             chosen: dict[str, Any] = resolved(view, core, own)
             pairs = [(one.planned.text, one.vector) for one in queries]
             votes = votes_of(core, view.seq, chosen, pairs, most)
+            self.search.deadline.check()
             hits = fused([text for text, _ in pairs], votes, "rrf")
             stored = view.recalled(request.namespace, [hit.memory_id for hit in hits])
             found = [one.make() for one in stored.values()]
