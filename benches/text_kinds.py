@@ -1,6 +1,6 @@
 """Prints the time per character of 20 kinds of text at 1, 4, 16 and 64 KB.
 
-    .venv/bin/python benches/text_kinds.py [STAGE …]
+    .venv/bin/python benches/text_kinds.py [STAGE …] [--kb 4 16]
 
 A stage that costs no more than its text prints about the same number at every length. Numbers are
 nanoseconds of CPU per character, the least of three runs; `*` marks a length at which a character
@@ -9,6 +9,9 @@ costs more than 1.5 times of what it cost at a quarter of it.
 
 from __future__ import annotations
 
+import argparse
+import io
+import json
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -16,12 +19,13 @@ from itertools import pairwise
 from typing import Any, Final
 
 import vestig
+from vestig.commit.canonical_form import canonical_form, differences
 from vestig.language.names.rules import find_names
 from vestig.language.time.expressions import find_times
 from vestig.retrieve.facets import facets
 from vestig.testing import HashingEmbedder
 
-LENGTHS: Final = (1_024, 4_096, 16_384, 65_536)
+KILOBYTES: Final = (1, 4, 16, 64)
 RUNS: Final = 3
 KINDS: Final[Mapping[str, str]] = {
     "dates": "March {0} we met Ola. ",
@@ -57,11 +61,12 @@ def _text(kind: str, length: int) -> str:
     return "".join(parts)[:length]
 
 
-def _store() -> vestig.Vestig:
+def _store(*, near_duplicates: bool = False) -> vestig.Vestig:
     config: dict[str, Any] = {
         "hygiene.max_chars": 100_000,
         "recall.max_query_chars": 100_000,
-        "hygiene.near_duplicate.enabled": False,
+        "hygiene.near_duplicate.enabled": near_duplicates,
+        "hygiene.near_duplicate.threshold": 0.0,
     }
     return vestig.open(":memory:", embedder=HashingEmbedder(32), config=config)
 
@@ -69,6 +74,31 @@ def _store() -> vestig.Vestig:
 def _commit(text: str) -> None:
     with _store() as store:
         store.commit(f"Note to read. {text}")
+
+
+def _commit_near(text: str) -> None:
+    """Two texts that differ at three places are compared, whatever their vectors say."""
+    with _store(near_duplicates=True) as store:
+        store.commit(f"Note 1 to read. {text} It ends at 5.")
+        store.commit(f"Note 2 to read. {text[: len(text) // 2]} and {text} It ends at 6.")
+
+
+def _compare(text: str) -> None:
+    one = canonical_form(f"Note 1 to read. {text} It ends at 5.")
+    other = canonical_form(f"Note 2 to read. {text[: len(text) // 2]} and {text} It ends at 6.")
+    differences(one, other)
+
+
+def _import_line(text: str) -> None:
+    line = json.dumps({"content": f"Note to read. {text}", "t_valid": "2026-03-01"})
+    with _store() as store:
+        store.import_(io.StringIO(line + "\n"))
+
+
+def _import_message(text: str) -> None:
+    line = json.dumps({"role": "user", "content": f"Note to read. {text}"})
+    with _store() as store:
+        store.import_(io.StringIO(line + "\n"))
 
 
 def _on_filled(ask: Callable[[vestig.Vestig, str], object]) -> Callable[[str], object]:
@@ -82,7 +112,11 @@ STAGES: Final[Mapping[str, Callable[[], Callable[[str], object]]]] = {
     "times": lambda: lambda text: find_times(text, 0),
     "names": lambda: find_names,
     "facets": lambda: lambda text: facets(text, text),
+    "compare": lambda: _compare,
     "commit": lambda: _commit,
+    "commit near": lambda: _commit_near,
+    "import line": lambda: _import_line,
+    "import message": lambda: _import_message,
     "recall": lambda: _on_filled(lambda store, text: store.recall(text)),
     "context": lambda: _on_filled(lambda store, text: store.recall(text, context=True)),
     "messages": lambda: _on_filled(lambda store, text: store.recall(messages=[{"content": text}])),
@@ -99,16 +133,20 @@ def _per_char(run: Callable[[str], object], text: str) -> float:
     return 1e9 * least / len(text)
 
 
-def main(wanted: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Prints a table for each stage."""
-    for name in wanted or STAGES:
+    parser = argparse.ArgumentParser(description="Time per character of 20 kinds of text.")
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=", ".join(STAGES))
+    parser.add_argument("--kb", nargs="+", type=int, default=KILOBYTES, help="lengths in KB")
+    asked = parser.parse_args(arguments)
+    for name in asked.stages or STAGES:
         run = STAGES[name]()
-        print(f"{name:12}" + "".join(f"{length // 1024:>9} KB" for length in LENGTHS))
+        print(f"{name:14}" + "".join(f"{length:>9} KB" for length in asked.kb))
         for kind in KINDS:
-            costs = [_per_char(run, _text(kind, length)) for length in LENGTHS]
+            costs = [_per_char(run, _text(kind, 1_024 * length)) for length in asked.kb]
             grows = [False, *(b > 1.5 * a for a, b in pairwise(costs))]
             cells = (f"{c:>10,.0f} {'*' if g else ' '}" for c, g in zip(costs, grows, strict=True))
-            print(f"  {kind:12}" + "".join(cells), flush=True)
+            print(f"  {kind:14}" + "".join(cells), flush=True)
 
 
 if __name__ == "__main__":
