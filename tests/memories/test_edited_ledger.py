@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,79 @@ def test_a_row_that_went_after_it_was_read_is_missed(folder: Path, edit: str) ->
         for call in (store.count, store.list):
             with pytest.raises(StoreDamagedError, match="4 memories of such a listing where 5"):
                 call()
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose projection is in files, so that no process reads its rows again."""
+    place = tmp_path_factory.mktemp("published") / "store"
+    with vestig.open(place, embedder=HashingEmbedder(8)) as store:
+        store.commit_many(
+            {"content": f"Berth {n * 37} is let to boat {n * 91}.", "author": "Ann"}
+            for n in range(400)
+        )
+    return place
+
+
+OF_PAGES = ("author", "status", "valid time", "namespace", "title", "row")
+
+
+@pytest.mark.parametrize("edit", OF_PAGES)
+@pytest.mark.parametrize("where", [{}, {"authors": "Ann"}])
+@pytest.mark.parametrize("opened", ["before", "behind"])
+def test_a_page_with_an_edited_memory_is_refused(
+    published: Path, tmp_path: Path, edit: str, where: dict[str, Any], opened: str
+) -> None:
+    place = tmp_path / "store"
+    shutil.copytree(published, place)
+    if opened == "behind":
+        _edit(place, EDITS[edit])
+    with vestig.open(place, embedder=HashingEmbedder(8)) as store:
+        if opened == "before":
+            assert store.list(where, limit=1000).total == 400
+            _edit(place, EDITS[edit])
+        with pytest.raises(StoreDamagedError, match="vestig doctor"):
+            store.list(where, limit=1000)
+
+
+def test_what_others_write_is_no_edit(published: Path, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    shutil.copytree(published, place)
+    with (
+        vestig.open(place, embedder=HashingEmbedder(8)) as store,
+        vestig.open(place, embedder=HashingEmbedder(8)) as other,
+    ):
+        for number in range(3):
+            id = store.list(limit=1000).memories[number].id
+            other.update(id, tags=[f"t{number}"])
+            other.commit(f"Crane {number} is out of order.")
+            store.recall("berth")
+            assert store.list(limit=1000).total == store.count() == 401 + number
+
+
+@pytest.mark.parametrize("edit", ["namespace", "row"])
+def test_a_memory_that_is_found_and_gone_is_a_damaged_store(
+    published: Path, tmp_path: Path, edit: str
+) -> None:
+    place = tmp_path / "store"
+    shutil.copytree(published, place)
+    with vestig.open(place, embedder=HashingEmbedder(8)) as store:
+        _edit(place, EDITS[edit])
+        for ask in (
+            lambda: store.recall("Berth 37 is let to boat 91."),
+            lambda: store.retrieve([{"content": "Berth 37 is let to boat 91."}]),
+        ):
+            with pytest.raises(StoreDamagedError, match="vestig doctor"):
+                ask()
+
+
+def test_a_row_that_went_before_it_was_ever_read_is_missed(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    with vestig.open(place, embedder=HashingEmbedder(8)) as store:
+        store.commit("The harbour has one crane.")
+    _edit(place, 'DELETE FROM memories WHERE "row" = 1')
+    with (
+        vestig.open(place, embedder=HashingEmbedder(8)) as store,
+        pytest.raises(StoreDamagedError, match="0 memories where 1 were written"),
+    ):
+        store.count()

@@ -861,6 +861,10 @@ class Projection:
         """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
         SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
 
+    def eligible_count(self, seq: int, filter: Filter) -> int:
+        """How many memories a filter lets through. Raises SnapshotMoved unless
+        applied_seq == seq. `min_similarity` is not looked at."""
+
     def versions(
         self, seq: int, filter: Filter, ids: bytes
     ) -> tuple[list[int], list[float], list[list[float]]]:

@@ -86,9 +86,9 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
     window: Annotated[
         Count, doc("How many of the last messages of a conversation are read for queries.")
     ] = 5
-    deadline_ms: Annotated[
-        Milliseconds, doc("Milliseconds after which nothing more is begun.")
-    ] = 10_000
+    deadline_ms: Annotated[Milliseconds, doc("Milliseconds after which nothing more is begun.")] = (
+        10_000
+    )
     llm: Annotated[
         bool, doc("Let the language model plan queries, judge and summarise, where there is one.")
     ] = True

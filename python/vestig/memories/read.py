@@ -312,7 +312,6 @@ def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> 
 
 # Fields that the ledger's table of memories answers by itself, so that a page of a large store
 # reads no more than it shows.
-_ID_BYTES: Final = 16
 _OF_ROWS: Final = frozenset(
     ("kinds", "statuses", "include_expired", "include_archived", "pinned", "retention_policies")
 )
@@ -373,7 +372,7 @@ def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listi
     parts = chosen.parts
     total = view.count_memories(parts.namespace, listing)
     if not parts.asks_rows:
-        known = len(session.keeper.eligible(view, resolved(view, core, parts))) // _ID_BYTES
+        known = session.keeper.eligible_count(view, resolved(view, core, parts))
         if known != total:
             raise damaged(
                 session.ledger.where,
@@ -408,9 +407,14 @@ def page(
     def read(view: LedgerView, core: Any) -> MemoryPage:
         listing = _page_of(_listing(view, core, session.keeper, chosen), where, asked)
         memories = view.list_memories(space, listing)
+        total = _total(session, view, core, chosen, listing)
+        wanted = max(0, min(listing.limit or 0, total - listing.offset))
+        if len(memories) != wanted:
+            fact = f"{len(memories)} memories of a page where {wanted} were written"
+            raise damaged(session.ledger.where, fact)
         return MemoryPage(
             memories=tuple(as_known(view, space, memories, at)),
-            total=_total(session, view, core, chosen, listing),
+            total=total,
             offset=listing.offset,
             seq=view.seq,
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),

@@ -210,7 +210,8 @@ class LedgerView(Protocol):
         ...
 
     def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
-        """id → the known ones of these ids of 16 bytes, verified as by `memories`."""
+        """id → the memories with these ids of 16 bytes, verified as by `memories`; raises
+        `StoreDamagedError` where one is missing."""
         ...
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:

@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vestig_core::query::similar::{Earlier, Limits, similar};
 use vestig_core::query::{
     entity_names,
-    filter::eligible_ids,
+    filter::{eligible_count, eligible_ids},
     related::{Texts, related},
     search,
     versions::versions,
@@ -242,6 +242,10 @@ impl Projection {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let ids = self.on_snapshot(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
         Ok(PyBytes::new(py, ids.as_flattened()))
+    }
+
+    fn eligible_count(&self, py: Python<'_>, seq: u64, filter: &Filter) -> PyResult<usize> {
+        self.on_snapshot(py, seq, |snapshot| eligible_count(snapshot, &filter.0))
     }
 
     fn verify(&self, py: Python<'_>) -> Vec<String> {

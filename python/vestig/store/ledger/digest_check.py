@@ -3,23 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from threading import Lock
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import apsw
 import msgspec
 
 from vestig.ids import id_text
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import CHAINED
+from vestig.store.ledger.schema import CHAINED, INDEX, columns_sql
 from vestig.store.sqlite.faults import damaged
-from vestig.store.sqlite.lookups import each, select_in
+from vestig.store.sqlite.lookups import each, fetch, select_in
 
-__all__ = ["DigestCheck"]
+__all__ = ["CheckedMemories", "DigestCheck"]
 
 # Tables whose rows go to the projection.
 _CHECKED: Final = frozenset(CHAINED) - {
     "claim_evidence", "claims", "clock_epochs", "meta", "sources", "supersessions", "tombstones",
 }  # fmt: skip
+
+
+_M: Final = INDEX["memories"]
+_MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row" IN (?*)'
+_KNOWN_MAX: Final = 65_536
+_LINKS: Final = "SELECT seq, written FROM chain WHERE seq IN (?*)"
+
+
+class CheckedMemories:
+    """The memories that were found to be as they were written, until a file changes: those of an
+    unchanged file are not checked again. Shared by all readers."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: WeakKeyDictionary[apsw.Connection, tuple[int, set[int]]] = WeakKeyDictionary()
+
+    def check(self, conn: apsw.Connection, where: str, rows: Sequence[int]) -> None:
+        """Checks that memories are as the links that they name have written them. Whether a later
+        link has replaced them is left to the projection.
+
+        Args:
+            rows: row numbers of memories.
+
+        Raises:
+            StoreDamagedError: one was never written so.
+        """
+        # the number changes with every commit of another connection, whatever it has changed
+        ((version,),) = fetch(conn, "PRAGMA data_version")
+        with self._lock:
+            at, known = self._known.get(conn, (version, set[int]()))
+            if at != version or len(known) > _KNOWN_MAX:
+                known = set()
+        fresh = [row for row in rows if row not in known]
+        if fresh:
+            _check_memories(conn, where, fresh)
+            with self._lock:
+                self._known[conn] = version, known.union(fresh)
+
+
+def _check_memories(conn: apsw.Connection, where: str, rows: Sequence[int]) -> None:
+    found = list(select_in(conn, _MEMORIES, rows))
+    links = dict(select_in(conn, _LINKS, list({row[_M["wseq"]] for row in found})))
+    for row in found:
+        # digests of one link side by side, each of which is beyond chance
+        if chain.digest("memories", row) not in (links.get(row[_M["wseq"]]) or b""):
+            raise _unwritten(where, "memories", id_text("mem", row[_M["id"]]))
+
+
+def _unwritten(where: str, table: str, node: str) -> Exception:
+    return damaged(where, f"a row of table {table} of {node} that was never written so")
 
 
 class DigestCheck:
@@ -95,8 +147,7 @@ class DigestCheck:
                 raise self._older(table, id, prefix)
 
     def _unwritten(self, table: str, id: bytes, prefix: str) -> Exception:
-        node = id_text(prefix, id)
-        return damaged(self._where, f"a row of table {table} of {node} that was never written so")
+        return _unwritten(self._where, table, id_text(prefix, id))
 
     def _older(self, table: str, id: bytes, prefix: str) -> Exception:
         node = id_text(prefix, id)

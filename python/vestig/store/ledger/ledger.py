@@ -18,6 +18,7 @@ from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, Ve
 from vestig.ports import EmbeddingIdentity, Job, JobResult, RequestRecord, StoredAnswer
 from vestig.store.ledger import chain, jobs, migrations, request_rows, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
+from vestig.store.ledger.digest_check import CheckedMemories
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.witness import Witness, WitnessFiles
 from vestig.store.sqlite import files, forks, reserve
@@ -172,6 +173,7 @@ class SqliteLedger:
         """Makes the state that belongs to one process."""
         self._pid = os.getpid()  # of the process that `_writer` of a memory store belongs to
         self._retired = chain.RetiredDigests()
+        self._checked = CheckedMemories()
         self._write_lock = threading.RLock()
         self._write_depth = 0
         self._busy = Busy()
@@ -351,7 +353,7 @@ class SqliteLedger:
 
     def view_of(self, conn: apsw.Connection, *, begin: bool = False) -> SqliteView:
         """The state that a transaction of this connection sees; `begin`: it is begun."""
-        return SqliteView(conn, self._where, self._retired, begin=begin)
+        return SqliteView(conn, self._where, self._retired, self._checked, begin=begin)
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
@@ -397,7 +399,7 @@ class SqliteLedger:
 
         with span("write") as counts, self.writer(make=make) as conn:
             with store_faults(self._where):
-                txn = SqliteTransaction(conn, self._where, self._retired, now_us)
+                txn = SqliteTransaction(conn, self._where, self._retired, self._checked, now_us)
             yield txn
             if txn.applied is None:
                 if txn.keeps_answer:

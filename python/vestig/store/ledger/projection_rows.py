@@ -27,7 +27,7 @@ from vestig.store.ledger.projection_rows_graph import (
     stored_questions,
 )
 from vestig.store.ledger.rows import from_json, origin_of
-from vestig.store.ledger.schema import INDEX, columns_sql
+from vestig.store.ledger.schema import INDEX, TABLE_CODES, columns_sql
 from vestig.store.ledger.token_rows import compared_pieces
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
@@ -85,12 +85,24 @@ def projection_rows(
     times = read_epochs(conn, where)
     memories, entities = _touched(conn, after_seq)
     for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
+        found = 0
         for selection in selections:
             try:
                 rows = list(batch(conn, selection, digests, times))
             except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
                 raise damaged(where, "a row with values that were never written") from error
+            found += len(rows)
             yield from rows
+        if after_seq <= 0 and batch is _memory_rows:
+            _check_count(conn, where, seq, found)
+
+
+def _check_count(conn: apsw.Connection, where: str, seq: int, found: int) -> None:
+    """Raises where the table of memories has more or fewer rows than were written."""
+    ((packed,),) = fetch(conn, "SELECT counts FROM chain WHERE seq = ?", (seq,))
+    written = chain.unpack_counts(packed)[TABLE_CODES["memories"]]
+    if found != written:
+        raise damaged(where, f"{found} memories where {written} were written")
 
 
 def _touched(

@@ -28,6 +28,7 @@ from vestig.store.ledger import (
     memory_parts,
     statistics,
 )
+from vestig.store.ledger.digest_check import CheckedMemories
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -49,7 +50,7 @@ from vestig.store.ledger.rows import (
     to_json,
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
-from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_by_row, select_in
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
@@ -78,12 +79,14 @@ class SqliteView:
         conn: apsw.Connection,
         where: str,
         retired: chain.RetiredDigests,
+        checked: CheckedMemories,
         *,
         begin: bool = False,
     ) -> None:
         self._conn = conn
         self._where = where
         self._retired = retired
+        self._checked = checked
         rows = fetch(conn, _BEGIN_AT_LAST if begin else _LAST)
         self._seq: int
         self._head: bytes
@@ -107,6 +110,11 @@ class SqliteView:
         return self._retired
 
     @property
+    def checked(self) -> CheckedMemories:
+        """Memories that were found to be as they were written; shared by all views of a ledger."""
+        return self._checked
+
+    @property
     def seq(self) -> int:
         """Number of the last committed write transaction, from 0."""
         return self._seq
@@ -127,9 +135,17 @@ class SqliteView:
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
     def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
-        """id → the known ones of these ids of 16 bytes."""
+        """id → the memories with these ids of 16 bytes, which the projection has.
+
+        Raises:
+            StoreDamagedError: one is missing.
+        """
         sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
-        return self._recalled(select_in(self._conn, sql, ids, (namespace,)))
+        found = self._recalled(select_in(self._conn, sql, ids, (namespace,)))
+        gone = next((id for id in ids if id not in found), None)
+        if gone is not None:
+            raise damaged(self._where, f"no {id_text('mem', gone)}, which was written")
+        return found
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
         """As `recalled`, by row numbers."""
@@ -361,10 +377,15 @@ class SqliteView:
         return rows[0][0] if rows else None
 
     def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
-        """One page. Ties by id ascending."""
+        """One page. Ties by id ascending.
+
+        Raises:
+            StoreDamagedError: a memory was never written so.
+        """
         with store_faults(self._where):
             sql, values = list_sql.page_sql(namespace, listing, self._then(namespace, listing))
             rows = fetch(self._conn, sql, values)
+            self._checked.check(self._conn, self._where, [row[0] for row in rows])
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:

@@ -24,6 +24,7 @@ from vestig.ports import ProjectionRow, StoredAnswer
 from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
 from vestig.store.ledger.claim_rows import named_nodes, write_claims
 from vestig.store.ledger.clock_epochs import ClockEpoch, write_epoch
+from vestig.store.ledger.digest_check import CheckedMemories
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.original_texts import write_originals
@@ -47,9 +48,14 @@ class SqliteTransaction(SqliteView):
     """A view that can write once. Rows are digested as they are written (see `chain`)."""
 
     def __init__(
-        self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests, now_us: int
+        self,
+        conn: apsw.Connection,
+        where: str,
+        retired: chain.RetiredDigests,
+        checked: CheckedMemories,
+        now_us: int,
     ) -> None:
-        super().__init__(conn, where, retired)
+        super().__init__(conn, where, retired, checked)
         recorded, counts = fetch(
             conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
         )[0]

@@ -44,7 +44,7 @@ class EarlierState(SqliteView):
     def __init__(
         self, view: SqliteView, seq: int, store_uuid: bytes, identity: EmbeddingIdentity | None
     ) -> None:
-        super().__init__(view.connection, view.where, view.retired)
+        super().__init__(view.connection, view.where, view.retired, view.checked)
         self._view = view
         self._earlier_seq = seq
         dimensions = 1 if identity is None else identity.dimensions

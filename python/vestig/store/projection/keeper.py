@@ -389,6 +389,10 @@ class ProjectionKeeper:
         """Ids that a filter lets through, 16 bytes each; for a callback of `run`."""
         return self.core.eligible(view.seq, _core.Filter(**chosen))
 
+    def eligible_count(self, view: LedgerView, chosen: dict[str, Any]) -> int:
+        """How many memories a filter lets through; for a callback of `run`."""
+        return self.core.eligible_count(view.seq, _core.Filter(**chosen))
+
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this

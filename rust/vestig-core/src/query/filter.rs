@@ -420,3 +420,10 @@ pub fn eligible_ids(snapshot: &Snapshot, filter: &Filter) -> Vec<Id> {
     found.sort_unstable();
     found
 }
+
+/// How many memories a filter lets through.
+#[must_use]
+pub fn eligible_count(snapshot: &Snapshot, filter: &Filter) -> usize {
+    let parts = snapshot.parts.iter();
+    parts.map(|part| count(&eligible(part, filter).0)).sum()
+}
