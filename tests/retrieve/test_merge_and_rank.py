@@ -161,9 +161,9 @@ def test_facts_are_compared_no_longer_than_there_is_time(memory: Any) -> None:
     levels = {0: LevelRow.of({"mem_a": 1.0, "mem_b": 0.5})}
     settings = RankSettings(novelty=0.5)
     own: dict[str, Any] = {"others": 0.0, "now_us": 0}
-    assert ranked(pool.merged, levels, settings, deadline=Deadline(60.0), **own)
+    assert ranked(pool.merged, levels, settings, check=Deadline(60.0).check, **own)
     with pytest.raises(TimeoutError):
-        ranked(pool.merged, levels, settings, deadline=Deadline(0.0), **own)
+        ranked(pool.merged, levels, settings, check=Deadline(0.0).check, **own)
 
 
 def test_equal_facts_are_ordered_by_key(memory: Any) -> None:

@@ -4,13 +4,12 @@ diversity."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from vestig.config.retrieve_sections import RankSettings
-from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.merge import MergedFact
 from vestig.retrieve.result import CompositeParts
 from vestig.retrieve.types import FactKey
@@ -156,7 +155,7 @@ def ranked(
     now_us: int,
     every_part: bool = False,
     most: int | None = None,
-    deadline: Deadline | None = None,
+    check: Callable[[], None] | None = None,
 ) -> list[RankedFact]:
     """The facts of a request, best first, ties by key.
 
@@ -165,15 +164,13 @@ def ranked(
         now_us: to which ages count.
         every_part: also parts that weigh nothing; else they are 0 then.
         most: how many are wanted; None = all.
-
-    Raises:
-        TimeoutError: the deadline passed.
+        check: raises where there is no time left.
     """
     pool = list(facts.values())
     by_memory = relevances([id for one in pool for id in one.facts], levels, others)
     of_facts = [max(map(by_memory.__getitem__, one.facts)) for one in pool]
     zeros = [0.0] * len(pool)
-    novelties = _novelties(pool, deadline) if every_part or settings.novelty else zeros
+    novelties = _novelties(pool, check) if every_part or settings.novelty else zeros
     recencies = (
         [_recency(one, now_us, settings.recency_tau_days) for one in pool]
         if every_part or settings.recency
@@ -196,14 +193,14 @@ def ranked(
     ]
 
 
-def _novelties(pool: Sequence[MergedFact], deadline: Deadline | None) -> list[float]:
+def _novelties(pool: Sequence[MergedFact], check: Callable[[], None] | None) -> list[float]:
     """Of each fact: half for words that no fact of an earlier iteration shares, half for
     evidence."""
     words = [one.keywords for one in pool]
     found = []
     for one, own in zip(pool, words, strict=True):
-        if deadline is not None:
-            deadline.check()
+        if check is not None:
+            check()
         earlier = (
             other for fact, other in zip(pool, words, strict=True) if fact.iteration < one.iteration
         )

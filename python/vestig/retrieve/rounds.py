@@ -149,7 +149,7 @@ class Rounds:
             now_us=self.request.moments.query_time_us,
             every_part=every_part,
             most=max(self.request.max_facts, FACTS_READ),
-            deadline=deadline,
+            check=None if deadline is None else deadline.check,
         )
 
     def facts(self) -> list[Fact]:

@@ -10,6 +10,7 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.errors import StoreDamagedError, ValidationError
 from vestig.ids import id_bytes, id_text
+from vestig.ports import EntityListing
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.times import from_us
@@ -24,6 +25,7 @@ __all__ = [
     "edge_sql",
     "entity_of",
     "entity_row",
+    "listing_condition",
     "merged_aliases",
     "stored_codes",
 ]
@@ -168,3 +170,15 @@ def edge_sql(code: int, condition: str) -> str:
         f' JOIN {start} f ON f."row" = e.from_row JOIN {end} t ON t."row" = e.to_row'
         f" WHERE e.edge_type = {code} AND {condition}"
     )
+
+
+def listing_condition(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:
+    """The condition and its values of a listing of entities."""
+    condition = "e.namespace = ?"
+    values: tuple[Any, ...] = (namespace,)
+    if not listing.include_expired:
+        condition += " AND e.expired_us IS NULL"
+    if listing.entity_type is not None:
+        condition += " AND e.entity_type = ?"
+        values = (*values, listing.entity_type)
+    return condition, values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import normalize
 
@@ -34,6 +34,7 @@ from vestig.store.ledger.graph_rows import (
     edge_of,
     edge_sql,
     entity_of,
+    listing_condition,
     stored_codes,
 )
 from vestig.store.ledger.metadata_values import holds
@@ -51,7 +52,15 @@ from vestig.store.ledger.rows import (
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
 from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_by_row, select_in
+from vestig.store.sqlite.lookups import (
+    each,
+    fetch,
+    id_range,
+    known_ids,
+    select_by_row,
+    select_in,
+    starting,
+)
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
 if TYPE_CHECKING:
@@ -86,7 +95,8 @@ class SqliteView:
         self._conn = conn
         self._where = where
         self._retired = retired
-        self._checked = checked
+        # shared by all views of a ledger
+        self.checked = checked
         rows = fetch(conn, _BEGIN_AT_LAST if begin else _LAST)
         self._seq: int
         self._head: bytes
@@ -108,11 +118,6 @@ class SqliteView:
     def retired(self) -> chain.RetiredDigests:
         """Digests of row versions that are no longer current; shared by all views of a ledger."""
         return self._retired
-
-    @property
-    def checked(self) -> CheckedMemories:
-        """Memories that were found to be as they were written; shared by all views of a ledger."""
-        return self._checked
 
     @property
     def seq(self) -> int:
@@ -385,7 +390,7 @@ class SqliteView:
         with store_faults(self._where):
             sql, values = list_sql.page_sql(namespace, listing, self._then(namespace, listing))
             rows = fetch(self._conn, sql, values)
-            self._checked.check(self._conn, self._where, [row[0] for row in rows])
+            self.checked.check(self._conn, self._where, [row[0] for row in rows])
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
@@ -606,7 +611,7 @@ class SqliteView:
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
         """One page with the number of memories that mention each; most mentions first, then
         id."""
-        condition, values = _listingcondition(namespace, listing)
+        condition, values = listing_condition(namespace, listing)
         columns = ENTITY_SELECT.replace(" FROM entities e", f", ({_COUNT}) FROM entities e")
         sql = f"{columns} WHERE {condition} ORDER BY 17 DESC, e.id LIMIT ? OFFSET ?"
         limit = -1 if listing.limit is None else listing.limit
@@ -616,7 +621,7 @@ class SqliteView:
 
     def count_entities(self, namespace: str, listing: EntityListing) -> int:
         """How many a full listing would give."""
-        condition, values = _listingcondition(namespace, listing)
+        condition, values = listing_condition(namespace, listing)
         with store_faults(self._where):
             sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
             ((count,),) = fetch(self._conn, sql, values)
@@ -793,26 +798,3 @@ class SqliteView:
 
 def _full(ids: Sequence[str]) -> list[str]:
     return [id for id in ids if is_full_id(id, "mem")]
-
-
-def _listingcondition(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:
-    condition = "e.namespace = ?"
-    values: tuple[Any, ...] = (namespace,)
-    if not listing.include_expired:
-        condition += " AND e.expired_us IS NULL"
-    if listing.entity_type is not None:
-        condition += " AND e.entity_type = ?"
-        values = (*values, listing.entity_type)
-    return condition, values
-
-
-def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int = 6) -> list[str]:
-    """Full ids that start with `prefix`, at most `limit`, of the rows in their order."""
-    found: list[str] = []
-    for (raw,) in rows:
-        if len(found) == limit:
-            break
-        id = id_text(kind, raw)
-        if id.startswith(prefix):
-            found.append(id)
-    return found

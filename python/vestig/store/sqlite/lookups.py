@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import apsw
 
-from vestig.ids import id_bytes, is_full_id
+from vestig.ids import id_bytes, id_text, is_full_id
 
 __all__ = [
     "each", "fetch", "id_range", "known_ids", "next_row", "node_keys", "rows_of",
-    "select_by_row", "select_in",
+    "select_by_row", "select_in", "starting",
 ]  # fmt: skip
 
 _CHUNK_MAX: Final = 512
@@ -108,3 +108,15 @@ def node_keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
             with suppress(ValueError):
                 keys[id_bytes(id)] = id
     return keys
+
+
+def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int = 6) -> list[str]:
+    """Full ids that start with `prefix`, at most `limit`, of the rows in their order."""
+    found: list[str] = []
+    for (raw,) in rows:
+        if len(found) == limit:
+            break
+        id = id_text(kind, raw)
+        if id.startswith(prefix):
+            found.append(id)
+    return found
