@@ -20,6 +20,7 @@ from vestig.config.weights import (
     changed_weights,
     counting_terms,
     learned,
+    newest,
     weights_of,
 )
 from vestig.errors import ConfigError
@@ -123,7 +124,7 @@ def test_weights_come_from_a_file_beside_the_one_that_names_it(
         "mapping": json.dumps(own),
         "yaml": "all: {topic: 9.5, late_cube: 2.0}\n",
         "package": json.dumps({"version": 1, "weights": own}),
-        "written": WeightsFile(weights=KindWeights(chat_peer={}, **own)).text(),
+        "written": WeightsFile(weights=KindWeights(chat_peer={}, **own), newest=newest()).text(),
     }[shape]
     (home / "project" / "deep").mkdir()
     file = home / "project" / "deep" / "own.json"

@@ -76,7 +76,7 @@ def test_hops_only_where_the_walk_went() -> None:
         "Content: a\n  ---\n  b"
     )
     with_reason = render(found, "text", explained=True).split("\n")
-    assert with_reason[1] == "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700)."
+    assert with_reason[1] == "Reason: Close in meaning (similarity 0.8700)."
     assert with_reason[7] == f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}."
 
 
@@ -116,7 +116,7 @@ def test_groups_that_are_left_out() -> None:
     parts = ReasonParts(include_path=False, include_scores=False)
     assert render(result(hit(DIRECT, parts, content="One line")), "explain") == (
         f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
-        "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700).\n"
+        "Reason: Close in meaning (similarity 0.8700).\n"
         "Content: One line"
     )
 

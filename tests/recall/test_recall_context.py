@@ -47,6 +47,7 @@ def talk(store: vestig.Vestig, *turns: tuple[str, str], **fields: Any) -> list[s
 
 
 def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextBlock:
+    fields.setdefault("cut", 0)
     found = store.recall(query, context=True, **selecting(fields)).context
     assert isinstance(found, ContextBlock)
     return found
@@ -59,12 +60,12 @@ def short(id: str | None) -> str:
 def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    found = store.recall(QUERY, limit=1, context=True)
+    found = store.recall(QUERY, limit=1, context=True, cut=0)
     assert [hit.id for hit in found] == [ids[0]]
     block = found.context
     assert isinstance(block, ContextBlock)
-    assert (block.ids, block.neighbours, block.left_out) == ((ids[0],), (ids[1],), ())
-    assert block.text.split("\n")[2:] == [
+    assert (block.ids, block.neighbours, block.left_out) == ((ids[0],), (ids[1], ids[2]), ())
+    assert block.text.split("\n")[2:-1] == [
         "## Session s-1 · 2026-03-10",
         f"[{short(ids[0])}] Ann: Where did you go on holiday, Ben?",
         f"+ [{short(ids[1])}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
@@ -73,7 +74,7 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
         len(block.text.split()),
         store._session.embedder.model,
     )
-    assert found.to_dict()["context"]["neighbours"] == [ids[1]]
+    assert found.to_dict()["context"]["neighbours"] == ids[1:3]
     assert "context" not in store.recall(QUERY, limit=1).to_dict()
 
 
@@ -93,22 +94,24 @@ def test_neighbours_pass_every_filter(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
 ) -> None:
     """However their sessions are read: memory by memory, or around the results."""
-    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", looked_up_max)
+    monkeypatch.setattr("vestig.recall.context.turns._LOOKED_UP_MAX", looked_up_max)
     store = opener(embedder=Counting())
     ids = talk(store, source="chat", tags=["a"])
     first = store.commit(TALK[0][1], author="Eve", session_id="s-2", sequence=0, scope="x")
     other = store.commit("Rome, as ever", author="Dan", session_id="s-2", sequence=1, scope="y")
-    assert context(store, limit=1, authors=["Ann"]).neighbours == ()
-    assert context(store, limit=1, exclude_ids=[ids[1]], authors=["Ann", "Ben"]).neighbours == ()
-    assert context(store, limit=1, ids=[ids[0], ids[2]]).neighbours == ()
-    assert context(store, limit=1, tags=["a"]).neighbours == (ids[1],)
+    assert context(store, limit=1, authors=["Ann"]).neighbours == (ids[2],)
+    assert context(store, limit=1, exclude_ids=ids[1:3], authors=["Ann", "Ben"]).neighbours == (
+        ids[3],
+    )
+    assert context(store, limit=1, ids=[ids[0], ids[3]]).neighbours == (ids[3],)
+    assert context(store, limit=1, tags=["a"]).neighbours == (ids[1], ids[2])
     # another scope is another session
     assert other.memory_id not in context(store, limit=1, authors=["Eve", "Dan"]).neighbours
     assert context(store, limit=1, authors=["Eve"]).ids == (first.memory_id,)
     store.deprecate(ids[1])
-    assert context(store, limit=1, session_ids=["s-1"]).neighbours == ()
+    assert ids[1] not in context(store, limit=1, session_ids=["s-1"]).neighbours
     withdrawn = context(store, limit=1, session_ids=["s-1"], include_expired=True)
-    assert withdrawn.neighbours == (ids[1],)
+    assert withdrawn.neighbours == (ids[1], ids[2])
     assert f"+ [{short(ids[1])}] Ben (withdrawn): Oslo" in withdrawn.text
 
 
@@ -186,7 +189,7 @@ def test_long_sessions_are_read_around_the_results(
     }
     arguments: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
     plain = context(store, **arguments)
-    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", 0)
+    monkeypatch.setattr("vestig.recall.context.turns._LOOKED_UP_MAX", 0)
     for one in (
         context(store, **arguments),
         context(store, **{**arguments, "ids": list(ids.values())}),
@@ -276,7 +279,7 @@ def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
     store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
     arguments: dict[str, Any] = {"limit": 12, "budget": 400}
-    first = store.recall(QUERY, context=True, **selecting(arguments))
+    first = store.recall(QUERY, context=True, cut=0, **selecting(arguments))
     block = context(store, **arguments)
     assert block == first.context
     # neither the hour nor what was read changes a byte
@@ -446,7 +449,7 @@ def test_a_recall_that_abstains_gives_no_memory(
 
 def test_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
     talk(store)
-    plain = store.recall(QUERY, receipt=True, seed=1)
+    plain = store.recall(QUERY, receipt=True, seed=1, cut="auto")
     both = store.recall(QUERY, receipt=True, seed=1, context=True, budget=100)
     assert both.receipt == plain.receipt
     assert store.replay_receipt(both.receipt).equal  # type: ignore[arg-type]

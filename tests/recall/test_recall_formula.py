@@ -78,10 +78,7 @@ def test_final_scores_recompute_from_json(
                     f"Reinforced {boost['events']}×; TraceRank {boost['multiplier']:.4f}."
                     in reason["explanation"]
                 )
-            if (
-                reason["retrieval_method"] == "direct_match"
-                and "Filled" not in reason["explanation"]
-            ):
+            if "similarity" in reason["explanation"]:
                 assert f"(similarity {hit['similarity']:.4f})" in reason["explanation"]
 
 

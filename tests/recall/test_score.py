@@ -112,7 +112,7 @@ def test_the_least_score_acts_on_it(garden: vestig.Vestig) -> None:
     whole = garden.recall(KNOWN, limit=12)
     least = whole[1].score
     assert whole[2].score < least < whole[0].score
-    assert whole[0].final < least, "on the score, not on the final score"
+    assert whole[1].final != least, "on the score, not on the final score"
     found = garden.recall(KNOWN, limit=12, config={"recall.min_score": least})
     assert [hit.id for hit in found] == [hit.id for hit in whole[:2]]
     assert [hit.score for hit in found] == [hit.score for hit in whole[:2]]

@@ -49,7 +49,7 @@ def values(store: vestig.Vestig, name: str, query: str = "note", **more: Any) ->
     keys = {**WINDOWS, **more.pop("config", {})}
     found = store.recall(query, limit=EVERY, config=keys, **more)
     signals = {hit.id: hit.reason.signals for hit in found}
-    return {id: own[name].raw for id, own in signals.items() if name in own}
+    return {id: own[name].raw if name in own else 0.0 for id, own in signals.items()}
 
 
 def wanted(notes: Iterable[Note], name: str, query: str = "note") -> dict[str, float]:

@@ -124,16 +124,14 @@ def test_a_question_about_the_past_changes_nothing(opener: Opener, query: str) -
     assert not any(hit.reason.newer_than for hit in result)
 
 
-def test_an_hour_apart_and_about_the_same(opener: Opener) -> None:
-    close = {
+@pytest.mark.parametrize(("since", "moved"), [("11:00:00", False), ("11:00:01", True)])
+def test_versions_are_more_than_an_hour_apart(opener: Opener, since: str, moved: bool) -> None:
+    texts = {
         "Tom lives in flat 1": "2026-01-05T10:00:00Z",
-        "Tom lives in flat 2": "2026-01-05T11:00:00Z",
+        "Tom lives in flat 2": f"2026-01-05T{since}Z",
     }
-    store, made = store_of(opener, close)
-    assert ids(store) == made
-    later = dict(zip(close, ("2026-01-05T10:00:00Z", "2026-01-05T11:00:01Z"), strict=True))
-    store, made = store_of(opener, later)
-    assert ids(store) == made[::-1]
+    store, made = store_of(opener, texts)
+    assert ids(store) == (made[::-1] if moved else made)
 
 
 def test_what_says_something_else_stays_where_it_is(opener: Opener) -> None:

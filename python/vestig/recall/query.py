@@ -317,7 +317,10 @@ class BoundQuery:
             results = [row for row, score in zip(results, scores, strict=True) if score >= least]
         below = min(limit, len(rows)) - len(results)
         scores = _scores(results, line)
-        cut = _least_score(chosen.cut, scores, sure=line is not None)
+        least = chosen.min_confidence
+        # where recall abstains, these are the nearest misses
+        abstains = least is not None and confidence is not None and confidence < least
+        cut = None if abstains else _least_score(chosen.cut, scores, sure=line is not None)
         kept = [
             row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut
         ]

@@ -120,6 +120,8 @@ def _expected(row: ProjectionRow) -> dict[str, Any]:
     for name in _ANALYSED:
         del wanted[name]
     terms = _core.terms(row.content, row.author)
+    if row.heading is not None:
+        terms += _core.terms(row.heading, None)
     wanted["questions"] = [_core.unit(vector) for vector in row.questions]
     wanted["unit"] = None if row.embedding is None else _core.unit(row.embedding)
     wanted["terms"] = dict(Counter(terms))
