@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-codes learn-confidence mixing eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-codes eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -22,26 +22,17 @@ bench:
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
-# Everything that is learned, from labelled folders: python/vestig/data/weights.json, then
+# Everything that is learned, from labelled folders: python/vestig/data/weights.json and
 # confidence.json, then the figures in docs/evaluation.md:
-# make learn DATA="folder folder" LEARN="--shipped --cache .cache" WEIGHTS="--gains"
+# make learn DATA="folder folder" LEARN="--shipped --cache .cache --gains"
 learn:
-	$(BIN)/python benches/learn.py $(DATA) $(LEARN) $(WEIGHTS)
-	$(MAKE) learn-confidence docs
+	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
+	$(MAKE) docs
 
 # python/vestig/data/piece_mean.txt and piece_axes.txt: what codes of word pieces are made with, from the
 # documentation of this repository. Their hashes stand in rust/vestig-core/src/embed/piece_axes.rs.
 learn-codes:
 	$(BIN)/python benches/learn_codes.py
-
-# What it costs that several origins lie in one store: make mixing DATA="folder folder"
-mixing:
-	$(BIN)/python benches/mixing.py $(DATA) $(LEARN)
-
-# python/vestig/data/confidence.json: confidence and score of recall from the same folders; again
-# whenever the weights have changed. Its figures stand in docs/evaluation.md: make docs
-learn-confidence:
-	$(BIN)/python benches/learn_confidence.py $(DATA) $(LEARN)
 
 torture:
 	$(BIN)/pytest -m torture

@@ -10,6 +10,7 @@ from typing import Any
 from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
+from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
@@ -71,9 +72,7 @@ class BenchmarkStore:
         for benchmark in benchmarks:
             vectors.embed([query.text for query in benchmark.queries])
             with repeatable_ids(benchmark.digest):
-                self.store.import_(benchmark.corpus, format="messages")
-                while self.store.admin.enrich().done:
-                    pass
+                import_benchmark(self.store, benchmark)
             self.stored[benchmark.name] = stored_units(self.store, benchmark)
 
     def __enter__(self) -> BenchmarkStore:

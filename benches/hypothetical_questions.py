@@ -21,6 +21,7 @@ import vestig
 from vestig.config import load
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
+from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query, read_benchmark
 from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.cached_embedder import cached_embedder
@@ -123,9 +124,7 @@ def main(profiles: Sequence[str]) -> None:
     embedder = cached_embedder(BuiltinEmbedder(), None, "")
     with vestig.open(":memory:", embedder=embedder, llm=model) as store:
         with repeatable_ids(benchmark.digest):
-            store.import_(benchmark.corpus, format="messages")
-            while store.admin.enrich().done:
-                pass
+            import_benchmark(store, benchmark)
         print(f"{len(questions)} memories with questions, {len(model.requests)} calls")
         stored = stored_units(store, benchmark)
         for profile in profiles:

@@ -54,6 +54,6 @@ def fit_logistic(x: Values, y: Values, weight: Values, ridge: float) -> tuple[Va
     spread = np.sqrt(share @ (x - mean) ** 2) + 1e-12
     z = np.column_stack([(x - mean) / spread, np.ones(len(x))])
     penalty = np.append(np.full(x.shape[1], ridge), 0.0) + LEAST_RIDGE
-    w = newton([(1.0, _Logistic(z, y, share))], penalty)
+    w = newton(_Logistic(z, y, share), penalty)
     plain = w[:-1] / spread
     return plain, float(w[-1] - plain @ mean)

@@ -45,7 +45,10 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     [
         ([], "nothing to ask"),
         ([_query(relevant=["0", "77"])], "1 of 2 do not exist"),
-        ([_query(relevant=[])], "a list of ids under relevant"),
+        ([_query(relevant=[])], "nothing to ask"),
+        ([_query(relevant=None)], "a list of ids under relevant"),
+        ([_query(outdated=["77"])], "outdated ids of units.*1 of 1 do not exist"),
+        ([_query(as_of=True, date=None)], "a date beside as_of"),
         ([_query(relevant="0")], "a list of ids under relevant"),
         ([_query(conversation="elsewhere")], "do not exist"),
         ([_query(conversation=None)], "do not exist"),

@@ -141,29 +141,29 @@ def test_each_cut_is_measured_by_a_recall_with_that_limit(
 
 def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
     folder = bench(units(), queries())
-    changes = [{"signals.lexical.enabled": False}, {"ranking.tracerank_power": 0.0}]
+    changes = [{"signals.words.enabled": False}, {"ranking.tracerank_power": 0.0}]
     report = _evaluated(folder, switches=changes, ablate=True, peers=False)
     names = [row.name for row in report.rows]
-    assert "default signals.lexical.enabled=false" in names
+    assert "default signals.words.enabled=false" in names
     assert "default ranking.tracerank_power=0.0" in names
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
         off = switches_of(store._session.config)
     ablated = [row for row in report.rows if row.kind == "ablation"]
     assert [row.overrides for row in ablated] == [{key: False} for key in off]
-    for key in ("ranking.enabled", "usage.enabled", "signals.cosine.enabled"):
+    for key in ("ranking.enabled", "usage.enabled", "signals.topic.enabled"):
         assert key in off
-    one = report.row("default without lexical")
-    assert one.settings["signals.lexical.enabled"] is False
-    assert one.metrics == report.row("default signals.lexical.enabled=false").metrics
+    one = report.row("default without words")
+    assert one.settings["signals.words.enabled"] is False
+    assert one.metrics == report.row("default signals.words.enabled=false").metrics
     compared = {(c.row, c.against) for c in report.comparisons}
-    assert ("default without lexical", "default") in compared
+    assert ("default without words", "default") in compared
     assert ("default", "baseline") in compared
 
 
 def test_only_signals_that_weigh_something_are_ablated() -> None:
-    config = load(environ={}, overrides={"ranking.weights.note.late.w1_idf": 0.5})
+    config = load(environ={}, overrides={"ranking.weights.all.late_window": 0.5})
     off = switches_of(config)
-    assert {"signals.lexical.enabled", "signals.late.enabled"} <= set(off)
+    assert {"signals.words.enabled", "signals.late.enabled"} <= set(off)
     assert "signals.rerank.enabled" not in off, "it weighs nothing"
     quiet = config.with_overrides({"signals.late.enabled": False})
     assert "signals.late.enabled" not in switches_of(quiet), "it is off"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from labelled_life import Bench, queries, units
 
 from vestig.api.store import Vestig
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
+from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.calibration import calibrations
 from vestig.evaluation.unanswerable_questions import (
@@ -49,7 +49,7 @@ def cases_of(bench: Bench, opened: list[Vestig]) -> Any:
         context = open_session(MEMORY_PATH, request)
         store = Vestig(context)
         opened.append(store)
-        store.import_(Path(benchmark.corpus), format="messages")
+        import_benchmark(store, benchmark)
         stored = stored_units(store, benchmark)
         return list(cases(context, benchmark, stored)), stored
 

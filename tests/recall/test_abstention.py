@@ -10,6 +10,7 @@ import vestig
 from scripted import Opener, without_vectors
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
+from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.evaluation.calibration import calibrations
 
@@ -174,7 +175,7 @@ def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
 def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
     benchmark = read_benchmark(SHIPPED)
     store = opener(":memory:", embedder=BuiltinEmbedder())
-    store.import_(benchmark.corpus, format="messages")
+    import_benchmark(store, benchmark)
     names = list(benchmark.units)
     confidences: dict[bool, list[float]] = {True: [], False: []}
     for query in benchmark.queries[::3]:

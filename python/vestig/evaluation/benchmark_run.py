@@ -108,7 +108,7 @@ class BenchmarkRun:
         """Ranks and metrics of every question; calls `done(1)` after each."""
         tally = Tally()
         for query in benchmark.queries:
-            tally.add(self.rankings(query), query.relevant)
+            tally.add(self.rankings(query), query.relevant, query.outdated)
             done(1)
         return tally
 
@@ -144,6 +144,7 @@ class BenchmarkRun:
             limit=limit,
             scope=conversation,
             query_time=self._stored.when(query, conversation),
+            until=query.until,
             profile=self._profile,
             config=config,
         )

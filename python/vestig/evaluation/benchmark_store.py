@@ -10,12 +10,12 @@ from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmarks import SHIPPED
+from vestig.evaluation.benchmarks import SHIPPED, Benchmark
 from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.ports import Embedder
 from vestig.registry import make_embedder
 
-__all__ = ["benchmark_folders", "finish_jobs", "vectors_of"]
+__all__ = ["benchmark_folders", "finish_jobs", "import_benchmark", "vectors_of"]
 
 
 def benchmark_folders(given: Any) -> list[Any]:
@@ -49,3 +49,18 @@ def finish_jobs(store: Vestig) -> None:
     """Runs the job queue until it is empty: its results are part of what recall finds."""
     while store.admin.enrich().done:
         pass
+
+
+def import_benchmark(store: Vestig, benchmark: Benchmark) -> tuple[int, int]:
+    """Imports the files of a benchmark, each conversation as a scope, and runs the job queue until
+    it is empty: its results are part of what recall finds.
+
+    Returns:
+        How many lines were refused, and how many failed.
+    """
+    rejected = failed = 0
+    for conversation, corpus in benchmark.corpora:
+        report = store.import_(corpus, format="messages", scope=conversation)
+        rejected, failed = rejected + report.rejected, failed + report.failed
+    finish_jobs(store)
+    return rejected, failed

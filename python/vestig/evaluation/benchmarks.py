@@ -1,9 +1,11 @@
 """Benchmarks: folders of labelled questions over a corpus.
 
 A folder holds `corpus.jsonl` (one unit a line, with the keys of an imported transcript) and
-`queries.jsonl` (`id`, `text`, `relevant`, and where known `date`, `category`, `conversation`), or
-both with `.gz`. A question concerns the units of its own conversation; ids of units are
-unique within a conversation.
+`queries.jsonl` (`id`, `text`, `relevant`, and where known `date`, `category`, `conversation`,
+`outdated`, `as_of`), or both with `.gz`. A question concerns the units of its own conversation; ids
+of units are unique within a conversation. One whose `relevant` is empty has no answer there.
+
+A folder of worlds holds a folder with both files for each whole store: each is a conversation.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +23,7 @@ import msgspec
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.json_text import read_json
+from vestig.times import from_us
 
 __all__ = ["SHIPPED", "Benchmark", "Query", "Unit", "read_benchmark", "without_categories"]
 
@@ -30,15 +34,17 @@ UNCATEGORISED: Final = "uncategorised"
 _TEXT: Final = ("content", "text")
 _AUTHOR: Final = ("author", "author_name", "speaker")
 _ID: Final = ("message_id", "id")
+_TIME: Final = ("timestamp", "date", "created_at")
 _CONVERSATION: Final = ("scope", "channel_id", "conversation")
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the corpus: what the labels of a question refer to."""
+    """One line of the corpus: what the labels of a question refer to. `time`: in µs."""
 
     id: str
     text: str
     author: str | None
+    time: int | None = None
 
     @property
     def embedded_text(self) -> str:
@@ -53,7 +59,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """A labelled question. `relevant`: ids of the units that answer it. `date`: query time,
-    null = the end of its conversation."""
+    null = the end of its conversation. `outdated`: units that state what `relevant` has replaced.
+    `as_of`: only what is not later than the day of `date` may be used."""
 
     id: str
     text: str
@@ -61,16 +68,31 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     category: str
     conversation: str | None
     date: str | None
+    outdated: frozenset[str] = frozenset()
+    as_of: bool = False
+
+    @property
+    def until(self) -> datetime | None:
+        """The end of the day that the question is asked on, where nothing later may be used."""
+        if not self.as_of:
+            return None
+        day = from_us(parse_time(self.date, "date")).date() + timedelta(days=1)
+        return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
-    """Units by conversation, in the order of the corpus, and the questions."""
+    """Units by conversation, in the order of the corpus, and the questions.
+
+    `corpora`: the files, each with the conversation that all of its lines belong to (None = that
+    which each names). `unanswerable`: questions that no unit answers.
+    """
 
     name: str
-    corpus: Path
+    corpora: tuple[tuple[str | None, Path], ...]
     digest: str
     units: dict[str | None, tuple[Unit, ...]]
     queries: tuple[Query, ...]
+    unanswerable: tuple[Query, ...] = ()
     left_out: tuple[str, ...] = ()
 
     @property
@@ -94,35 +116,57 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
     """
     place = Path(folder).expanduser()
     name = "shipped" if place.resolve() == SHIPPED else place.resolve().name
-    corpus, questions = _file(place, "corpus"), _file(place, "queries")
+    files = _files(place)
     units: dict[str | None, list[Unit]] = {}
-    for where, row in _rows(corpus):
-        unit = Unit(
-            id=_name(row, _ID, where),
-            text=_text(row, where),
-            author=_optional(row, _AUTHOR, where),
-        )
-        units.setdefault(_optional(row, _CONVERSATION, where), []).append(unit)
+    for world, corpus, _ in files:
+        for where, row in _rows(corpus):
+            unit = Unit(
+                id=_name(row, _ID, where),
+                text=_text(row, where),
+                author=_optional(row, _AUTHOR, where),
+                time=_time(row, where),
+            )
+            conversation = _optional(row, _CONVERSATION, where) if world is None else world
+            units.setdefault(conversation, []).append(unit)
     known = {key: frozenset(unit.id for unit in found) for key, found in units.items()}
     for key, ids in known.items():
         if len(ids) < len(units[key]):
             raise ValidationError(
-                "benchmark", name, "units with ids of their own", f"{corpus.name}: an id repeats"
+                "benchmark",
+                name,
+                "units with ids of their own",
+                f"{key or 'corpus'}: an id repeats",
             )
-    queries = tuple(_query(row, where, known) for where, row in _rows(questions))
-    if not queries:
+    queries = [
+        _query(row, where, known, world)
+        for world, _, questions in files
+        for where, row in _rows(questions)
+    ]
+    answerable = tuple(query for query in queries if query.relevant)
+    if not answerable:
         raise ValidationError("benchmark", name, "at least one query", "there is nothing to ask")
     return Benchmark(
         name=name,
-        corpus=corpus,
-        digest=_digest((corpus, questions)),
+        corpora=tuple((world, corpus) for world, corpus, _ in files),
+        digest=_digest([path for _, *pair in files for path in pair]),
         units={key: tuple(found) for key, found in units.items()},
-        queries=queries,
+        queries=answerable,
+        unanswerable=tuple(query for query in queries if not query.relevant),
     )
 
 
+def _files(place: Path) -> list[tuple[str | None, Path, Path]]:
+    """(conversation, corpus, questions) of a benchmark, or of each world of a folder of worlds."""
+    if place.is_dir() and not any(place.glob("corpus.jsonl*")):
+        worlds = sorted(one.parent for one in place.glob("*/corpus.jsonl*"))
+        found = dict.fromkeys(worlds)
+        if found:
+            return [(one.name, _file(one, "corpus"), _file(one, "queries")) for one in found]
+    return [(None, _file(place, "corpus"), _file(place, "queries"))]
+
+
 def without_categories(benchmark: Benchmark, left_out: Sequence[str]) -> Benchmark:
-    """The benchmark without the questions of these categories.
+    """The benchmark without the answerable questions of these categories.
 
     Raises:
         ValidationError: no question is left.
@@ -195,20 +239,42 @@ def _optional(row: dict[str, Any], keys: Sequence[str], where: str) -> str | Non
     return found
 
 
-def _query(row: dict[str, Any], where: str, known: dict[str | None, frozenset[str]]) -> Query:
-    conversation = _optional(row, ("conversation",), where)
-    labels = row.get("relevant")
-    relevant = [_word(label) for label in labels] if isinstance(labels, list) else []
-    if not relevant:
-        raise ValidationError("benchmark", where, "a list of ids under relevant")
-    missing = sum(label not in known.get(conversation, frozenset()) for label in relevant)
+def _labels(row: dict[str, Any], key: str, where: str, known: frozenset[str]) -> frozenset[str]:
+    """Ids of units under a key.
+
+    Raises:
+        ValidationError: no list of ids of these units.
+    """
+    labels = row.get(key)
+    found = [_word(label) for label in labels] if isinstance(labels, list) else None
+    if found is None:
+        raise ValidationError("benchmark", where, f"a list of ids under {key}")
+    missing = sum(label not in known for label in found)
     if missing:
         raise ValidationError(
             "benchmark",
             where,
-            "relevant ids of units of the query's conversation",
-            f"{missing} of {len(relevant)} do not exist",
+            f"{key} ids of units of the query's conversation",
+            f"{missing} of {len(found)} do not exist",
         )
+    return frozenset(label for label in found if label is not None)
+
+
+def _time(row: dict[str, Any], where: str) -> int | None:
+    value = _first(row, _TIME)
+    return None if value is None else parse_time(value, f"benchmark, {where}")
+
+
+def _query(
+    row: dict[str, Any],
+    where: str,
+    known: dict[str | None, frozenset[str]],
+    world: str | None,
+) -> Query:
+    conversation = _optional(row, ("conversation",), where) if world is None else world
+    units = known.get(conversation, frozenset())
+    relevant = _labels(row, "relevant", where, units)
+    outdated = _labels(row, "outdated", where, units) if row.get("outdated") else frozenset()
     text = _text(row, where)
     if not text.strip():
         raise ValidationError("benchmark", where, "a question that is not blank")
@@ -216,13 +282,18 @@ def _query(row: dict[str, Any], where: str, known: dict[str | None, frozenset[st
     date = row.get("date")
     if date is not None:
         parse_time(date, f"benchmark, {where}, date")
+    as_of = row.get("as_of") is True
+    if as_of and date is None:
+        raise ValidationError("benchmark", where, "a date beside as_of")
     return Query(
         id=_name(row, ("id",), where),
         text=text,
-        relevant=frozenset(label for label in relevant if label is not None),
+        relevant=relevant,
         category=UNCATEGORISED if category is None else category,
         conversation=conversation,
         date=date,
+        outdated=outdated,
+        as_of=as_of,
     )
 
 

@@ -22,17 +22,20 @@ __all__ = [
     "MIXTURE",
     "POPULATIONS",
     "REMOVED",
+    "UNANSWERABLE",
     "calibration",
     "calibration_error",
     "calibrations",
 ]
 
 BINS: Final = 10
-# Questions of the next conversation; questions without the memories that answer them; both.
+# Questions of the next conversation; questions without the memories that answer them; questions
+# labelled as without an answer; all.
 FOREIGN: Final = "foreign"
 REMOVED: Final = "removed"
+UNANSWERABLE: Final = "unanswerable"
 MIXTURE: Final = "mixture"
-POPULATIONS: Final = (FOREIGN, REMOVED)
+POPULATIONS: Final = (FOREIGN, REMOVED, UNANSWERABLE)
 # Points of a risk–coverage curve, evenly spread over coverage.
 _POINTS: Final = 100
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from vestig.api.store import Vestig
 from vestig.arguments import count_argument
@@ -20,7 +20,7 @@ from vestig.config import Config
 from vestig.errors import ValidationError
 from vestig.evaluation import variants
 from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import benchmark_folders, finish_jobs, vectors_of
+from vestig.evaluation.benchmark_store import benchmark_folders, import_benchmark, vectors_of
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
 from vestig.evaluation.cached_embedder import CachedEmbedder
@@ -48,7 +48,6 @@ from vestig.evaluation.unanswerable_questions import (
 from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
-from vestig.results import ImportReport
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 
 __all__ = ["evaluate"]
@@ -255,8 +254,7 @@ def _benchmark(
     with Vestig(context) as store:
         started = time.perf_counter()
         with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):
-            imported = store.import_(benchmark.corpus, format="messages")
-            finish_jobs(store)
+            refused = import_benchmark(store, benchmark)
         seconds = time.perf_counter() - started
         stored = stored_units(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
@@ -276,7 +274,7 @@ def _benchmark(
         if wanted.confidence:
             all_cases = list(cases(context, benchmark, stored))
             rows = _with_confidence(store, stored, all_cases, plan, rows, steps)
-        measured = _measured(store, imported, stored, vectors, seconds)
+        measured = _measured(store, refused, stored, vectors, seconds)
     scored = {name: tally.scores for name, tally in tallies.items()}
     if wanted.questions:
         rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
@@ -331,7 +329,7 @@ def _warnings(measured: MeasuredStore, degraded: Mapping[str, set[str]]) -> Iter
 
 def _measured(
     store: Vestig,
-    imported: ImportReport,
+    refused: tuple[int, int],
     stored: StoredUnits,
     vectors: CachedEmbedder,
     seconds: float,
@@ -344,8 +342,8 @@ def _measured(
         import_seconds=seconds,
         model=vectors.model,
         fingerprint=vectors.fingerprint,
-        rejected=imported.rejected,
-        failed=imported.failed,
+        rejected=refused[0],
+        failed=refused[1],
     )
 
 
@@ -355,7 +353,7 @@ def _peer_tallies(
     tallies = {name: Tally() for name in PEERS}
     for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
         for name, ranked in rankings.items():
-            tallies[name].add(dict.fromkeys((*CUTS, DEPTH), ranked), query.relevant)
+            tallies[name].add(dict.fromkeys((*CUTS, DEPTH), ranked), query.relevant, query.outdated)
     return tallies
 
 
@@ -368,6 +366,10 @@ def _with_questions(benchmark: Benchmark, row: Row, tally: Tally) -> Row:
         for query, ranks in zip(benchmark.queries, tally.ranks, strict=True)
     )
     return msgspec.structs.replace(row, questions=tuple(ranked))
+
+
+def _share(values: Sequence[bool]) -> float | UnsetType:
+    return sum(values) / len(values) if values else UNSET
 
 
 def _row(
@@ -393,6 +395,7 @@ def _row(
         parameters=dict(parameters or {}),
         metrics=estimates(values),
         categories=categories,
+        newest_first=_share(tally.newest_first),
         latency=latency,
         settings=settings,
         seed=settings.get("walk.seed"),

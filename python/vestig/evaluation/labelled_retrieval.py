@@ -17,7 +17,7 @@ import msgspec
 from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import finish_jobs
+from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import Benchmark, Query, Unit
 from vestig.evaluation.bootstrap import SEED, differences, estimates
 from vestig.evaluation.cached_embedder import CachedEmbedder
@@ -75,8 +75,7 @@ def evaluate_retrieval(
         request = OpenRequest(config=config, embedder=vectors)
         with Vestig(open_session(MEMORY_PATH, request)) as store:
             with repeatable_ids(benchmark.digest):
-                store.import_(benchmark.corpus, format="messages")
-                finish_jobs(store)
+                import_benchmark(store, benchmark)
             run = _Run(store, benchmark, stored_units(store, benchmark), steps)
             found.append(run.report(config))
     return tuple(found)

@@ -133,13 +133,28 @@ class Tally:
     """
 
     def __init__(self) -> None:
+        # of each question with units that its relevant ones have replaced: whether the first
+        # relevant one stands above all of these
+        self.newest_first: list[bool] = []
         self.scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
         self.ranks: list[dict[str, int | None]] = []
 
-    def add(self, rankings: Mapping[int, Sequence[str]], relevant: Collection[str]) -> None:
-        """One question, as in `score_by_cut`."""
+    def add(
+        self,
+        rankings: Mapping[int, Sequence[str]],
+        relevant: Collection[str],
+        outdated: Collection[str] = (),
+    ) -> None:
+        """One question, as in `score_by_cut`.
+
+        Args:
+            outdated: units that the relevant ones have replaced.
+        """
         for metric, value in score_by_cut(rankings, relevant).items():
             self.scores[metric].append(value)
         longest = rankings.get(DEPTH, rankings[CUTS[-1]])
         places = {unit: place for place, unit in enumerate(longest, 1)}
         self.ranks.append({unit: places.get(unit) for unit in sorted(relevant)})
+        if outdated:
+            first = min(places.get(unit, math.inf) for unit in relevant)
+            self.newest_first.append(first < min(places.get(unit, math.inf) for unit in outdated))

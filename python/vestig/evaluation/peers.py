@@ -21,6 +21,7 @@ from vestig.evaluation.benchmarks import Benchmark, Query, Unit
 from vestig.evaluation.metrics import DEPTH
 from vestig.language.words import terms
 from vestig.lazy_pattern import lazy_pattern
+from vestig.times import to_us
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,6 +120,17 @@ def _z(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return (values - values.mean()) / spread if spread > 0 else values * 0.0
 
 
+def _ranked(units: Sequence[Unit], values: NDArray[np.float64], query: Query) -> Iterator[Unit]:
+    """The units that a question may use, best first."""
+    import numpy as np
+
+    until = None if query.until is None else to_us(query.until)
+    for place in np.argsort(-values, kind="stable"):
+        unit = units[place]
+        if until is None or unit.time is None or unit.time < until:
+            yield unit
+
+
 def _beginning(unit: Unit, chars: int | None) -> str:
     return msgspec.structs.replace(unit, text=unit.text[:chars]).embedded_text
 
@@ -130,7 +142,6 @@ def peer_rankings(
 
     Equal scores stand in the order of the corpus.
     """
-    import numpy as np
 
     queries_of: dict[str | None, list[Query]] = {}
     for query in benchmark.queries:
@@ -149,7 +160,7 @@ def peer_rankings(
             words = lexical.scores(query.text)
             hybrid = parameters.hybrid_weight * _z(words) + _z(cosine)
             found[id(query)] = {
-                name: [units[i].id for i in np.argsort(-values, kind="stable")[:DEPTH]]
+                name: [one.id for one in _ranked(units, values, query)][:DEPTH]
                 for name, values in zip(PEERS, (cosine, words, hybrid), strict=True)
             }
     for query in benchmark.queries:

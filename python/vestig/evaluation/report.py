@@ -117,7 +117,9 @@ class Row(_Value, frozen=True, kw_only=True):
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `seed`: of the walk; null = derived from the query and the store's seq. `questions`,
+    `newest_first`: share of the questions with outdated units of which the first relevant unit
+    stands above all outdated ones; only where there are such questions. `seed`: of the walk; null =
+    derived from the query and the store's seq. `questions`,
     `confidence` (population → figures) and `score`: only when requested; no `confidence` and no
     `score` where the confidence is null.
     """
@@ -132,6 +134,7 @@ class Row(_Value, frozen=True, kw_only=True):
     latency: Latency | None
     settings: dict[str, Any]
     seed: int | None = None
+    newest_first: float | UnsetType = UNSET
     questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
     confidence: dict[str, Calibration] | UnsetType = UNSET
     score: ScoreFigures | UnsetType = UNSET

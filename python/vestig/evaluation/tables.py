@@ -120,6 +120,27 @@ def by_category(report: BenchmarkReport) -> Table:
     )
 
 
+def versions(report: BenchmarkReport) -> Table:
+    """Whether rows put what is current first, where questions name what is outdated."""
+    rows = tuple(
+        (
+            row.name,
+            percent(row.metrics["hit@1"].mean),
+            percent(row.newest_first),
+            *(percent(row.categories[name]["hit@1"].mean) for name in report.categories),
+        )
+        for row in report.rows
+        if row.newest_first is not UNSET
+    )
+    return Table(
+        title="Current before outdated",
+        note="In per cent: hit@1; questions of which the first answer stands above everything that"
+        " it replaced; hit@1 by category.",
+        columns=("row", "hit@1", "newest first", *report.categories),
+        rows=rows,
+    )
+
+
 def confidence(report: BenchmarkReport) -> Table:
     """AUROC, calibration error and risk of the confidence of each row, and the calibration error
     of its scores."""
@@ -229,7 +250,7 @@ def peers(report: BenchmarkReport) -> Table:
 
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
-    made = [results(report), comparisons(report), by_category(report)]
+    made = [results(report), versions(report), comparisons(report), by_category(report)]
     made += [*against_hybrid(report), category_differences(report), confidence(report)]
     if all_keys:
         made += [reliability(report), peers(report)]

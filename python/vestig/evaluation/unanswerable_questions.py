@@ -1,7 +1,8 @@
 """The confidence of recall for questions that the memories of a conversation do not answer.
 
-There are two populations: questions of the next conversation (`foreign`), and a conversation's own
-questions without the memories that answer them and those nearly equal to them (`removed`).
+There are three populations: questions of the next conversation (`foreign`), a conversation's own
+questions without the memories that answer them and those nearly equal to them (`removed`), and
+those of its own that are labelled as without an answer (`unanswerable`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from vestig.evaluation.calibration import (
     FOREIGN,
     POPULATIONS,
     REMOVED,
+    UNANSWERABLE,
     calibration_error,
     calibrations,
 )
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANSWERABLE",
     "RESULTS",
+    "UNANSWERABLE",
     "Answered",
     "Case",
     "NearMemories",
@@ -70,13 +73,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "scope": self.conversation,
             "query_time": stored.when(self.query, self.conversation),
-            "where": {"exclude_ids": self.without},
+            "where": {"exclude_ids": self.without, "until": self.query.until},
         }
 
 
 def cases(session: Session, benchmark: Benchmark, stored: StoredUnits) -> Iterator[Case]:
     """Every question as it is, without its evidence, and in the conversation before its own; the
-    last only where there are several conversations."""
+    last only where there are several conversations. Then those that have no answer."""
     queries_of: dict[str | None, list[Query]] = {}
     for query in benchmark.queries:
         queries_of.setdefault(query.conversation, []).append(query)
@@ -94,6 +97,8 @@ def cases(session: Session, benchmark: Benchmark, stored: StoredUnits) -> Iterat
         if len(names) > 1:
             for query in queries_of[names[(place + 1) % len(names)]]:
                 yield Case(population=FOREIGN, query=query, conversation=conversation)
+    for query in benchmark.unanswerable:
+        yield Case(population=UNANSWERABLE, query=query, conversation=query.conversation)
 
 
 class NearMemories:
