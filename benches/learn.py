@@ -31,7 +31,7 @@ from candidate_lists import OFFERED, is_worlds, lists
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
 from vestig.config.signals import LATE_TERMS
-from vestig.config.weights import LEARNED, KindWeights, WeightsFile
+from vestig.config.weights import LEARNED, KindWeights, WeightsFile, newest
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, read_benchmark, without_categories
@@ -156,6 +156,7 @@ def learn_weights(
     figures = means(found, fitted.cross_fitted)
     file = WeightsFile(
         weights=KindWeights(**fitted.by_kind(found)),
+        newest=newest(),
         data={one.name: one.digest for one in benchmarks},
         figures=figures,
     )
@@ -201,7 +202,7 @@ def learn(
     vectors = cached_embedder(BuiltinEmbedder(), given.cache) if embedder is None else embedder()
     report = learn_weights(benchmarks, vectors, given)
     weights = WeightsFile.read(given.out / LEARNED.name).weights
-    return report | learn_confidence(benchmarks, vectors, weights, given.out)
+    return report | {"confidence": learn_confidence(benchmarks, vectors, weights, given.out)}
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 questions.
 
 Every question is asked of its own conversation as it is, without its evidence and whatever says
-nearly the same (`removed`), and of the conversation before its own (`foreign`); worlds also have
-questions of their own that nothing answers (`unanswerable`). Answerable questions are half of what
-a set counts, the other populations share the other half."""
+nearly the same (`removed`), and of the conversation before its own (`foreign`); worlds have
+questions of their own that nothing answers (`unanswerable`) in the place of the removed ones.
+Answerable questions are half of what a set counts, the other populations share the other half."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from logistic import fit_logistic, logistic
 from vestig.config.weights import KindWeights
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.calibration import POPULATIONS, calibration_error, calibrations
+from vestig.evaluation.calibration import MIXTURE, POPULATIONS, REMOVED, calibration_error, calibrations
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, UNANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, FEATURES, FIT, features
 from vestig.store.projection.core_math import logit
@@ -84,7 +84,13 @@ def examples(
     numbers = {query.id: number for number, query in enumerate(benchmark.queries)}
     with BenchmarkStore([benchmark], vectors, settings) as store:
         stored = store.stored[benchmark.name]
-        asked = sorted(cases(store.session, benchmark, stored), key=lambda one: one.population)
+        labelled = bool(benchmark.unanswerable)
+        asked = [
+            case
+            for case in cases(store.session, benchmark, stored)
+            if not (labelled and case.population == REMOVED)
+        ]
+        asked.sort(key=lambda case: case.population)
         for fields, alike in groupby(asked, lambda one: one.fields(stored)):
             group = list(alike)
             for start in range(0, len(group), AT_ONCE):
@@ -143,10 +149,10 @@ def _cross_fitted(x: Values, y: Values, share: Values, folds: Values) -> tuple[V
     return rounded(np.append(own, constant), DIGITS), known
 
 
-def _confidence_figures(found: Sequence[Example], known: Values) -> dict[str, Any]:
-    """By set, how well the confidence tells answerable questions from each other population, and
-    what it keeps at one half."""
-    figures: dict[str, Any] = {}
+def _figures(found: Sequence[Example], known: Values) -> dict[str, dict[str, Any]]:
+    """By set, how well the confidence tells answerable questions from each other population, its
+    calibration error, and what it keeps at one half."""
+    figures: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(one.set for one in found):
         by: dict[str, list[float]] = {}
         for one, value in zip(found, known, strict=True):
@@ -155,7 +161,9 @@ def _confidence_figures(found: Sequence[Example], known: Values) -> dict[str, An
         others = {population: by.get(population, []) for population in POPULATIONS}
         measured = calibrations(by[ANSWERABLE], others)
         figures[name] = {
+            "questions": len(by[ANSWERABLE]),
             "auroc": {population: round(one.auroc, 3) for population, one in measured.items()},
+            "calibration_error": round(measured[MIXTURE].calibration_error, 3),
             "above_half": {
                 population: round(float(np.mean(np.array(values) >= 0.5)), 3)
                 for population, values in by.items()
@@ -175,7 +183,7 @@ def learn_confidence(
     x = np.array([[one.features[name] for name in FEATURES] for one in found])
     answered = np.array([float(one.population == ANSWERABLE) for one in found])
     confidence, known = _cross_fitted(x, answered, share, folds)
-    figures = {"confidence": _confidence_figures(found, known)}
+    figures = _figures(found, known)
 
     # scores are calibrated on what is asked of a store: questions that it answers, and in worlds
     # its own share of those that it does not
@@ -195,7 +203,7 @@ def learn_confidence(
     for name in sizes:
         own = sets == name
         error = calibration_error(likely[own], right[own], np.ones(own.sum()))
-        figures.setdefault("score", {})[name] = {"calibration_error": round(error, 4)}
+        figures[name]["score_error"] = round(error, 3)
     document = {
         "confidence": dict(zip((*FEATURES, BIAS), confidence.tolist(), strict=True)),
         "score": dict(zip((*SCORE, BIAS), score.tolist(), strict=True)),

@@ -196,7 +196,10 @@ def test_one_command_writes_weights_and_confidence(worlds: Path, tmp_path: Path)
     made = json.loads(texts[0][1])
     assert made["confidence"].keys() == {*FEATURES, "bias"}
     assert made["score"].keys() == {*SCORE, "bias"}
-    assert report["confidence"]["worlds"]["auroc"].keys() >= {"unanswerable", "foreign", "removed"}
+    figures = report["confidence"]["worlds"]
+    assert figures["auroc"].keys() == {"unanswerable", "foreign", "mixture"}
+    assert figures["questions"] == 30
+    assert 0 <= figures["score_error"] <= 1
 
 
 def test_factors_name_sets(worlds: Path) -> None:
