@@ -25,7 +25,13 @@ from logistic import fit_logistic, logistic
 from vestig.config.weights import KindWeights
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.cached_embedder import CachedEmbedder
-from vestig.evaluation.calibration import MIXTURE, POPULATIONS, REMOVED, calibration_error, calibrations
+from vestig.evaluation.calibration import (
+    MIXTURE,
+    POPULATIONS,
+    REMOVED,
+    calibration_error,
+    calibrations,
+)
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, UNANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, FEATURES, FIT, features
 from vestig.store.projection.core_math import logit
@@ -36,9 +42,10 @@ DIGITS = 4
 QUESTIONS, RESULTS = 120, 20
 # What a set counts that is no folder of worlds.
 OTHER = 0.25
-# The place whose distance from the first says how far the best stand out.
-MARGIN_PLACE = 5
-SCORE = ("level", "gap", "margin")
+# How far the best stand out is not fitted to: in a store of few memories it follows from what else
+# lies there.
+FITTED = tuple(name for name in FEATURES if name != "margin")
+SCORE = ("level", "gap")
 AT_ONCE = 64
 
 
@@ -56,15 +63,13 @@ class Example:
 
 
 def score_columns(levels: Sequence[float]) -> Values:
-    """Of each result its level, how far it is below the first, and how far the fifth (the last of
-    fewer) is below the first.
+    """Of each result its level, and how far it is below the first.
 
     Example:
         >>> score_columns([3.0, 1.0]).tolist()
-        [[3.0, 0.0, 2.0], [1.0, 2.0, 2.0]]
+        [[3.0, 0.0], [1.0, 2.0]]
     """
-    margin = levels[0] - levels[min(MARGIN_PLACE, len(levels)) - 1]
-    return np.array([[level, levels[0] - level, margin] for level in levels])
+    return np.array([[level, levels[0] - level] for level in levels])
 
 
 def examples(
@@ -180,7 +185,7 @@ def learn_confidence(
     found = [one for each in benchmarks for one in examples(each, vectors, weights) if one.levels]
     share = shares(found, worlds)
     folds = np.array([one.fold for one in found])
-    x = np.array([[one.features[name] for name in FEATURES] for one in found])
+    x = np.array([[one.features[name] for name in FITTED] for one in found])
     answered = np.array([float(one.population == ANSWERABLE) for one in found])
     confidence, known = _cross_fitted(x, answered, share, folds)
     figures = _figures(found, known)
@@ -205,8 +210,8 @@ def learn_confidence(
         error = calibration_error(likely[own], right[own], np.ones(own.sum()))
         figures[name]["score_error"] = round(error, 3)
     document = {
-        "confidence": dict(zip((*FEATURES, BIAS), confidence.tolist(), strict=True)),
-        "score": dict(zip((*SCORE, BIAS), score.tolist(), strict=True)),
+        "confidence": dict(zip((*FITTED, BIAS), confidence.tolist(), strict=True)),
+        "score": dict(zip((*SCORE, BIAS), score.tolist(), strict=True)) | {"margin": 0.0},
         "data": {one.name: one.digest for one in benchmarks},
         "figures": figures,
     }

@@ -12,7 +12,7 @@ import pytest
 
 from candidate_lists import ADVERSARIAL_WEIGHT, OFFERED, lists, questions
 from learn import factors_of, learn, without
-from learn_confidence import SCORE, score_columns
+from learn_confidence import FITTED, SCORE, score_columns
 from learning import (
     BEST_ROWS,
     DRAWN_ROWS,
@@ -30,7 +30,6 @@ from learning import (
 from vestig.config.weights import WeightsFile
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cached_embedder import cached_embedder
-from vestig.recall.confidence import FEATURES
 from vestig.testing import TokenHashingEmbedder
 
 TERMS = len(OFFERED)
@@ -130,10 +129,10 @@ def test_a_term_that_is_left_out_says_nothing() -> None:
     assert (rest.terms != 0).sum() == (one.terms != 0).sum() - 30
 
 
-def test_scores_are_made_of_level_gap_and_margin() -> None:
+def test_scores_are_made_of_level_and_gap() -> None:
     found = score_columns([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
     assert found.shape == (6, len(SCORE))
-    assert found[1].tolist() == [4.0, 1.0, 4.0]
+    assert found[1].tolist() == [4.0, 1.0]
 
 
 @pytest.fixture
@@ -194,8 +193,8 @@ def test_one_command_writes_weights_and_confidence(worlds: Path, tmp_path: Path)
     assert weights.data.keys() == {"worlds"}
     assert weights.figures["worlds"]["questions"] == 30.0
     made = json.loads(texts[0][1])
-    assert made["confidence"].keys() == {*FEATURES, "bias"}
-    assert made["score"].keys() == {*SCORE, "bias"}
+    assert made["confidence"].keys() == {*FITTED, "bias"}
+    assert made["score"].keys() == {*SCORE, "bias", "margin"}
     figures = report["confidence"]["worlds"]
     assert figures["auroc"].keys() == {"unanswerable", "foreign", "mixture"}
     assert figures["questions"] == 30

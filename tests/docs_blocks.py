@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def learned_rows() -> str:
     """One table row for each set of questions: what the learned weights find of it."""
     from vestig.config.weights import LEARNED, WeightsFile
 
-    metrics = {"recall@10": "R@10", "recall@5": "R@5", "mrr": "MRR", "ndcg@5": "nDCG@5"}
+    metrics = {"hit@1": "hit@1", "recall@5": "R@5", "recall@10": "R@10", "mrr": "MRR"}
     return _rows(
         ("Set", "Questions", *metrics.values()),
         (
@@ -90,62 +90,33 @@ def confidence_rows() -> str:
     """One table row for each set of questions: how good confidence and score are."""
     from vestig.recall.confidence import fit
 
+    others = ("foreign", "removed", "unanswerable")
+
+    def cells(figures: Mapping[str, float], names: Iterable[str]) -> Iterator[str]:
+        return (f"{figures[name]:.3f}" if name in figures else "–" for name in names)
+
     return _rows(
         (
             "Set",
             "Questions",
-            "AUROC foreign",
-            "AUROC removed",
+            *(f"AUROC {name}" for name in others),
             "Error of the confidence",
+            "Kept",
+            *(f"Passed {name}" for name in others),
             "Error of the score",
-            "Score of a right first",
-            "Score of a foreign first",
         ),
         (
             (
                 name,
                 str(one["questions"]),
-                f"{one['auroc']['foreign']:.3f}",
-                f"{one['auroc']['removed']:.3f}",
+                *cells(one["auroc"], others),
                 f"{one['calibration_error']:.3f}",
-                f"{one['score']['calibration_error']:.3f}",
-                f"{one['score']['right_first']:.2f}",
-                f"{one['score']['foreign_first']:.2f}",
+                *cells(one["above_half"], ("answerable", *others)),
+                f"{one['score_error']:.3f}",
             )
             for name, one in fit().figures.items()
         ),
     )
-
-
-def threshold_rows() -> str:
-    """One table row for each set of questions: what a threshold of the confidence lets pass."""
-    from vestig.recall.confidence import fit
-
-    figures = fit().figures
-    levels = [*next(iter(figures.values()), {"thresholds": ()})["thresholds"]]
-    return _rows(
-        ("Memories", "Set", *levels),
-        (
-            (
-                KINDS[one["kind"]],
-                name,
-                *(
-                    f"{passed['kept']:.2f} / {passed['foreign']:.2f} / {passed['removed']:.2f}"
-                    for passed in one["thresholds"].values()
-                ),
-            )
-            for name, one in figures.items()
-        ),
-    )
-
-
-KINDS = {
-    "chat_peer": "people talking",
-    "chat_agent": "sessions with an agent",
-    "document": "documents",
-    "note": "notes",
-    "several": "several origins",
-}
 
 
 def filter_rows() -> str:
@@ -267,7 +238,6 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/evaluation.md": {
         "learned": learned_rows,
         "confidence": confidence_rows,
-        "thresholds": threshold_rows,
     },
 }
 

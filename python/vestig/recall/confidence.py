@@ -2,8 +2,7 @@
 the score of a result.
 
 The core makes the features of one scan; the weights are plain data beside the package's other data,
-with the digests of the labelled folders they were learned from. `make learn-confidence` writes
-them.
+with the digests of the labelled folders they were learned from. `make learn` writes them.
 """
 
 from __future__ import annotations
