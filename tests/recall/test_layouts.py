@@ -98,12 +98,12 @@ def test_explain_has_a_line_for_each_group() -> None:
 
 
 def test_explain_shows_the_terms_that_add_something() -> None:
-    """The bias, then signals by what they add, their parts side by side."""
+    """The bias and the signals by what they add."""
     found = {"topic": 0.8, "words": 0.5, "words_window": 0.25, "person": -1.0, "late": 0.0}
     weights = {"bias": -12.0, "topic": 2.0, "words": 4.0, "words_window": 2.0, "person": 0.5,
                "late": 3.0}  # fmt: skip
-    made = explainer(base="linear", weights=[{}, weights])
-    row = MadeRow(values=found, constant=-12.0)
+    made = explainer(linear=True)
+    row = MadeRow(values=found, weights=weights, constant=-12.0)
     reason = made.reason(row, memory(row.id), (), None)
     shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (
