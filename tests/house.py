@@ -108,6 +108,7 @@ PURE = frozenset(
         "commit/item.py",
         "commit/names.py",
         "commit/questions.py",
+        "commit/repeats.py",
         "commit/request.py",
         "commit/rows.py",
         "commit/short_texts.py",

@@ -9,6 +9,7 @@ import pytest
 
 from vestig.changes import NewMemory, StoredWindow
 from vestig.commit.item import Item
+from vestig.commit.repeats import RepeatWishes
 from vestig.commit.request import validate
 from vestig.commit.rows import (
     Rows,
@@ -129,7 +130,7 @@ def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
     known = stored(item(tags=["a", "b"], metadata={"k": 1, "same": 2}, now=5))
     rows = rows_at()
     one = item(tags=["b", "c"], metadata={"k": 9, "same": 2}, now=50)
-    event, _ = add_reinforcement(rows, one, known, near_score=None)
+    event, _ = add_reinforcement(rows, one, known, RepeatWishes(), near_score=None)
     (patch,) = rows.patches
     assert event.event_type is EventType.REINFORCE_EXACT
     assert patch.columns["metadata"]["tags"] == ["a", "b", "c"]
@@ -145,7 +146,9 @@ def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
 def test_near_repeat_keeps_the_variant() -> None:
     known = stored(item())
     rows = rows_at()
-    event, _ = add_reinforcement(rows, item("The release is today!"), known, near_score=0.95)
+    event, _ = add_reinforcement(
+        rows, item("The release is today!"), known, RepeatWishes(), near_score=0.95
+    )
     assert event.event_type is EventType.REINFORCE_NEAR
     assert event.payload["variant"] == "The release is today!"
     assert event.payload["query_score"] == 0.95
@@ -155,7 +158,7 @@ def test_near_repeat_keeps_the_variant() -> None:
 def test_archived_match_is_restored() -> None:
     known = stored(item(), status=Status.ARCHIVED)
     rows = rows_at()
-    _, columns = add_reinforcement(rows, item(), known, near_score=None)
+    _, columns = add_reinforcement(rows, item(), known, RepeatWishes(), near_score=None)
     assert [event.event_type for event in rows.events] == [
         EventType.REINFORCE_EXACT,
         EventType.RESTORE,
@@ -167,11 +170,15 @@ def test_archived_match_is_restored() -> None:
 def test_both_days_are_kept() -> None:
     known = stored(item(windows=(DAY,)))
     rows = rows_at()
-    event, columns = add_reinforcement(rows, item(windows=(NEXT,)), known, near_score=None)
+    event, columns = add_reinforcement(
+        rows, item(windows=(NEXT,)), known, RepeatWishes(), near_score=None
+    )
     assert [(window.start_us, window.end_us) for window in columns["times"]] == [(0, 10), (20, 30)]
     assert len(event.payload["times"]) == 1
     again = reinforced(known, columns, item())
-    _, columns = add_reinforcement(rows, item(windows=(DAY, NEXT)), again, near_score=None)
+    _, columns = add_reinforcement(
+        rows, item(windows=(DAY, NEXT)), again, RepeatWishes(), near_score=None
+    )
     assert "times" not in columns
 
 
@@ -182,7 +189,7 @@ def test_last_seen_never_goes_back() -> None:
     early = reinforced(late, {}, item(now=500))
     assert late.last_seen_at == early.last_seen_at
     assert early.reinforce_count == 2
-    add_reinforcement(rows, item(now=500), late, near_score=None)
+    add_reinforcement(rows, item(now=500), late, RepeatWishes(), near_score=None)
     assert rows.patches[0].seen_us == 500
 
 

@@ -45,8 +45,8 @@ def whole() -> bytes:
     ledger = open_ledger(None)
     ids = fill(ledger)
     fill_requests(ledger, ids)
-    poem = made.memory("def add(a, b): return a + b")
-    original = made.original(poem.id, "def add(a, b):\n    return a + b")
+    poem = made.memory("def add(a, b):\n    return a + b")
+    original = made.original(poem.id, "def add(a, b):\n\n    return  a + b")
     with ledger.write(made.NOW + 200) as txn:
         txn.apply(made.added(poem, original_texts=(original,)))
     with ledger.write(made.NOW + 300) as txn:

@@ -21,6 +21,7 @@ from vestig.commit.near_duplicates import (
     similar_memories,
     stored_form,
 )
+from vestig.commit.repeats import repeat_wishes
 from vestig.commit.rows import (
     Rows,
     add_memory,
@@ -241,7 +242,7 @@ class Batch:
         same = self._same_text(place, item)
         repeated = self._first_text(place, item, decision) if same is None else None
         if same is not None:
-            self._reinforce(item, decision, same, None)
+            self._reinforce(view, item, decision, same, None)
         elif repeated is None and not self.dry and self._was_live(place):
             # An earlier item supersedes the text; the ledger takes it again when that is written.
             raise SplitGroup(place)
@@ -256,7 +257,7 @@ class Batch:
             verdict = self._near_duplicate(view, item, decision, similar)
             match = verdict.match
             if match is not None and item.position in (None, _position(match)):
-                self._reinforce(item, decision, match, verdict.score)
+                self._reinforce(view, item, decision, match, verdict.score)
             elif match is not None:
                 self._insert(view, place, decision, similar, match, near=True)
             elif self._restored and not self.dry:
@@ -389,8 +390,26 @@ class Batch:
         inserted = self._inserted_items.get(memory.id)
         return stored_form(self.session, memory) if inserted is None else item_form(inserted)
 
+    def _mentioned(self, view: LedgerView, item: Item, memory: Memory) -> list[str]:
+        """Names of the entities that a memory mentions; looked up where the item names any."""
+        inserted = self._inserted_items.get(memory.id)
+        if inserted is not None or not item.request.entities:
+            return [] if inserted is None else [one.name for one in inserted.entities]
+        space = memory.namespace
+        ids = [one.entity_id for one in view.mentions(space, [memory.id])]
+        return [
+            name
+            for entity in view.entities(space, ids)
+            for name in (entity.canonical_name, *entity.aliases)
+        ]
+
     def _reinforce(
-        self, item: Item, decision: Decision, memory: Memory, score: float | None
+        self,
+        view: LedgerView,
+        item: Item,
+        decision: Decision,
+        memory: Memory,
+        score: float | None,
     ) -> None:
         if any(old.id == memory.id for old in decision.replaced):
             decision.replaced = []
@@ -398,7 +417,9 @@ class Batch:
                 f"the text is that of {memory.id}, which `supersedes` names: nothing was superseded"
             )
         self._restored |= memory.status is Status.ARCHIVED
-        event, columns = add_reinforcement(self._rows, item, memory, near_score=score)
+        wishes = repeat_wishes(memory, item.request, self._mentioned(view, item, memory))
+        event, columns = add_reinforcement(self._rows, item, memory, wishes, near_score=score)
+        decision.warnings += [f"{memory.id} holds the text already: {kept}" for kept in wishes.kept]
         self._known[memory.id] = reinforced(memory, columns, item)
         exact = score is None
         if exact and item.given != memory.content:

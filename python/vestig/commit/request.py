@@ -63,7 +63,8 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The checked arguments of one commit: times in microseconds since the epoch, None = absent.
 
     `content` is as the caller gave it: `normalise` checks it. `tags_given` tells an empty list
-    from no list; `temporal_stability` None = to be derived.
+    from no list, `policy_given` a chosen policy from the default one; `temporal_stability` None =
+    to be derived.
     """
 
     content: object
@@ -93,6 +94,7 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     hypothetical_queries: tuple[object, ...] | None
     claim: Claim | None
     retention_policy: RetentionPolicy
+    policy_given: bool
     retention_until_us: int | None
     pinned: bool
     supersedes: tuple[str, ...]
@@ -224,6 +226,7 @@ def validate(
         retention_policy=required_choice(
             "retention_policy", value("retention_policy"), RetentionPolicy
         ),
+        policy_given=given.get("retention_policy") is not None,
         retention_until_us=time_us("retention_until", value("retention_until")),
         pinned=flag("pinned", value("pinned")),
         supersedes=memory_ids(value("supersedes")),

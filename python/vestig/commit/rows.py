@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -28,6 +28,7 @@ from vestig.changes import (
 from vestig.commit.claims import new_claim
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention
+from vestig.commit.repeats import RepeatWishes
 from vestig.ids import NewIds, new_id
 from vestig.language.edge_evidence import evidence_text
 from vestig.ports import Pieces
@@ -38,7 +39,9 @@ from vestig.types import (
     EventType,
     Memory,
     PossibleUpdate,
+    RetentionPolicy,
     Role,
+    Stability,
     Status,
     TemporalWindow,
     Trigger,
@@ -338,17 +341,19 @@ def _stored(window: TemporalWindow) -> StoredWindow:
 
 
 def add_reinforcement(
-    rows: Rows, item: Item, known: Memory, *, near_score: float | None
+    rows: Rows, item: Item, known: Memory, wishes: RepeatWishes, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
-    """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance.
+    """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance, and what else
+    the caller asked that is done.
 
     Returns the event and the columns that change, for later items of the same batch.
     """
-    request, columns = item.request, dict[str, Any]()
+    request, columns = item.request, dict(wishes.columns)
     payload: dict[str, Any] = {"matched_memory_id": known.id}
     added = [tag for tag in request.tags if tag not in known.tags]
     if added:
-        columns["metadata"] = known.metadata | {"tags": [*known.tags, *added]}
+        metadata = columns.get("metadata", known.metadata)
+        columns["metadata"] = metadata | {"tags": [*known.tags, *added]}
     payload["added_tags"] = added
     other = {k: v for k, v in request.metadata.items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
@@ -371,16 +376,40 @@ def add_reinforcement(
         payload["variant"] = item.given
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
     event = _event(rows, item, known.id, kind, payload)
-    rows.events.append(event)
+    updated = _update_events(rows, item, known, wishes)
+    # an end that the caller gives is later than this statement, another end is not
+    rows.events += [event, *updated] if "t_invalid_us" in columns else [*updated, event]
+    if columns.get("pinned"):
+        columns["pinned_at_us"] = rows.now_us
+        rows.events.append(_event(rows, item, known.id, EventType.PIN, {"reason": None}))
     if known.status is Status.ARCHIVED:
         columns["status"] = Status.ACTIVE.value
         why = {"reason": "said again"}
         rows.events.append(_event(rows, item, known.id, EventType.RESTORE, why))
     rows.patches.append(
-        MemoryPatch(memory_id=known.id, columns=columns, reinforce=1, seen_us=item.reference_us)
+        MemoryPatch(
+            memory_id=known.id,
+            columns=columns,
+            reinforce=1,
+            seen_us=item.reference_us,
+            bump_version=bool(updated),
+        )
     )
     _add_source(rows, item, known.id)
+    if "trigger" in columns and "hypothetical" in item.model_jobs:
+        rows.jobs.append(NewJob(id=rows.ids.take("job"), memory_id=known.id, kind="hypothetical"))
     return event, columns
+
+
+def _update_events(
+    rows: Rows, item: Item, known: Memory, wishes: RepeatWishes
+) -> tuple[NewEvent, ...]:
+    if not wishes.new:
+        return ()
+    payload: dict[str, Any] = {"old": wishes.old, "new": wishes.new}
+    if "t_invalid" in wishes.new:
+        payload |= {"t_invalid": wishes.new["t_invalid"], "previous_t_invalid": None}
+    return (_event(rows, item, known.id, EventType.UPDATE, payload),)
 
 
 def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, near: bool) -> None:
@@ -406,6 +435,20 @@ def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, n
     rows.patches.append(MemoryPatch(memory_id=known.id, reinforce=1, seen_us=item.reference_us))
 
 
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+# Of the columns that a repeat may change, those that a memory holds in another type.
+_MEMORY_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
+    "status": Status,
+    "trigger": Trigger,
+    "temporal_stability": Stability,
+    "retention_policy": RetentionPolicy,
+    "keywords": tuple,
+}
+
+
 def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:
     """The memory as later items of the batch see it."""
     seen = from_us(item.reference_us)
@@ -413,12 +456,13 @@ def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:
         "reinforce_count": known.reinforce_count + 1,
         "last_seen_at": seen if known.last_seen_at is None else max(seen, known.last_seen_at),
     }
-    if "metadata" in columns:
-        changed["metadata"] = columns["metadata"]
-    if "times" in columns:
-        changed["times"] = tuple(_window(window) for window in columns["times"])
-    if "status" in columns:
-        changed["status"] = Status(columns["status"])
+    for name, value in columns.items():
+        if name == "times":
+            changed[name] = tuple(_window(window) for window in value)
+        elif name.endswith("_us"):
+            changed[name.removesuffix("_us")] = from_us(value)
+        else:
+            changed[name] = _MEMORY_TYPES.get(name, _as_it_is)(value)
     return msgspec.structs.replace(known, **changed)
 
 
