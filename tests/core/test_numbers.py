@@ -128,23 +128,23 @@ def test_similar_within_lists_the_earlier_ones(batch: list[np.ndarray], limit: f
         cosine = min(1.0, max(-1.0, float(oracle.dot(units[i], units[j]))))
         if cosine >= float(np.float32(limit)):
             wanted[i].append((j, cosine))
-    assert _core.similar_within(b"".join(v.tobytes() for v in batch), 5, limit) == wanted
+    assert _core.testing.similar_within(b"".join(v.tobytes() for v in batch), 5, limit) == wanted
 
 
 def test_similar_within_compares_a_threshold_rounded_to_float32() -> None:
     """0.92 as float32 is what a cosine must reach."""
     vectors = np.array([[1, 0], [0.92, math.sqrt(1 - 0.92**2)]], np.float32)
-    (_, [(_, cosine)]) = _core.similar_within(vectors, 2, -1.0)
-    assert [len(found) for found in _core.similar_within(vectors, 2, cosine)] == [0, 1]
+    (_, [(_, cosine)]) = _core.testing.similar_within(vectors, 2, -1.0)
+    assert [len(found) for found in _core.testing.similar_within(vectors, 2, cosine)] == [0, 1]
     above = float(np.nextafter(np.float32(cosine), np.float32(2)))
-    assert _core.similar_within(vectors, 2, above) == [[], []]
+    assert _core.testing.similar_within(vectors, 2, above) == [[], []]
 
 
 def test_similar_within_refuses_a_rest() -> None:
     with pytest.raises(ValueError, match="2 dimensions, got 3 values"):
-        _core.similar_within(np.zeros(3, np.float32), 2, 0.5)
+        _core.testing.similar_within(np.zeros(3, np.float32), 2, 0.5)
     with pytest.raises(ValueError, match="0 dimensions"):
-        _core.similar_within(b"", 0, 0.5)
+        _core.testing.similar_within(b"", 0, 0.5)
 
 
 def test_version_is_that_of_the_package() -> None:

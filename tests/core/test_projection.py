@@ -436,7 +436,7 @@ def test_the_same_call_compares_the_queries_with_each_other(threshold: float) ->
         0, batch.tobytes(), "default", none, none, [b""] * len(batch), 0.9, 0, 0.9, 0,
         earlier=(texts, threshold),
     )  # fmt: skip
-    every = _core.similar_within(batch.tobytes(), 6, threshold)
+    every = _core.testing.similar_within(batch.tobytes(), 6, threshold)
     assert [earlier for _, _, earlier in found] == [
         [(at, cosine) for at, cosine in earlier if texts[at] != texts[place]]
         for place, earlier in enumerate(every)

@@ -64,7 +64,6 @@ __all__ = [
     "quotations",
     "random_id",
     "signal_table",
-    "similar_within",
     "starts_sentence",
     "terms",
     "terms_among",
@@ -1091,8 +1090,3 @@ class Projection:
             texts: ids (16 bytes each) of memories of one text, which are not linked with each
                 other, for each such text.
         """
-
-def similar_within(
-    vectors: Buffer, dimensions: int, threshold: float
-) -> list[list[tuple[int, float]]]:
-    """For each vector i of a batch, the earlier j < i with cosine >= threshold, j ascending."""

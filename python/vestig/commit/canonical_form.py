@@ -102,8 +102,8 @@ _LEAD_IN: Final = lazy_pattern(
     r"(?i:(?:please\s+)?(?:note|remember|keep\s+in\s+mind)\s+that\s+"
     r"|please\s+remember\s+(?!to\b)"
     r"|(?:fyi|btw|by\s+the\s+way|for\s+the\s+record|just\s+so\s+you\s+know"
-    r"|for\s+your\s+information)(?:\s*,)?\s+"
-    r"|(?:(?:please\s+)?(?:note|remember)|(?:a\s+)?reminder|fyi|btw)(\s*:\s+))"
+    r"|for\s+your\s+information)(?:\s*,|(\s*:))?\s+"
+    r"|(?:(?:please\s+)?(?:note|remember)|(?:a\s+)?reminder)(\s*:)\s+)"
 )
 _LEAD_IN_INITIALS: Final = frozenset("pPnNrRkKfFbBjJaA")
 _LEAD_INS_MAX: Final = 4
@@ -310,7 +310,7 @@ def canonical_form(text: str) -> CanonicalForm:
         match = _LEAD_IN.match(text) if text[:1] in _LEAD_IN_INITIALS else None
         if match is None or match.end() == len(text):
             break
-        text, opens = text[match.end() :], match[1] is not None
+        text, opens = text[match.end() :], match.lastindex is not None
     return CanonicalForm(tuple(_Tokens(_chunks(text), start=opens).gather()), opens=opens)
 
 

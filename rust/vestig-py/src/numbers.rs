@@ -58,22 +58,6 @@ fn unit<'py>(py: Python<'py>, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBy
 }
 
 #[pyfunction]
-fn similar_within(
-    py: Python<'_>,
-    vectors: &Bound<'_, PyAny>,
-    dimensions: usize,
-    threshold: f64,
-) -> PyResult<Vec<Vec<(usize, f64)>>> {
-    let values = floats("vectors", vectors)?;
-    if dimensions == 0 || !values.len().is_multiple_of(dimensions) {
-        let n = values.len();
-        let text = format!("expected vectors of {dimensions} dimensions, got {n} values in all");
-        return Err(PyValueError::new_err(text));
-    }
-    Ok(py.detach(|| dots::similar_within(&values, dimensions, threshold)))
-}
-
-#[pyfunction]
 fn ln(x: f64) -> f64 {
     math::ln(x)
 }
@@ -145,7 +129,6 @@ impl TraceParams {
 /// Adds the functions and types of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unit, module)?)?;
-    module.add_function(wrap_pyfunction!(similar_within, module)?)?;
     module.add_function(wrap_pyfunction!(ln, module)?)?;
     module.add_function(wrap_pyfunction!(pow, module)?)?;
     module.add_class::<TraceParams>()
