@@ -58,7 +58,7 @@ def tokens(at: OpenStore, text: str) -> int:
 
 
 def recalled(at: OpenStore, **arguments: Any) -> str:
-    given = {"query": "when do deploys of billing run?", **arguments}
+    given = {"query": "when do deploys of billing run?", "cut": 0, **arguments}
     return TOOLS["recall"].call(at, given)
 
 
