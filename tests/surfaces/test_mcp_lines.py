@@ -251,6 +251,18 @@ def test_a_line_may_end_as_on_windows(server: McpProcess) -> None:
     assert server.answer(b'{"jsonrpc": "2.0", "id": "w", "method": "ping"}\r')["result"] == {}
 
 
+def test_a_notice_of_odd_form_says_nothing(tmp_path: Path) -> None:
+    with McpProcess(written_config(tmp_path)) as process:
+        process.initialize()
+        for params in ({}, {"requestId": None}, {"requestId": [1]}, {"requestId": 1, "reason": 5}):
+            notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            process.write(json.dumps(notice).encode())
+        assert process.request("ping")["result"] == {}
+        assert process.process.stdin is not None
+        process.process.stdin.close()
+        assert process.errors() == ""
+
+
 def test_requests_that_come_at_once_are_all_answered(server: McpProcess) -> None:
     ids = {server.send("tools/call", {"name": "stats"}) for _ in range(60)}
     assert {server.read()["id"] for _ in ids} == ids

@@ -67,9 +67,14 @@ def _unknown_argument(
     error: Exception, function: Callable[..., object], given: Mapping[str, object]
 ) -> TypeError | None:
     """A call with a name that the function does not have, which never began to run."""
-    trace = error.__traceback__
-    if not isinstance(error, TypeError) or trace is None or trace.tb_next is not None:
+    if not isinstance(error, TypeError):
         return None
+    own = getattr(inspect.unwrap(function), "__code__", None)
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is own:
+            return None
+        step = step.tb_next
     names = [name for name in inspect.signature(function).parameters if name != "self"]
     for name in given:
         if name not in names:

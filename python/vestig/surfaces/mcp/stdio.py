@@ -134,8 +134,12 @@ class _Connection:
         if isinstance(message, JSONRPCRequest):
             self._waiting[repr(message.id)] += 1
         elif isinstance(message, JSONRPCNotification) and message.method == _CANCELLED:
-            # a request that its client cancels gets no answer
-            self._answered((message.params or {}).get("requestId"))
+            # a request that its client cancels gets no answer; a notice that names none, no notice
+            params = message.params or {}
+            id, reason = params.get("requestId"), params.get("reason")
+            if not _is_id(id) or not isinstance(reason, str | None):
+                return
+            self._answered(id)
         await self._to_server.send(SessionMessage(message))
 
     def _answered(self, id: RequestId | None) -> None:
@@ -171,6 +175,10 @@ class _Connection:
         """Returns when no request waits for its answer."""
         while self._waiting:
             await anyio.sleep(_ANSWERED_S)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _encoded(message: JSONRPCMessage) -> bytes:
