@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
 
 from vestig.evaluation import tables
 from vestig.evaluation.benchmarks import read_benchmark
@@ -110,6 +111,15 @@ def test_a_report_shows_versions_and_confidence_of_questions_without_answer(
         ("cosine", "bm25", "hybrid", "default"), True
     )
     assert rows["default"].confidence["unanswerable"].questions == 5  # type: ignore[index]
+    assert rows["cosine"].cut is UNSET
+    cut = rows["default"].cut
+    assert not isinstance(cut, UnsetType)
+    assert 0 <= cut.recall <= 1
+    assert 0 <= cut.results <= 3
     shown = tables.versions(report)
-    assert shown.columns == ("row", "hit@1", "newest first", "changed", "exact", "uncategorised")
+    assert shown.columns == (
+        *("row", "hit@1", "newest first"),
+        *("cut: precision", "cut: recall", "cut: results"),
+        *("changed", "exact", "uncategorised"),
+    )
     assert len(shown.rows) == 4

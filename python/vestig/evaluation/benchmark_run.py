@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from vestig.api.store import Vestig
 from vestig.config.schema import Settings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
-from vestig.evaluation.report import Latency
+from vestig.evaluation.report import CutFigures, Latency
 from vestig.evaluation.variants import Variant
 
 __all__ = ["BenchmarkRun", "StoredUnits", "stored_units"]
@@ -25,6 +26,8 @@ __all__ = ["BenchmarkRun", "StoredUnits", "stored_units"]
 _PAGE: Final = 1_000
 # The limit of the recalls whose latency is measured.
 _TIMED_CUT: Final = 10
+# Results that the automatic cut is applied to.
+_CUT_OF: Final = 20
 
 
 class StoredUnits(msgspec.Struct, kw_only=True):
@@ -134,6 +137,35 @@ class BenchmarkRun:
         if query.relevant.isdisjoint(found[CUTS[-1]]):
             found[DEPTH] = self._ranked(query, DEPTH)
         return found
+
+    def cut(self, benchmark: Benchmark) -> CutFigures | UnsetType:
+        """What the automatic cut keeps; UNSET where results have no confidence."""
+        precision, recall, results = [], [], []
+        for query in benchmark.queries:
+            answer = self._store.recall(
+                query.text,
+                limit=_CUT_OF,
+                cut="auto",
+                scope=query.conversation,
+                query_time=self._stored.when(query, query.conversation),
+                until=query.until,
+                profile=self._profile,
+                config=self._unexplained,
+            )
+            if answer.confidence is None:
+                return UNSET
+            units = [self._stored.units_of[hit.id] for hit in answer.results]
+            right = [not query.relevant.isdisjoint(own) for own in units]
+            found = query.relevant.intersection(unit for own in units for unit in own)
+            recall.append(len(found) / len(query.relevant))
+            results.append(len(units))
+            if units:
+                precision.append(sum(right) / len(right))
+        return CutFigures(
+            precision=sum(precision) / len(precision) if precision else None,
+            recall=sum(recall) / len(recall),
+            results=sum(results) / len(results),
+        )
 
     def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[list[str]]:
         """Ids of the results of one recall, in the query's conversation and at its time, each with

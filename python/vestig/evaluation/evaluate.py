@@ -269,7 +269,10 @@ def _benchmark(
             run = BenchmarkRun(store, stored, variant)
             with steps.stage(len(benchmark.queries)):
                 tally = tallies[variant.name] = run.tally(benchmark, steps.add)
-            rows.append(_row(benchmark, variant, tally, latency=run.latency()))
+            row = _row(benchmark, variant, tally, latency=run.latency())
+            if row.newest_first is not UNSET:
+                row = msgspec.structs.replace(row, cut=run.cut(benchmark))
+            rows.append(row)
             degraded[variant.name] = run.degraded
         if wanted.confidence:
             all_cases = list(cases(context, benchmark, stored))

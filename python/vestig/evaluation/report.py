@@ -112,13 +112,24 @@ class ScoreFigures(_Value, frozen=True, kw_only=True):
     unanswered_first: float | None
 
 
+class CutFigures(_Value, frozen=True, kw_only=True):
+    """What `cut="auto"` keeps of the 20 best results of the answerable questions: the share of it
+    that is relevant, in the mean of those of which something is kept; the mean share of the
+    relevant units that is kept; and the mean number of results."""
+
+    precision: float | None
+    recall: float
+    results: float
+
+
 class Row(_Value, frozen=True, kw_only=True):
     """One way to answer the questions, and its figures.
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
     `newest_first`: share of the questions with outdated units of which the first relevant unit
-    stands above all outdated ones; only where there are such questions. `seed`: of the walk; null =
+    stands above all outdated ones; only where there are such questions. `cut`: only there, and only
+    where results have a confidence. `seed`: of the walk; null =
     derived from the query and the store's seq. `questions`,
     `confidence` (population → figures) and `score`: only when requested; no `confidence` and no
     `score` where the confidence is null.
@@ -135,6 +146,7 @@ class Row(_Value, frozen=True, kw_only=True):
     settings: dict[str, Any]
     seed: int | None = None
     newest_first: float | UnsetType = UNSET
+    cut: CutFigures | UnsetType = UNSET
     questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
     confidence: dict[str, Calibration] | UnsetType = UNSET
     score: ScoreFigures | UnsetType = UNSET

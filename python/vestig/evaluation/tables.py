@@ -127,6 +127,7 @@ def versions(report: BenchmarkReport) -> Table:
             row.name,
             percent(row.metrics["hit@1"].mean),
             percent(row.newest_first),
+            *_cut(row),
             *(percent(row.categories[name]["hit@1"].mean) for name in report.categories),
         )
         for row in report.rows
@@ -135,10 +136,20 @@ def versions(report: BenchmarkReport) -> Table:
     return Table(
         title="Current before outdated",
         note="In per cent: hit@1; questions of which the first answer stands above everything that"
-        " it replaced; hit@1 by category.",
-        columns=("row", "hit@1", "newest first", *report.categories),
+        " it replaced; what the automatic cut keeps; hit@1 by category.",
+        columns=(
+            *("row", "hit@1", "newest first"),
+            *("cut: precision", "cut: recall", "cut: results"),
+            *report.categories,
+        ),
         rows=rows,
     )
+
+
+def _cut(row: Row) -> tuple[str, str, str]:
+    if row.cut is UNSET:
+        return NONE, NONE, NONE
+    return percent(row.cut.precision), percent(row.cut.recall), f"{row.cut.results:.1f}"
 
 
 def confidence(report: BenchmarkReport) -> Table:
