@@ -19,21 +19,14 @@ use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 
 const D: usize = 384;
-/// Signals that are on by default for people who talk.
-const CHAT: [(&str, f64); 13] = [
-    ("lexical", 3.0),
-    ("context.vector", 2.0),
-    ("context.wide", 2.0),
-    ("neighbours.lexical.-2", 0.5),
-    ("neighbours.lexical.-1", 1.0),
-    ("neighbours.lexical.+1", 1.0),
-    ("person", 1.0),
-    ("date", 1.0),
-    ("when", 1.0),
-    ("form.question", -0.5),
-    ("form.first", 0.3),
-    ("reply.lexical", 1.0),
-    ("answer_type.name", 0.3),
+/// Signals of what is said, beside the vector.
+const CHAT: [(&str, f64); 6] = [
+    ("words", 7.0),
+    ("words_window", 13.0),
+    ("date", 5.0),
+    ("question", -7.0),
+    ("reply", 10.0),
+    ("person", 0.6),
 ];
 
 impl Rng {
@@ -94,7 +87,7 @@ fn main() {
         ..Filter::default()
     };
     let ranking = Ranking {
-        weights: [Weights::of(-1.0, &[("cosine", 2.0), ("lexical", 3.0)]); 4],
+        weights: [Weights::of(-1.0, &[("topic", 2.0), ("words", 3.0)]); 2],
         tracerank_power: 0.5,
         ..Ranking::plain(Base::Linear, TraceParams::new(vec![0.0; 13]))
     };
@@ -103,7 +96,7 @@ fn main() {
         ..Selection::best(10)
     };
     let signals = Ranking {
-        weights: [Weights::of(-1.0, &CHAT); 4],
+        weights: [Weights::of(-1.0, &CHAT); 2],
         ..ranking.clone()
     };
     let snapshot = projection.snapshot();
@@ -112,7 +105,6 @@ fn main() {
             vector: Some(rng.vector()),
             terms: Some(vestig_core::words::terms(&rng.text(11), None)),
             names_text: Some("when did Anna go there?".into()),
-            question_kinds: 5,
             ..QueryParts::default()
         })
         .map(Query::new)

@@ -38,12 +38,12 @@ fn filter() -> Filter {
 type Ranked = (Ranking, Selection);
 
 fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranked {
-    let weights = |bias: f64| Weights::of(bias, &[("cosine", 2.0), ("lexical", 1.5)]);
+    let weights = |bias: f64| Weights::of(bias, &[("topic", 2.0), ("words", 1.5)]);
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
     event_weights[3] = 1.0;
     let ranking = Ranking {
-        weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
+        weights: [weights(0.1), weights(-0.3)],
         tracerank_power: power,
         ..Ranking::plain(base, TraceParams::new(event_weights))
     };
@@ -120,7 +120,6 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
                 (Some(0), Some(86_400_000_000), true),
                 (None, Some(9_000), false),
             ],
-            question_kinds: 7,
             pieces: rng.query_pieces(),
             query_time: 10_000_000_000_000,
             ..QueryParts::default()
@@ -149,19 +148,17 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
 
 fn rankings() -> Vec<Ranked> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.0.weights[1].signals[Signal::Cosine] = Some(-1.0);
-    odd.0.weights[2].signals[Signal::Cosine] = None;
-    odd.0.weights[3].signals[Signal::Lexical] = None;
+    odd.0.weights[0].signals[Signal::Words] = 0.0;
+    odd.0.weights[1].signals[Signal::Topic] = -1.0;
     // Every signal, with a walk and without.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
-    for (origin, weights) in all.0.weights.iter_mut().enumerate() {
-        let weight = |signal| (signal as usize * 7 + origin) as f64 % 5.0 - 1.0;
-        weights.signals = BySignal::from_fn(|signal| Some(weight(signal)));
+    for (kind, weights) in all.0.weights.iter_mut().enumerate() {
+        for signal in Signal::ALL {
+            weights.signals[signal] = (signal as usize * 7 + kind) as f64 % 5.0 - 1.0;
+        }
     }
-    for weights in &mut bounded.0.weights[1..] {
-        weights.signals = BySignal::of(Some(0.7));
-    }
+    bounded.0.weights[1].signals = BySignal::of(0.7);
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),
         ranking(Base::Semantic, Some(5), 5, 1.0),

@@ -106,6 +106,7 @@ impl Rng {
             wseq: seq,
             content: self.text(),
             author: self.maybe(&["Anna", "Bob"]),
+            heading: self.maybe(&["Night", "Paris"]),
             namespace: if self.below(8) == 0 {
                 "other".into()
             } else {

@@ -15,7 +15,7 @@ use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
-    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, Traversal,
+    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Traversal,
     Weights, recall,
 };
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
@@ -232,7 +232,7 @@ pub fn folder(bytes: &[u8], at: &Path) {
 fn run_every_query(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        signals: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
+        signals: BySignal::of(1.0),
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
@@ -254,7 +254,7 @@ fn run_every_query(snapshot: &Snapshot) {
         max_edges: 10,
     };
     let ranking = |base| Ranking {
-        weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
+        weights: [weights(0.1), weights(-0.3)],
         tracerank_power: 1.0,
         walk: Some(walk.clone()),
         expand_summaries: true,
@@ -389,6 +389,7 @@ fn new_row(number: u8) -> NewRow {
         }],
         features: 1 << 11 | u32::from(number),
         title: Some("river plan".into()),
+        heading: Some("River plan".into()),
         pieces: pieces(number % 3),
         ..NewRow::default()
     }
