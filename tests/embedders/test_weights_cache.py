@@ -35,7 +35,8 @@ def whole() -> tuple[bytes, bytes]:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The packed file of an empty cache folder; no warning has been given yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(builtin, "_warned", [])
+    monkeypatch.setattr(builtin, "_reported", [])
+    monkeypatch.setattr(builtin, "_faults", [])
     return Path(builtin._cache_file())
 
 
@@ -238,3 +239,15 @@ def test_processes_that_begin_at_once_leave_one_whole_file(
     assert [process.communicate(timeout=60)[0] for process in running] == [vector] * 3
     assert cache.read_bytes() == packed
     assert sorted(path.suffix for path in cache.parent.iterdir()) == [".lock", ".weights"]
+
+
+def test_a_folder_that_cannot_be_used_is_no_warning_of_every_process(
+    cache: Path, whole: tuple[bytes, bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.parent.parent.write_text("a file in the place of the folder")
+    caplog.set_level(logging.INFO)
+    assert builtin.cache_fault() is None
+    assert BuiltinEmbedder().embed([TEXT]) == [whole[1]]
+    assert warnings(caplog) == []
+    assert "weights_packed_again" in caplog.text
+    assert builtin.cache_fault() is not None

@@ -296,13 +296,25 @@ def test_a_bad_line_costs_one_line(record: Any, fact: str) -> None:
     assert fact in error.message
 
 
-def test_bytes_that_are_not_utf8_are_replaced_and_counted() -> None:
-    file, found = read(b'\xef\xbb\xbf{"turn": 0, "text": "caf\xe9"}\n{"text": "fine"}\n')
-    assert [item.parts for item in found if isinstance(item, ImportItem)] == [
-        ("caf\ufffd",),
-        ("fine",),
-    ]
-    assert file.warnings() == ["1 lines hold bytes that are not UTF-8"]
+def test_a_line_that_is_not_utf8_is_refused_by_its_number() -> None:
+    file, (own, bad, fine) = read(
+        b'\xef\xbb\xbf{"turn": 0, "text": "its own \xef\xbf\xbd"}\n'
+        b'{"text": "caf\xe9"}\n{"text": "fine"}\n'
+    )
+    assert isinstance(own, ImportItem)
+    assert own.parts == ("its own \ufffd",)
+    assert isinstance(bad, ItemError)
+    assert bad.message.startswith("line 2: expected UTF-8 text, byte 13 of the line is none")
+    assert isinstance(fine, ImportItem)
+    assert file.warnings() == []
+
+
+def test_a_document_that_is_not_utf8_is_refused_by_the_line() -> None:
+    with pytest.raises(ValidationError, match="line 3: expected UTF-8 text"):
+        read(b'[\n{"text": "one"},\n{"text": "\xff"}\n]')
+    bad, fine = read(b'{"text": "\xe9"}\n{"text": "fine"}\n')[1]
+    assert isinstance(bad, ItemError)
+    assert isinstance(fine, ImportItem)
 
 
 def test_json_array_and_object_with_messages() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vestig.arguments import flag, label, path_argument
-from vestig.embedders.builtin import WEIGHTS_SHA256
+from vestig.embedders.builtin import WEIGHTS_SHA256, cache_fault
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
 from vestig.registry import unused_entry_points
@@ -80,6 +80,12 @@ def doctor(session: Session) -> DoctorReport:
         if session.has_model:
             findings.append(_language_model(session))
         findings.append(_configuration(session))
+        fault = cache_fault()
+        if fault is not None:
+            detail = (
+                f"{fault}; every process packs the weights of the embedder anew (XDG_CACHE_HOME)"
+            )
+            findings.append(Finding(check="cache_folder", level="finding", detail=detail))
         findings += _providers()
         with session.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
@@ -128,6 +134,9 @@ def _configuration(session: Session) -> Finding:
     entries = session.config.effective()
     changed = [key for key, entry in entries.items() if entry.layer not in ("built-in", "profile")]
     detail = f"valid; profile {session.config.profile}, {len(changed)} of {len(entries)} keys set"
+    passed_over = session.config.passed_over
+    if passed_over is not None:
+        return Finding(check="configuration", level="finding", detail=f"{detail}; {passed_over}")
     return Finding(check="configuration", level="ok", detail=detail)
 
 

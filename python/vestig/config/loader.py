@@ -47,7 +47,7 @@ from vestig.config.schema import (
     settings_from,
     spec_of,
 )
-from vestig.config.sources import Source, working_folder
+from vestig.config.sources import FileNotPermittedError, Source, working_folder
 from vestig.errors import ConfigError, ValidationError
 
 __all__ = ["Config", "built_in", "load"]
@@ -83,6 +83,11 @@ class Config:
     def settings(self) -> Settings:
         """The values, nested by section."""
         return self._settings
+
+    @property
+    def passed_over(self) -> str | None:
+        """Why the user's own file counts for nothing, though one may be there."""
+        return next((one.passed_over for one in self._layers if one.passed_over), None)
 
     @property
     def profile(self) -> str:
@@ -269,8 +274,17 @@ def _file_layers(
             items = found_items(source, variables, problems)
         layers.append(Layer(name="project", items=tuple(items)))
     user = Source(user_folder("config", variables) / "config.yaml", variables, dotenv=False)
-    if user.content(user.main) is not None:
-        layers.insert(0, Layer(name="user", items=tuple(read_file(user, problems))))
+    try:
+        if user.content(user.main) is not None:
+            layers.insert(0, Layer(name="user", items=tuple(read_file(user, problems))))
+    except FileNotPermittedError as error:
+        # the home may be that of somebody else; who named a file has said which one is meant
+        if not named:
+            raise ConfigError(
+                f"{error}; set XDG_CONFIG_HOME to a folder that you may read, or name a"
+                " configuration file (`config=`, `--config` or VESTIG_CONFIG)"
+            ) from None
+        layers.insert(0, Layer(name="user", passed_over=str(error)))
     return layers
 
 

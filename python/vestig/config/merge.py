@@ -65,11 +65,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one layer says, weakest first; `profile` is the one that a call names."""
+    """What one layer says, weakest first; `profile` is the one that a call names, `passed_over` why
+    its file was not read."""
 
     name: str
     items: tuple[Item, ...] = ()
     profile: str | None = None
+    passed_over: str | None = None
 
 
 def unknown_key_text(key: str) -> str:

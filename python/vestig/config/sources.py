@@ -11,7 +11,14 @@ from vestig.config.documents import BYTES_MAX, parse
 from vestig.config.expand import read_dotenv
 from vestig.errors import ConfigError
 
-__all__ = ["Source", "content_of", "is_file", "parse_file", "working_folder"]
+__all__ = [
+    "FileNotPermittedError",
+    "Source",
+    "content_of",
+    "is_file",
+    "parse_file",
+    "working_folder",
+]
 
 _DOTENV: Final = ".env"
 
@@ -43,6 +50,10 @@ def is_file(path: Path) -> bool:
         raise
     except (OSError, ValueError):
         return False
+
+
+class FileNotPermittedError(ConfigError):
+    """A file that this user may not read, or may not know of."""
 
 
 class Source:
@@ -106,6 +117,8 @@ def content_of(path: Path) -> bytes | None:
             return None
         with path.open("rb") as file:
             raw = file.read(BYTES_MAX + 1)
+    except PermissionError as error:
+        raise FileNotPermittedError(f"{path}: cannot be read: {error.strerror}") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     if len(raw) > BYTES_MAX:

@@ -31,6 +31,7 @@ __all__ = [
     "WEIGHTS_SHA256",
     "WORD_PIECES_MAX",
     "BuiltinEmbedder",
+    "cache_fault",
 ]
 
 MODEL: Final = "all-MiniLM-L6-v2-int8"
@@ -240,17 +241,21 @@ def _mapped_weights() -> _core.PackedWeights:
         return PackedWeights.map(_cache_file(), bytes.fromhex(WEIGHTS_SHA256))
     except FileNotFoundError:
         return _packed_weights(None)
-    except (WeightsUnusable, OSError) as error:
+    except OSError as error:
+        _faults.append(str(error))
+        return _packed_weights(None)
+    except WeightsUnusable as error:
         return _packed_weights(str(error))
 
 
 def _packed_weights(reason: str | None) -> _core.PackedWeights:
     """The weights of the package, packed in memory, and written into the cache folder where that is
-    possible. The first file of a user is mapped at once; whoever found one that cannot be used says
-    so in the log, and stays with the weights in memory.
+    possible. The first file of a user is mapped at once; whoever found a damaged one says so in the
+    log, and stays with the weights in memory. Of a folder that this user may not use the log says
+    nothing above INFO, for every process would: `doctor` does.
 
     Args:
-        reason: why the file in the cache folder cannot be used; None where there is none.
+        reason: why the file in the cache folder is damaged; None where there is none.
     """
     from vestig._core import PackedWeights, WeightsUnusable
 
@@ -270,11 +275,26 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     try:
         if weights.write(_cache_file()) and reason is None:
             weights = PackedWeights.map(_cache_file(), pinned)
-    except (WeightsUnusable, OSError) as error:
+    except OSError as error:
+        _faults.append(str(error))
+    except WeightsUnusable as error:
         reason = reason or str(error)
     if reason is not None:
-        _warn(reason)
+        _report(reason, damaged=True)
+    elif _faults:
+        _report(_faults[0], damaged=False)
     return weights
+
+
+def cache_fault() -> str | None:
+    """Why the cache folder could not be used since this process began; None where it could, or
+    where nothing was embedded.
+
+    Example:
+        >>> cache_fault() is None
+        True
+    """
+    return _faults[0] if _faults else None
 
 
 def _weights_path() -> str:
@@ -303,17 +323,19 @@ def _cache_file() -> str:
     return os.path.join(folder, name)
 
 
-_warned: list[str] = []
+_faults: list[str] = []
+_reported: list[str] = []
 
 
-def _warn(reason: str) -> None:
+def _report(reason: str, *, damaged: bool) -> None:
     """Once in a process: what is wrong with the file, and that nothing depends on it."""
-    _warned.append(reason)
-    if len(_warned) > 1:
+    _reported.append(reason)
+    if len(_reported) > 1:
         return
     import logging
 
     from vestig.config.folders import cache_directory
     from vestig.telemetry.logs import log_event
 
-    log_event(logging.WARNING, "weights_packed_again", reason=reason, folder=cache_directory())
+    level = logging.WARNING if damaged else logging.INFO
+    log_event(level, "weights_packed_again", reason=reason, folder=cache_directory())

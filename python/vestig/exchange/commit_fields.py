@@ -113,8 +113,6 @@ class ImportFile:
             found.append(f"{self.unspoken} messages without a text were passed over")
         if self._control_characters:
             found.append(f"{self._control_characters} control characters were left out")
-        if self._file.replaced_lines:
-            found.append(f"{self._file.replaced_lines} lines hold bytes that are not UTF-8")
         return found
 
     def items(self) -> Iterator[ImportItem | ItemError]:

@@ -128,7 +128,6 @@ class RecordFile:
         self._borrowed = self._raw in (source, getattr(source, "buffer", None))
         self._raw.seek(0, io.SEEK_END)
         self.bytes_total = self._raw.tell()
-        self.replaced_lines = 0
         self._zipped = self._peek(len(_GZIP_MAGIC), raw=True) == _GZIP_MAGIC
         self._digest: str | None = None
         if b"\x00" in self._peek(_PROBE_BYTES):
@@ -202,7 +201,6 @@ class RecordFile:
         return _ExportLines(self)
 
     def _lines(self) -> Iterator[Record | Unreadable]:
-        self.replaced_lines = 0
         hasher = hashlib.sha256()
         for number, line in enumerate(self.raw_lines(), start=1):
             text = line.rstrip(b"\r\n")
@@ -212,11 +210,12 @@ class RecordFile:
             hasher.update(line[len(text) :])
 
     def _line(self, number: int, line: bytes, digest: str) -> Record | Unreadable:
-        text = line.decode("utf-8", "replace")
-        if "\ufffd" in text and text.encode("utf-8") != line:
-            self.replaced_lines += 1
         try:
-            value = read_json(text)
+            value = read_json(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            return Unreadable(
+                number, f"expected UTF-8 text, byte {error.start} of the line is none"
+            )
         except RepeatedNameError as error:
             return Unreadable(number, f"expected each name once in an object: {error}")
         except (msgspec.DecodeError, RecursionError):
@@ -241,7 +240,12 @@ class RecordFile:
         while block := _read(stream, _SPOOL_BYTES):
             whole += block
         try:
-            value = read_json(whole.decode("utf-8", "replace").removeprefix("\ufeff"))
+            value = read_json(whole.removeprefix(_BOM).decode("utf-8"))
+        except UnicodeDecodeError as error:
+            if start.startswith(b"{"):
+                return None  # lines, of which each is judged by itself
+            line = whole.count(b"\n", 0, error.start) + 1
+            raise ValidationError(f"line {line}", "bytes that are none", "UTF-8 text") from None
         except RepeatedNameError as error:
             raise ValidationError(
                 "path", "a JSON value", "each name once in an object", str(error)
@@ -252,9 +256,8 @@ class RecordFile:
             return _with_scope(value)
         return value if isinstance(value, list) else None
 
-    def _first_line(self) -> str | None:
-        lines = (line.decode("utf-8", "replace") for line in self.raw_lines())
-        return next((line for line in lines if line.strip()), None)
+    def _first_line(self) -> bytes | None:
+        return next((line for line in self.raw_lines() if line.strip()), None)
 
     def _stream(self) -> BinaryIO:
         """The unpacked bytes from the start."""
@@ -288,7 +291,7 @@ def _opened(source: str | Path | IO[Any]) -> BinaryIO:
         return cast("BinaryIO", source)
     spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - kept open
     while block := source.read(_SPOOL_BYTES):
-        spool.write(block.encode("utf-8", "replace") if isinstance(block, str) else block)
+        spool.write(block.encode("utf-8", "surrogatepass") if isinstance(block, str) else block)
     return cast("BinaryIO", spool)
 
 

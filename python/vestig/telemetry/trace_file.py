@@ -66,7 +66,7 @@ class TraceFile:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         fd = os.open(self.path, flags, 0o600)
         found = os.fstat(fd).st_mode
-        if stat.S_ISREG(found) and not found & stat.S_IWUSR:
+        if stat.S_ISREG(found) and found & 0o600 != 0o600:
             os.fchmod(fd, 0o600)  # the umask took the owner's rights
         return fd
 
