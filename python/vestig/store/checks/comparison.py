@@ -20,7 +20,7 @@ __all__ = ["Comparison", "compare_projection"]
 
 _MOST: Final = 100
 # Fields of a row that the core keeps in another form.
-_ANALYSED: Final = ("content", "embedding", "questions")
+_ANALYSED: Final = ("content", "embedding", "heading", "questions")
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
