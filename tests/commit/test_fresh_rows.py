@@ -63,8 +63,7 @@ ITEMS: list[dict[str, Any]] = [
 def test_new_rows_are_handed_over_as_they_would_be_read(
     opener: Opener, handed: list[int | None], commit: Callable[..., None]
 ) -> None:
-    counted = {f"ranking.weights.chat_{who}.late.w1_idf": 0.1 for who in ("peer", "agent")}
-    store = opener(embedder=TokenHashingEmbedder(64), config=counted)
+    store = opener(embedder=TokenHashingEmbedder(64))
     commit(store, ITEMS)
     with store._session.ledger.read() as view:
         assert any(row.pieces is not None for row in view.projection_rows(0)), "codes too"

@@ -22,7 +22,7 @@ WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron
 POINTERS = ("superseded_by", "revives", "supersessions", "ledger_seq")
 
 # Every memory is said in a conversation and has token vectors.
-LATE = {"ranking.weights.chat_peer.late.w1_idf": 1.0}
+LATE = {"ranking.weights.chat_peer.late_window": 1.0}
 
 acts = st.lists(
     st.one_of(

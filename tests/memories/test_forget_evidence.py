@@ -23,7 +23,7 @@ from vestig.testing import FrozenClock, HashingEmbedder, TokenHashingEmbedder
 
 CLAIM = {"subject": "The harbour office", "fact_type": "KEEPS", "object": "a vault code"}
 TOLD = "somebody else said so as well"
-LATE = {"ranking.weights.chat_peer.late.w1_idf": 1.0}
+LATE = {"ranking.weights.chat_peer.late_window": 1.0}
 
 
 class InterruptedTokens(TokenHashingEmbedder):
