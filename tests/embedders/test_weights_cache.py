@@ -241,13 +241,25 @@ def test_processes_that_begin_at_once_leave_one_whole_file(
     assert sorted(path.suffix for path in cache.parent.iterdir()) == [".lock", ".weights"]
 
 
-def test_a_folder_that_cannot_be_used_is_no_warning_of_every_process(
-    cache: Path, whole: tuple[bytes, bytes], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("error", [PermissionError(13, "denied"), OSError(30, "read-only")])
+def test_a_folder_of_somebody_else_is_no_warning_of_every_process(
+    error: OSError,
+    cache: Path,
+    whole: tuple[bytes, bytes],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cache.parent.parent.write_text("a file in the place of the folder")
+    calls: list[Path] = []
+
+    def denied() -> str:
+        calls.append(cache)
+        raise error
+
+    monkeypatch.setattr(builtin, "_cache_file", denied)
     caplog.set_level(logging.INFO)
     assert builtin.cache_fault() is None
     assert BuiltinEmbedder().embed([TEXT]) == [whole[1]]
+    assert calls
     assert warnings(caplog) == []
     assert "weights_packed_again" in caplog.text
-    assert builtin.cache_fault() is not None
+    assert builtin.cache_fault() == str(error)

@@ -312,7 +312,7 @@ def test_a_line_that_is_not_utf8_is_refused_by_its_number() -> None:
 def test_a_document_that_is_not_utf8_is_refused_by_the_line() -> None:
     with pytest.raises(ValidationError, match="line 3: expected UTF-8 text"):
         read(b'[\n{"text": "one"},\n{"text": "\xff"}\n]')
-    bad, fine = read(b'{"text": "\xe9"}\n{"text": "fine"}\n')[1]
+    bad, fine = read(b'{"turn": 0, "text": "\xe9"}\n{"turn": 1, "text": "fine"}\n')[1]
     assert isinstance(bad, ItemError)
     assert isinstance(fine, ImportItem)
 

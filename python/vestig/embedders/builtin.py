@@ -8,6 +8,7 @@ text is embedded.
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock  # `threading` takes longer to load than a query to embed
 
@@ -241,21 +242,22 @@ def _mapped_weights() -> _core.PackedWeights:
         return PackedWeights.map(_cache_file(), bytes.fromhex(WEIGHTS_SHA256))
     except FileNotFoundError:
         return _packed_weights(None)
-    except OSError as error:
+    except (WeightsUnusable, OSError) as error:
+        if not _is_foreign(error):
+            return _packed_weights(str(error))
         _faults.append(str(error))
         return _packed_weights(None)
-    except WeightsUnusable as error:
-        return _packed_weights(str(error))
 
 
 def _packed_weights(reason: str | None) -> _core.PackedWeights:
     """The weights of the package, packed in memory, and written into the cache folder where that is
-    possible. The first file of a user is mapped at once; whoever found a damaged one says so in the
-    log, and stays with the weights in memory. Of a folder that this user may not use the log says
-    nothing above INFO, for every process would: `doctor` does.
+    possible. The first file of a user is mapped at once; whoever found one that cannot be used says
+    so in the log, and stays with the weights in memory. Of a folder that this user may not use the
+    log says nothing above INFO, for every process would: `doctor` does.
 
     Args:
-        reason: why the file in the cache folder is damaged; None where there is none.
+        reason: why the file in the cache folder cannot be used; None where there is none, or where
+            the folder is not this user's.
     """
     from vestig._core import PackedWeights, WeightsUnusable
 
@@ -275,15 +277,21 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
     try:
         if weights.write(_cache_file()) and reason is None:
             weights = PackedWeights.map(_cache_file(), pinned)
-    except OSError as error:
-        _faults.append(str(error))
-    except WeightsUnusable as error:
-        reason = reason or str(error)
+    except (WeightsUnusable, OSError) as error:
+        if _is_foreign(error):
+            _faults.append(str(error))
+        else:
+            reason = reason or str(error)
     if reason is not None:
         _report(reason, damaged=True)
     elif _faults:
         _report(_faults[0], damaged=False)
     return weights
+
+
+def _is_foreign(error: Exception) -> bool:
+    """Whether the folder is one that this user may not use: of somebody else, or read-only."""
+    return isinstance(error, PermissionError) or getattr(error, "errno", None) == errno.EROFS
 
 
 def cache_fault() -> str | None:

@@ -233,7 +233,7 @@ class RecordFile:
             try:
                 if "messages" not in msgspec.json.decode(first, type=dict[str, Any]):
                     return None
-            except (msgspec.DecodeError, RecursionError):
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 pass  # an object over several lines, or a broken first line
         stream = self._stream()
         whole = bytearray()
