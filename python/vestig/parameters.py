@@ -475,6 +475,8 @@ RETRIEVE: Final = by_name(
     Parameter(
         name="max_facts",
         kind="integer",
+        least=1,
+        most=500,
         flag="--max-facts",
         help="Most facts, 1 to 500; default retrieve.max_facts.",
         default_text="retrieve.max_facts, 30",
@@ -482,6 +484,8 @@ RETRIEVE: Final = by_name(
     Parameter(
         name="max_messages",
         kind="integer",
+        least=1,
+        most=100,
         flag="--max-messages",
         help="Most turns of conversations beside them, 1 to 100; default retrieve.max_messages.",
         default_text="retrieve.max_messages, 10",
@@ -489,6 +493,8 @@ RETRIEVE: Final = by_name(
     Parameter(
         name="max_iterations",
         kind="integer",
+        least=1,
+        most=50,
         flag="--max-iterations",
         help="Most rounds of searches, 1 to 50; default retrieve.max_iterations.",
         default_text="retrieve.max_iterations, 10",
@@ -501,6 +507,8 @@ RETRIEVE: Final = by_name(
     Parameter(
         name="deadline_ms",
         kind="integer",
+        least=1,
+        most=3_600_000,
         flag="--deadline-ms",
         help="Milliseconds after which nothing more is begun; default retrieve.deadline_ms.",
         default_text="retrieve.deadline_ms, 10000",

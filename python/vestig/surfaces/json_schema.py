@@ -20,6 +20,7 @@ from vestig.parameters import Parameter
 from vestig.surfaces.operation import Arguments
 
 __all__ = [
+    "INTEGER_MAX",
     "arguments_schema",
     "decoded",
     "definitions",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 # What a double holds exactly, and so every reader of JSON.
-_INTEGER_MAX: Final = 9_007_199_254_740_991
+INTEGER_MAX: Final = 9_007_199_254_740_991
 _BLANK_NOT: Final = r"\S"
 # One text in the place of a list: several words with commas between them, or one name, which has
 # none. Brackets may begin a list in JSON.
@@ -59,7 +60,7 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "names": _list_or_text(_ONE_NAME, "string", "object"),
     "pairs": {"type": "object"},
     "seed": {
-        "anyOf": [{"type": "integer", "minimum": 0, "maximum": _INTEGER_MAX}, {"const": "random"}]
+        "anyOf": [{"type": "integer", "minimum": 0, "maximum": INTEGER_MAX}, {"const": "random"}]
     },
     "cut": {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "auto"}]},
     "object": {"type": "object"},
@@ -284,8 +285,11 @@ def read_object(
             if not isinstance(value, Mapping):
                 raise ValidationError("where", type(value).__name__, "an object of filter fields")
             continue
-        expected, fits = _EXPECTED[rows[name].kind]
-        if not fits(value):
+        kind = rows[name].kind
+        if kind in ("integer", "seed", "object"):
+            found[name] = _with_integers(value)
+        expected, fits = _EXPECTED[kind]
+        if not fits(found[name]):
             raise ValidationError(name, type(value).__name__, expected)
     return found
 
@@ -363,6 +367,15 @@ _HELD_IN_TEXT: Final[Mapping[str, type]] = {
 _LISTS_OF_TEXTS: Final = ("words", "texts", "names")
 
 
+def _with_integers(value: Any) -> Any:
+    """The value with whole numbers as integers: JSON has one kind of number, and 3.0 is 3."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_integers(item) for name, item in value.items()}
+    return value
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -377,7 +390,7 @@ def _is_number(value: object) -> bool:
 
 def _is_integer(value: Any) -> bool:
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return whole and -_INTEGER_MAX <= value <= _INTEGER_MAX
+    return whole and -INTEGER_MAX <= value <= INTEGER_MAX
 
 
 def _is_list(value: object, *kinds: type) -> bool:

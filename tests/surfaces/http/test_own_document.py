@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -60,12 +61,19 @@ def test_every_refusal_is_a_problem(document: Any) -> None:
                     assert list(answer["content"]) == ["application/problem+json"], (path, status)
 
 
-def test_where_is_one_schema(document: Any) -> None:
+def test_where_says_what_a_field_may_be_there(document: Any) -> None:
     reference = "#/components/schemas/Where"
-    for path in ("recall", "search", "forget"):
+    for path, name in (
+        ("recall", "RecallWhere"),
+        ("search", "SearchWhere"),
+        ("forget", "Selection"),
+    ):
         body = document["paths"][f"/api/memory/{path}"]["post"]["requestBody"]["content"]
         where = body["application/json"]["schema"]["properties"]["where"]
-        assert where["anyOf"][0] == {"$ref": reference}
+        assert where["anyOf"][0] == {"$ref": f"#/components/schemas/{name}"}
+    schemas = document["components"]["schemas"]
+    assert "min_similarity" not in schemas["Where"]["properties"]
+    assert "Absent" not in json.dumps(schemas["Selection"])
     for path in ("list", "count"):
         rows = document["paths"][f"/api/memory/{path}"]["get"]["parameters"]
         [where] = [row for row in rows if row["name"] == "where"]

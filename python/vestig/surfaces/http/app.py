@@ -18,6 +18,7 @@ from vestig.surfaces.http.imports import Imports
 from vestig.surfaces.http.refusals import Refusal
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
+from vestig.surfaces.http.strict_schemas import Facts
 
 __all__ = ["application", "make_app"]
 
@@ -40,13 +41,15 @@ def make_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    session = service.session
+    facts = Facts.of(session.config.settings, session.embedder.dimensions)
     for route in routes(traced=service.settings.debug_endpoint):
         _add(
             app,
             route.path,
             route.method,
             _endpoint(service, route),
-            extra=openapi.route_extra(route),
+            extra=openapi.route_extra(route, facts),
             successes=openapi.successes(route),
         )
     imports = Imports(service)
@@ -81,7 +84,7 @@ def _add(
         endpoint,
         methods=[method],
         operation_id=path.removeprefix(f"{PREFIX}/").partition("/{")[0].replace("/", "-"),
-        responses=openapi.responses(successes),
+        responses=openapi.responses(successes, lines=path.endswith("/export")),
         status_code=min(successes),
         response_class=Response,
         openapi_extra=extra,

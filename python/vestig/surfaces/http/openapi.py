@@ -10,19 +10,26 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.calls import ITEMS_MAX
 from vestig.surfaces.http.imports import IMPORT_TYPES
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, Route
+from vestig.surfaces.http.service import LINES
+from vestig.surfaces.http.strict_schemas import (
+    EXCLUSIVE_TIMES,
+    Facts,
+    filters,
+    strict_body,
+    strict_value,
+    where_name,
+)
 from vestig.surfaces.json_schema import arguments_schema, definitions, object_schema
 
 __all__ = ["components", "import_extra", "responses", "route_extra"]
 
 _REFS: Final = "#/components/schemas/"
 _PROBLEM: Final = "application/problem+json"
-_KEY: Final = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "description": "Does the write once: the same request with this key gets the same answer.",
-    "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
-}
+# in words: a request with a key that another one has used is refused, which no schema can say
+_KEY: Final = (
+    " With the header `Idempotency-Key` (1 to 128 visible ASCII characters) the write is done once:"
+    " the same request with this key gets the same answer."
+)
 # what a route may answer beside its success, and why
 _STATUSES: Final[dict[int, str]] = {
     400: "A body that is no JSON, or no request of HTTP.",
@@ -55,14 +62,15 @@ _SCORES: Final = (
 )
 
 
-def responses(successes: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    """Every answer of a route; each 4xx and 5xx is a problem object."""
+def responses(
+    successes: Mapping[int, str], *, lines: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """Every answer of a route; each 4xx and 5xx is a problem object. `lines`: a success is lines of
+    JSON."""
+    document = {"application/json": {"schema": {"$ref": f"{_REFS}Document"}}}
+    content = {LINES: {"schema": {"type": "string"}}} if lines else document
     shown: dict[int | str, dict[str, Any]] = {
-        status: {
-            "description": text,
-            "content": {"application/json": {"schema": {"$ref": f"{_REFS}Document"}}},
-        }
-        for status, text in successes.items()
+        status: {"description": text, "content": content} for status, text in successes.items()
     }
     for status, text in _STATUSES.items():
         content = {_PROBLEM: {"schema": {"$ref": f"{_REFS}Problem"}}}
@@ -77,16 +85,33 @@ def responses(successes: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
     return shown
 
 
-def route_extra(route: Route) -> dict[str, Any]:
-    """Parameters, body and description of an operation's route."""
+def _strict(route: Route, facts: Facts) -> dict[str, Any]:
+    """The schema of a route's arguments, with the forms that the engine checks."""
     schema = arguments_schema(route.arguments, refs=_REFS)
+    properties = dict(schema["properties"])
+    for row in route.arguments.parameters:
+        value = strict_value(route.operation.name, row, facts)
+        if value is None:
+            continue
+        if row.name not in route.arguments.required:
+            value = {"anyOf": [*value.get("anyOf", [value]), {"type": "null"}]}
+        properties[row.name] = value | {"description": properties[row.name]["description"]}
+    if "where" in properties:
+        where = {"$ref": f"{_REFS}{where_name(route.operation.name)}"}
+        properties["where"] = {**properties["where"], "anyOf": [where, {"type": "null"}]}
+    return strict_body(route.operation.name, {**schema, "properties": properties})
+
+
+def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
+    """Parameters, body and description of an operation's route."""
+    schema = _strict(route, facts)
     if route.explains:
         own = object_schema(route.parameters[-1:])["properties"]
         schema["properties"] = {**schema["properties"], **own}
     help_text = route.operation.help + (_SCORES if route.explains else "")
     extra: dict[str, Any] = {"summary": route.operation.help, "description": help_text}
     if route.method == "GET":
-        return extra | {"parameters": list(_in_url(route, schema))}
+        return extra | {"parameters": list(_in_url(route, schema, facts))}
     if route.items:
         several = {
             "type": "object",
@@ -106,7 +131,7 @@ def route_extra(route: Route) -> dict[str, Any]:
         schema = {"anyOf": [schema, several]}
     extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     if route.operation.writes:
-        extra["parameters"] = [_KEY]
+        extra["description"] += _KEY
     return extra
 
 
@@ -115,10 +140,22 @@ def successes(route: Route) -> Mapping[int, str]:
     return _SUCCESSES.get(route.name, {200: route.operation.help})
 
 
-def _in_url(route: Route, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _in_url(route: Route, schema: Mapping[str, Any], facts: Facts) -> Iterator[dict[str, Any]]:
+    exclusive = {name for pair in EXCLUSIVE_TIMES for name in pair}
+    times = []
     for row in route.arguments.parameters:
-        in_path = f"{{{row.name}}}" in route.path
-        yield _url_parameter(row, in_path=in_path)
+        shown = _url_parameter(
+            row,
+            in_path=f"{{{row.name}}}" in route.path,
+            required=row.name in route.arguments.required,
+            strict=strict_value(route.operation.name, row, facts),
+        )
+        if row.name in exclusive:
+            times.append(shown)
+        else:
+            yield shown
+    if times:
+        yield _times_parameter(times)
     if "where" in schema["properties"]:
         yield {
             "name": "where",
@@ -129,14 +166,42 @@ def _in_url(route: Route, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]
         }
 
 
-def _url_parameter(row: Parameter, *, in_path: bool) -> dict[str, Any]:
+def _times_parameter(times: list[dict[str, Any]]) -> dict[str, Any]:
+    """Times that exclude each other, as one parameter: each of its members stands in the query by
+    its own name."""
+    schema = {
+        "type": "object",
+        "properties": {
+            one["name"]: {**one["schema"], "description": one["description"]} for one in times
+        },
+        "additionalProperties": False,
+    }
+    return {
+        "name": "times",
+        "in": "query",
+        "required": False,
+        "style": "form",
+        "explode": True,
+        "description": "The times that are looked at.",
+        "schema": strict_body("", schema),
+    }
+
+
+def _url_parameter(
+    row: Parameter,
+    *,
+    in_path: bool = False,
+    required: bool = False,
+    strict: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """In a URL every value is a text that stands for one; null cannot be said there."""
     schema = object_schema((row,), required=(row.name,))["properties"][row.name]
     described = schema.pop("description")
+    schema = schema if strict is None else dict(strict)
     return {
         "name": row.name,
         "in": "path" if in_path else "query",
-        "required": in_path,
+        "required": in_path or required,
         "description": described,
         "schema": schema,
     }
@@ -148,10 +213,10 @@ def import_extra() -> dict[str, Any]:
         "summary": "Read an export, a transcript or memories from lines of JSON.",
         "description": "The file is the body. Sent again, it goes on where it stopped. With"
         " `Accept: text/event-stream` progress comes as events: progress, then done or error.",
-        "parameters": [_url_parameter(row, in_path=False) for row in IMPORT_PARAMETERS],
+        "parameters": [_url_parameter(row) for row in IMPORT_PARAMETERS],
         "requestBody": {
             "required": True,
-            "content": {kind: {"schema": {"type": "string"}} for kind in IMPORT_TYPES},
+            "content": {kind: {} for kind in IMPORT_TYPES},
         },
     }
 
@@ -186,7 +251,13 @@ def components() -> dict[str, Any]:
     }
     document = {
         "type": "object",
-        "properties": {"schema": {"type": "string", "pattern": "^vestig/[a-z]+/1$"}},
+        "properties": {"schema": {"type": "string", "pattern": "^vestig/[a-z_]+/1$"}},
         "required": ["schema"],
     }
-    return {"Problem": problem, "Document": document, **definitions(refs=_REFS)}
+    shared = definitions(refs=_REFS)
+    return {
+        "Problem": problem,
+        "Document": document,
+        **filters(shared["Where"]),
+        "Absent": shared["Absent"],
+    }

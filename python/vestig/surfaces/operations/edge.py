@@ -25,6 +25,7 @@ _ID: Final = Parameter(name="id", help="Id of the edge, or at least 8 characters
 _SNIPPET: Final = Parameter(
     name="snippet_len",
     kind="integer",
+    least=1,
     flag="--snippet-len",
     help="Characters shown of each end.",
     default=60,
@@ -107,6 +108,7 @@ _LIST_PARAMETERS: Final = (
 _TYPE: Final = Parameter(
     name="edge_type", kind="choice", flag="--type", choices=_TYPES, help="Type of edge."
 )
+_STORED_TYPE: Final = replace(_TYPE, choices=tuple(kind.value for kind in EdgeType))
 _LINK_PARAMETERS: Final = (
     Parameter(
         name="from_id", help="Where it starts: a memory by id, an entity by id, name or alias."
@@ -148,7 +150,7 @@ OPERATIONS: Final = (
         run=_list,
         document="edges",
         text=_listed,
-        arguments=_arguments("edges", _TYPE, *_LIST_PARAMETERS),
+        arguments=_arguments("edges", _STORED_TYPE, *_LIST_PARAMETERS),
     ),
     Operation(
         name="edge show",
