@@ -14,7 +14,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.errors import ProviderError
+from vestig.errors import ConflictError, ProviderError
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError
 
@@ -236,7 +236,7 @@ def test_a_dry_run_embeds_nothing_ahead(opener: Opener) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_meanwhile_leaves_no_thread_in_the_child(opener: Opener) -> None:
-    """A child that is made by a hook has the store and goes on without the thread."""
+    """A child that is made by a hook has no such thread, and the store refuses it."""
     codes: list[int] = []
 
     def hook(_: CommitOutcome) -> None:
@@ -244,8 +244,13 @@ def test_a_fork_meanwhile_leaves_no_thread_in_the_child(opener: Opener) -> None:
             return
         child = os.fork()
         if child == 0:
-            alone = THREAD not in [thread.name for thread in threading.enumerate()]
-            os._exit(0 if alone and store.count() == 2 else 1)
+            try:
+                assert THREAD not in [thread.name for thread in threading.enumerate()]
+                with pytest.raises(ConflictError, match="forked while one was at work"):
+                    store.count()
+                os._exit(0)
+            finally:
+                os._exit(1)
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     store = opener(on_commit=hook)
