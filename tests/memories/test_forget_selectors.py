@@ -129,12 +129,12 @@ def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids:
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"where": {"session_ids": None}}, "session_ids without a value"),
-        ({"where": {"authors": None, "tags": []}}, "authors, tags without a value"),
-        ({"where": {"metadata": {}}}, "metadata without a value"),
-        ({"where": {"tags": [], "since": "2020-01-01"}}, "only since; tags without a value"),
+        ({"where": {"session_ids": None}}, "where.session_ids: expected a value"),
+        ({"where": {"authors": None, "tags": []}}, "where.authors: expected a value"),
+        ({"where": {"metadata": {}}}, "where.metadata: expected a value"),
+        ({"where": {"tags": [], "since": "2020-01-01"}}, "where.tags: expected a value"),
         ({"where": {}}, "no filter"),
-        ({"ids": []}, "ids without a value"),
+        ({"ids": []}, "ids: expected an id or a list of ids"),
         ({}, "no filter"),
         ({"where": {"unscoped": False}}, "only unscoped"),
         ({"where": {"unscoped": False}, "all": True}, "only unscoped"),
@@ -155,7 +155,7 @@ def test_the_refusal_names_what_was_given(opener: Opener, given: Any, named: str
 def test_a_filter_object_of_nothing_is_refused(opener: Opener) -> None:
     store = opener(embedder=HashingEmbedder(16))
     store.commit("The pump of the harbour leaks")
-    with pytest.raises(vestig.ValidationError, match="no filter"):
+    with pytest.raises(vestig.ValidationError, match="where.tags: expected a value"):
         store.forget(where=vestig.Filter(tags=[], authors=None))
     assert store.count() == 1
 

@@ -11,7 +11,7 @@ import vestig
 from vestig.errors import ConfigError, ConfigNotFoundError, ValidationError
 from vestig.testing import HashingEmbedder
 
-_NAMESPACE = "1 to 64 characters of a-z 0-9 . _ -"
+_NAMESPACE = "1 to 64 characters of a-z 0-9 . _ -, and not . or .."
 _CONFIG = "a file's path or an object of configuration keys"
 _PATH = "a directory's path, or :memory:"
 
