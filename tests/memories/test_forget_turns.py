@@ -12,7 +12,7 @@ from scripted import Opener, pair
 from traces import holding
 from vestig.testing import FrozenClock
 
-NEAR = SECRET.replace(" ", " really ", 1)
+NEAR = f"Note that {SECRET}"
 
 
 def said(store: vestig.Vestig, session: str, content: str = SECRET, **fields: Any) -> str:
