@@ -582,8 +582,8 @@ def checked_filter(
     if ENTITY in found.get("kinds", ()) and not nodes:
         raise ValidationError("kinds", ENTITY, "one of " + ", ".join(FIELDS["kinds"].choices))
     for first, last in _WINDOWS:
-        if first in found and last in found and found[first] > found[last]:
-            raise ValidationError(first, fields[first], f"a time up to {last}")
+        if first in found and last in found and found[first] >= found[last]:
+            raise ValidationError(first, fields[first], f"a time before {last}")
     return Filter(**found)
 
 

@@ -224,7 +224,7 @@ def test_layouts_byte_for_byte(opener: Opener) -> None:
         "Content: Another statement"
     )
     explained = render(result, "text", explained=True).split("\n")
-    assert explained[1] == "Reason: Mostly by meaning. Direct semantic match (similarity 0.8700)."
+    assert explained[1] == "Reason: Close in meaning (similarity 0.8700)."
     assert render(result, "compact").startswith(
         "(score=0.8700, age=just now, stability=unknown, date=2026-03-18)\nFirst line of it\n"
     )
