@@ -156,7 +156,7 @@ def test_the_refusal_names_what_was_given(opener: Opener, given: Any, named: str
 def test_a_filter_object_of_nothing_is_refused(opener: Opener) -> None:
     store = opener(embedder=HashingEmbedder(16))
     store.commit("The pump of the harbour leaks")
-    with pytest.raises(vestig.ValidationError, match="where.tags: expected a value"):
+    with pytest.raises(vestig.ValidationError, match=r"where\.tags: expected a value"):
         store.forget(where=vestig.Filter(tags=[], authors=None))
     assert store.count() == 1
 

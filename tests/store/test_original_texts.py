@@ -56,7 +56,7 @@ def test_a_flipped_space_is_found_at_the_next_read(
     flip(tmp_path / "s", table, old, new)
     with open_ledger(tmp_path / "s") as ledger:
         with ledger.read() as view:
-            with pytest.raises(StoreDamagedError, match="its hash differs|never written so"):
+            with pytest.raises(StoreDamagedError, match=r"its hash differs|never written so"):
                 view.list_memories("default", Listing())
             with pytest.raises(StoreDamagedError, match=table):
                 list(view.projection_rows(0))
@@ -69,7 +69,7 @@ def test_the_normal_form_is_checked_where_it_is_read(tmp_path: Path) -> None:
     flip(tmp_path / "s", "memories", "north", "south")
     with open_ledger(tmp_path / "s") as ledger, ledger.read() as view:
         assert view.memories("default", [id])[0].content == GIVEN
-        with pytest.raises(StoreDamagedError, match="its hash differs|never written so"):
+        with pytest.raises(StoreDamagedError, match="its hash differs"):
             view.normal_texts("default", [id])
 
 
