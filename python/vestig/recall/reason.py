@@ -272,7 +272,9 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if row.filled:
             return [f"Filled by start score ({row.start_score:.4f})."]
         told = self._linear(row, matched, before) if self.linear else self._blended(row, matched)
-        least = _SHARE_MIN * max([added for added, _ in told], default=0.0)
+        if not told:
+            return [self._meaning(row) if self.has_vector else "Shares nothing with the question."]
+        least = _SHARE_MIN * max(added for added, _ in told)
         told.sort(key=lambda one: -one[0])
         return [text for added, text in told[:_REASONS_MAX] if added >= least]
 
