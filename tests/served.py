@@ -23,7 +23,7 @@ from vestig.surfaces.http.server import server_of
 from vestig.surfaces.http.service import Service
 from vestig.testing import HashingEmbedder
 
-__all__ = ["Reply", "Site", "raw", "serving", "serving_config", "serving_store"]
+__all__ = ["Reply", "Site", "raw", "serving", "serving_config", "serving_store", "still_open"]
 
 JSON = {"Content-Type": "application/json"}
 _UNSET = object()
@@ -154,3 +154,17 @@ def serving_store(store: Vestig) -> Iterator[Site]:
         thread.join(timeout=20)
         service.close()
         assert not thread.is_alive(), "a server ends when it is told to"
+
+
+def still_open(links: list[socket.socket]) -> int:
+    """How many connections the server has not closed."""
+    count = 0
+    for link in links:
+        link.setblocking(False)
+        try:
+            link.recv(1)
+        except BlockingIOError:
+            count += 1
+        except OSError:
+            pass
+    return count

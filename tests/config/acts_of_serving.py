@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from served import Reply, Site, serving_config
+from served import Reply, Site, serving_config, still_open
 from vestig.errors import ConfigError
 from vestig.surfaces.http import routes
 from vestig.surfaces.http.access import Access
@@ -144,16 +144,7 @@ def held_open(world: World) -> Any:
             for _ in range(4)
         ]
         time.sleep(0.3)
-        count = 0
-        for link in links:
-            link.setblocking(False)
-            try:
-                link.recv(1)
-            except BlockingIOError:
-                count += 1
-            except OSError:
-                pass
-        return count
+        return still_open(links)
 
 
 def kept(world: World) -> Any:

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from mcp_process import MAIN, written_config
-from served import JSON, Reply, Site, raw, serving
+from served import JSON, Reply, Site, raw, serving, still_open
 from vestig.surfaces.http import server
 from vestig.surfaces.http.bodies import Bodies
 from vestig.surfaces.http.connections import Connections, Limits
@@ -47,20 +47,6 @@ def held(port: int, count: int, sent: bytes) -> Iterator[list[socket.socket]]:
                 link.sendall(sent)
             links.append(link)
         yield links
-
-
-def still_open(links: list[socket.socket]) -> int:
-    """How many of them the server has not closed."""
-    count = 0
-    for link in links:
-        link.setblocking(False)
-        try:
-            link.recv(1)
-        except BlockingIOError:
-            count += 1
-        except OSError:
-            pass
-    return count
 
 
 # --- how many ------------------------------------------------------------------------------------
