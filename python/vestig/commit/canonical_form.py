@@ -315,7 +315,7 @@ def canonical_form(text: str) -> CanonicalForm:
 
 
 def is_same_statement(one: CanonicalForm, other: CanonicalForm) -> bool:
-    """Whether two forms are equal; the order does not matter.
+    """Return whether two forms are equal; the order does not matter.
 
     Example:
         >>> is_same_statement(canonical_form("Tea at 3 pm."), canonical_form("tea at 15:00"))

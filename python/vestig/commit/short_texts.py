@@ -118,7 +118,7 @@ def _is_specific(text: str) -> bool:
 
 
 def _says_it_of_somebody(text: str) -> bool:
-    """Whether it holds a negation, or the first person and what is said of it."""
+    """Return whether it holds a negation, or the first person and what is said of it."""
     found = _WORD.findall(text.lower().translate(APOSTROPHES))
     words = [part for word in found for part in expanded(word, "")]
     if not _NEGATIONS.isdisjoint(words):

@@ -121,7 +121,7 @@ def by_category(report: BenchmarkReport) -> Table:
 
 
 def versions(report: BenchmarkReport) -> Table:
-    """Whether rows put what is current first, where questions name what is outdated."""
+    """Return whether rows put what is current first, where questions name what is outdated."""
     rows = tuple(
         (
             row.name,

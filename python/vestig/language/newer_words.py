@@ -46,7 +46,7 @@ def newer_words_version() -> str:
 
 
 def speaks_of_past(query: str) -> bool:
-    """Whether a question asks about what was: by its verbs, or by a word of time.
+    """Return whether a question asks about what was: by its verbs, or by a word of time.
 
     Example:
         >>> [speaks_of_past(one) for one in ("Where did Tom live?", "Where does Tom live?")]

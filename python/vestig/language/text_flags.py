@@ -13,7 +13,7 @@ _QUESTION: Final = 1 << 11
 
 
 def asks(text: str) -> bool:
-    """Whether a text ends with a question mark.
+    """Return whether a text ends with a question mark.
 
     Example:
         >>> asks("Who is that? "), asks("Is it? Yes.")

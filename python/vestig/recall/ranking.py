@@ -114,7 +114,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return max(least, ROWS_MOVED) if self.newer_first else least
 
     def counts(self, term: str) -> bool:
-        """Whether a term weighs something, where terms are summed."""
+        """Return whether a term weighs something, where terms are summed."""
         return self.base != "linear" or term in self.weighed
 
     def pool(self, limit: int) -> int | str | None:

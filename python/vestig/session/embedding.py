@@ -74,7 +74,7 @@ def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
 
 
 def wants_codes(session: Session) -> bool:
-    """Whether memories get codes of their word pieces here: late interaction counts, and the
+    """Return whether memories get codes of their word pieces here: late interaction counts, and the
     embedder gives them."""
     counting = counting_terms(session.config.settings)
     return not counting.isdisjoint(LATE_TERMS) and gives_codes(session.embedder)

@@ -138,7 +138,7 @@ def spelled(words: Sequence[str], at: int, *, joined: bool = True) -> tuple[int,
 
 
 def _ends_number(words: Sequence[str], at: int) -> bool:
-    """Whether what stands behind "and" is less than a hundred."""
+    """Return whether what stands behind "and" is less than a hundred."""
     if at >= len(words) or words[at] in SCALES or cardinal(words[at]) is None:
         return False
     return at + 1 >= len(words) or words[at + 1] not in SCALES

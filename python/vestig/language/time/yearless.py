@@ -16,7 +16,7 @@ _YEAR: Final = lazy_pattern(r"\b\d{4}\b")
 
 
 def is_yearless(words: str) -> bool:
-    """Whether an expression of time names a month, or a day of one, and no year.
+    """Return whether an expression of time names a month, or a day of one, and no year.
 
     Example:
         >>> is_yearless("on 3 May"), is_yearless("in May 2024"), is_yearless("last week")

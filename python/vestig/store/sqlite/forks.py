@@ -159,7 +159,7 @@ def inside() -> AbstractContextManager[None]:
 
 
 def is_usable() -> bool:
-    """Whether no fork that did not wait made this process."""
+    """Return whether no fork that did not wait made this process."""
     return not _state.unusable
 
 
