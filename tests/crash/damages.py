@@ -277,6 +277,7 @@ def without_checksums() -> Iterator[None]:
     """A store that believes what it reads: no digest, hash or chain is looked at."""
     with (
         mock.patch.object(rows, "sha256", _AnyHash),
+        mock.patch.object(digest_check, "_check_memories", return_value=None),
         mock.patch.object(digest_check.DigestCheck, "check", return_value=None),
         mock.patch.object(digest_check.DigestCheck, "check_all", return_value=None),
         mock.patch.object(doctor, "verify", return_value=[]),

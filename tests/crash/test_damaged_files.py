@@ -101,6 +101,8 @@ def test_the_judge_sees_silence_and_altered_text(original: Path, tmp_path: Path)
         ' (SELECT content, content_hash FROM memories WHERE "row" = 2), t_expired_us = 0'
         ' WHERE "row" = 3',
     )
-    assert judged(folder, truth) == "ALTERED TEXT was served"
+    assert judged(folder, truth) == REFUSED
+    with without_checksums():
+        assert judged(folder, truth) == "ALTERED TEXT was served"
     shutil.rmtree(folder)
     assert judged(folder, truth) == "EMPTY STORE in place of a lost one"

@@ -26,7 +26,7 @@ from vestig.testing import FrozenClock
 
 
 def test_nothing_is_left_in_any_file(opener: Opener, clock: FrozenClock) -> None:
-    variant = f"{SECRET} !"
+    variant = f"{SECRET}!"
     store = opener()
     id = commit(store, SECRET, source="hook", tags=["secret-tag-of-ximena"])
     other = commit(store, OTHER, source="hook")

@@ -9,6 +9,7 @@ import pytest
 
 import vestig
 from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import Difference
 
 FRIDAY, MONDAY, WEDNESDAY = "2026-02-20", "2026-03-09", "2026-03-18"
 
@@ -103,17 +104,18 @@ def test_a_query_that_leaves_a_time_open_has_both_windows_and_names_it_once() ->
         assert hit.reason.signals["temporal"].matched == ("Friday",)
 
 
-def test_texts_that_leave_different_days_open_are_no_duplicates() -> None:
+def test_one_statement_of_a_day_is_one_whenever_it_is_said_and_another_day_is_another() -> None:
     config = {"hygiene.near_duplicate.threshold": 0.0}
     with one_store(**config) as store:
         said = f"{WEDNESDAY}T12:00:00Z"
         first = store.commit("The review was moved to Friday.", t_ref=said)
-        other = store.commit("The review was moved to Friday", t_ref="2026-03-25T12:00:00Z")
-        same = store.commit("The review was moved to Friday!", t_ref="2026-03-19T12:00:00Z")
+        same = store.commit("The review was moved to Friday!", t_ref="2026-03-25T12:00:00Z")
+        other = store.commit("The review was moved to Monday.", t_ref=said)
     assert first.outcome == other.outcome == "INSERTED_NEW"
+    assert (same.outcome, same.memory_id) == ("NEAR_DUPE", first.memory_id)
     assert other.possible_update_of is not None
-    assert other.possible_update_of.differs == ("dates",)
-    assert same.outcome == "NEAR_DUPE"
+    assert other.possible_update_of.memory_id == first.memory_id
+    assert other.possible_update_of.differs == (Difference(old="Friday", new="Monday"),)
 
 
 def test_export_and_import_keep_what_was_left_open() -> None:

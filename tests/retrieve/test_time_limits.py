@@ -20,7 +20,11 @@ QUESTION = [{"content": "Where does Ines keep the key of the boathouse?"}]
 
 
 @pytest.mark.parametrize("fault", ["silence", "drip", "drip_headers"])
-def test_a_silent_model_costs_half_of_the_time_and_no_fact(fault: str) -> None:
+def test_a_silent_model_costs_half_of_the_time_and_no_fact(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test")
+
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         raise AssertionError("never asked for an answer")
 

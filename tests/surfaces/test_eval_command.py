@@ -10,7 +10,7 @@ import pytest
 from command_answers import Vestig
 
 from vestig.config.profiles import PROFILES
-from vestig.config.signals import ORIGINS
+from vestig.config.signals import KINDS
 
 UNITS = (
     "The red key opens the shed behind the greenhouse",
@@ -98,7 +98,7 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
         "--switch",
         "ranking.base=cosine ranking.tracerank_power=0.0",
         "--switch",
-        "signals.lexical.enabled=false",
+        "signals.words.enabled=false",
         "--leave-out",
         "other",
     )
@@ -106,8 +106,8 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
     names = [row["name"] for row in benchmark["rows"]]
     assert names[:2] == ["baseline", "default"]
     assert 'default ranking.base="cosine" ranking.tracerank_power=0.0' in names
-    assert "default signals.lexical.enabled=false" in names
-    assert "default without lexical" in names
+    assert "default signals.words.enabled=false" in names
+    assert "default without words" in names
 
 
 @pytest.mark.parametrize(
@@ -145,8 +145,8 @@ def test_the_gate_is_exit_1_when_default_is_worse(
     crowd = _write(tmp_path / "crowd", [*UNITS, *others], [_asked("which key opens the shed?", 0)])
     upside_down = {
         "ranking.base": "linear",
-        **{f"ranking.weights.{origin}.cosine": -8.0 for origin in ORIGINS},
-        **{f"ranking.weights.{origin}.lexical": -8.0 for origin in ORIGINS},
+        **{f"ranking.weights.{kind}.topic": -8.0 for kind in KINDS},
+        **{f"ranking.weights.{kind}.words": -8.0 for kind in KINDS},
     }
     assert isinstance(PROFILES, dict)
     monkeypatch.setitem(PROFILES, "default", upside_down)
