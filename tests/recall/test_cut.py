@@ -9,6 +9,7 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.testing import HashingEmbedder
 
 ASKED = "where does Maria live?"
 TEXTS = (
@@ -65,6 +66,26 @@ def test_the_best_may_be_cut_too_and_the_line_says_so(store: vestig.Vestig) -> N
 def test_without_a_confidence_nothing_is_cut_by_itself(store: vestig.Vestig, profile: str) -> None:
     assert len(store.recall(ASKED, profile=profile, cut="auto")) == 5
     assert len(store.recall(ASKED, profile=profile, context=True)) == 5
+
+
+@pytest.mark.parametrize(
+    "question", ["where does Maria live?", "which ferry leaves at nine?", "who bakes bread?"]
+)
+def test_where_word_pieces_are_not_compared_nothing_is_cut_by_itself(
+    opener: Opener, question: str
+) -> None:
+    """Their scores say which is better, and not how likely it is."""
+    store = opener(embedder=HashingEmbedder())
+    for text in TEXTS:
+        store.commit(text)
+    assert len(store.recall(question, cut="auto")) == 5
+    block = store.recall(question, context=True)
+    assert (len(block), block.counts.cut) == (5, 0)
+
+
+def test_of_a_vector_alone_nothing_is_cut_by_itself(store: vestig.Vestig) -> None:
+    (vector,) = BuiltinEmbedder().embed([ASKED])
+    assert len(store.recall(query_vector=vector, cut="auto")) == 5
 
 
 def test_a_receipt_repeats_it(store: vestig.Vestig) -> None:

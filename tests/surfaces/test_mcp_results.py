@@ -253,9 +253,12 @@ def test_the_answer_beside_a_question_comes_along(tmp_path: Path) -> None:
         for number in range(6):
             store.commit(f"Gate {number} of the harbour is green.", session_id="t", sequence=number)
         text = recalled(at, query="where is the spare key of the office?", limit=1)
-        assert re.search(
-            r"^\+ \[[0-9a-f]{8}\].*: It lies under the blue pot\.$", text, re.MULTILINE
-        )
+        shown = re.findall(r"^(?:\+ )?\[[0-9a-f]{8}\] (.*)$", text, re.MULTILINE)
+        assert shown == [
+            "Ann: Where is the spare key of the office?",
+            "Omar: It lies under the blue pot.",
+        ]
+        assert len(re.findall(r"^\+ ", text, re.MULTILINE)) == 1, "the other is the result"
 
 
 def test_stored_text_begins_no_line(tmp_path: Path) -> None:

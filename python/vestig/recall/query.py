@@ -271,6 +271,11 @@ class BoundQuery:
             return None
         return confidence(scan, self.confidence_input(scan))
 
+    def _compares_pieces(self, by: Ranking) -> bool:
+        """Says that word pieces are compared where the ranking weighs them. Without them, a right
+        answer has a low score too."""
+        return self.query.states is not None or not by.counts_tokens
+
     def missing(self, scan: Scan) -> tuple[str, ...]:
         """Names and words of the query that no eligible memory holds."""
         return missing(self.request.query, self.confidence_input(scan))
@@ -320,7 +325,8 @@ class BoundQuery:
         least = chosen.min_confidence
         # where recall abstains, these are the nearest misses
         abstains = least is not None and confidence is not None and confidence < least
-        cut = None if abstains else _least_score(chosen.cut, scores, sure=line is not None)
+        sure = line is not None and self._compares_pieces(by)
+        cut = None if abstains else _least_score(chosen.cut, scores, sure=sure)
         kept = [
             row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut
         ]

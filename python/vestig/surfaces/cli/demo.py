@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.recall.layouts import first_line
 from vestig.surfaces.cli.opening import open_store, plain_configuration
 from vestig.types import CommitOutcomeKind
 
@@ -115,6 +116,7 @@ class _Tour:
         result = self.store.recall(question, limit=2, **fields)
         when = f" as of {fields['as_of']:%Y-%m-%d}" if "as_of" in fields else ""
         self.tell(f"? {question}{when}", "bold")
+        self.tell(f"  {first_line(result)}", "green")
         for hit in result.results:
             self.tell(f"  {hit.score:.4f}  {hit.content}")
             self.tell(f"          {hit.reason.explanation}", "dim")
@@ -151,7 +153,7 @@ class _Tour:
         self.title("Ask, and see why each memory was returned")
         self.at(0)
         self.ask("Which port does the staging database use?")
-        self.ask("how does Maria like her answers?")
+        self.ask("which answers does Maria prefer?")
         self.ask("who is on call for the search cluster?", tags=["people"])
         self.title("Ask the past: what was believed ten days ago?")
         self.ask("Which port does the staging database use?", as_of=self.end - timedelta(days=10))

@@ -30,6 +30,7 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "integer": {"type": "integer"},
     "number": {"type": "number"},
     "flag": {"type": "boolean"},
+    "cut": {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "auto"}]},
     "words": _TEXTS,
     "texts": _TEXTS,
     "objects": {"type": "array", "items": {"type": "object"}},
