@@ -13,6 +13,7 @@ from oracle_name_forms import cased_name, norm_name
 from oracle_name_rules import is_specific, without_first, without_overlaps
 from oracle_name_words import AnalysedText, first_word, may_be_opener
 
+from vestig._core import visible
 from vestig.language.names.gazetteer import KnownEntity, Mention, NameHit
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name
@@ -104,7 +105,7 @@ def named_by_whole_text(
     analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
 ) -> list[KnownEntity]:
     """Entities that the whole text names, in any capitals."""
-    if not analysed.text.strip():
+    if not visible(analysed.text).strip():
         return []
     norm = norm_name(analysed.text)
     found = {match.known.id: match.known for match in _matches(analysed, hits, known)

@@ -13,7 +13,6 @@ __all__ = [
     "features_by_hand",
     "hidden_states",
     "levels",
-    "logistic",
     "most_similar",
     "name_classes",
     "similar_within",
@@ -29,13 +28,10 @@ def dot_with(level: str, x: Buffer, y: Buffer) -> float:
     """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
 
 def features_by_hand(
-    rows: Sequence[tuple[float | None, float, int, bool, Sequence[int], int]],
-    statistics: Sequence[tuple[Sequence[float | None], Sequence[float], Sequence[int]]],
-    input: _ConfidenceInput,
-) -> tuple[int, list[tuple[str, float]]] | None:
-    """`confidence_features` of rows (cosine, base, code of OriginType, whether direct, matched
-    terms, number of the query's entities) and of the statistics of each origin (largest raw values
-    in the order of `SIGNALS`, idf of each term, and how many memories hold it)."""
+    rows: Sequence[tuple[float, float, float, bool, Sequence[int], int]], input: _ConfidenceInput
+) -> list[float]:
+    """`confidence_features` of rows (L, `late`, `topic`, whether direct, matched terms, number of
+    the query's entities), in the order of `FEATURES`."""
 
 def hidden_states(
     level: str, weights: PackedWeights, texts: Sequence[Sequence[int]], threads: int
@@ -53,9 +49,6 @@ def levels() -> list[str]:
     """Instruction levels of this machine, best first; always ends with "portable"."""
 
 def exp(x: float) -> float: ...
-def logistic(x: float) -> float:
-    """1 / (1 + exp(-x))."""
-
 def tracerank(
     events: Sequence[tuple[int, int, int, int]],
     query_time_us: int,

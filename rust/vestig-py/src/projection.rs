@@ -50,6 +50,8 @@ type QueryNameValues = (
     Vec<(String, String, String)>,
     Vec<(String, String)>,
 );
+/// Of each id: since when it holds, the share of older ones, how surely it follows each other id.
+type VersionValues = (Vec<i64>, Vec<f64>, Vec<Vec<f64>>);
 /// Ids, places of the best of each query, S of each query and id, the best cosine of each id.
 type LevelValues<'py> = (
     Bound<'py, PyBytes>,
@@ -483,7 +485,7 @@ impl Projection {
         seq: u64,
         filter: &Filter,
         ids: &[u8],
-    ) -> PyResult<(Vec<i64>, Vec<f64>, Vec<Vec<f64>>)> {
+    ) -> PyResult<VersionValues> {
         let ids = ids_of(ids)?;
         let found = self.on_snapshot(py, seq, |snapshot| versions(snapshot, &filter.0, &ids))?;
         Ok((found.valid, found.recency, found.follows))

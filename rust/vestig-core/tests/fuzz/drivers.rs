@@ -15,8 +15,7 @@ use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
-    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Traversal,
-    Weights, recall,
+    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Traversal, Weights, recall,
 };
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
 use vestig_core::segment::image;
