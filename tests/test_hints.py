@@ -102,6 +102,34 @@ def test_a_name_of_any_length_is_cut_in_the_message() -> None:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"), [("", "''"), (" \t", r"' \t'"), ("a\u202eb", r"'a\u202eb'")]
+)
+def test_a_name_that_nobody_can_read_is_quoted(name: str, shown: str) -> None:
+    with pytest.raises(vestig.ValidationError) as caught:
+        check_names([name], ["limit"], "recall")
+    assert str(caught.value).startswith(f"recall has no field {shown}; ")
+
+
+@pytest.mark.parametrize(
+    ("field", "call"),
+    [
+        ("where.shape", lambda s: s.count({"shape": "round"})),
+        ("provenance.shape", lambda s: s.commit("A text", provenance={"shape": "round"})),
+        ("claim.shape", lambda s: s.commit("A text", claim={"shape": "round"})),
+        ("entities[0].shape", lambda s: s.commit("A text", entities=[{"shape": "round"}])),
+        ("messages[0].athor", lambda s: s.retrieve([{"content": "A text", "athor": "Ada"}])),
+    ],
+)
+def test_the_field_of_an_error_is_the_whole_place(field: str, call: Call) -> None:
+    with (
+        vestig.open(":memory:", embedder=HashingEmbedder()) as store,
+        pytest.raises(vestig.ValidationError) as caught,
+    ):
+        call(store)  # type: ignore[call-arg]
+    assert caught.value.field == field
+
+
 def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
     rows = [found for found in vars(parameters).values() if isinstance(found, dict)]
     known = {*FIELDS, *TOOL_NAMES, "timestamp", "where", *(name for row in rows for name in row)}

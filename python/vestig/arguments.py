@@ -420,7 +420,7 @@ def provenance_fields(value: object) -> dict[str, Any]:
         raise ValidationError(
             "provenance", type(value).__name__, f"an object with any of {', '.join(names)}"
         )
-    check_names(value, names, "provenance")
+    check_names(value, names, "provenance", path="provenance")
     return dict(value)
 
 

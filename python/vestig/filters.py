@@ -562,7 +562,7 @@ def checked_filter(
     elif isinstance(where, Filter):
         fields = where.given()
     elif isinstance(where, Mapping):
-        check_names(where, tuple(FIELDS), "the filter")
+        check_names(where, tuple(FIELDS), "the filter", path="where")
         fields = {name: value for name, value in where.items() if not is_absent(value)}
     else:
         raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")

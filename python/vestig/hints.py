@@ -141,19 +141,27 @@ def unknown_name(
     """
     near = nearest_name(name, names) if near is None else near
     shown = name if len(name) <= NAME_CHARS_MAX else f"{name[:NAME_CHARS_MAX]}…"
+    if not shown.strip() or not shown.isprintable():
+        shown = repr(shown)
     meant = f"did you mean {near}? " if near else ""
     takes = f"It takes: {', '.join(names)}" if names else "It takes none"
     return f"{owner} has no {kind} {shown}; {meant}{takes}"
 
 
 def check_names(
-    given: Iterable[object], names: Collection[str], owner: str, kind: str = "field"
+    given: Iterable[object],
+    names: Collection[str],
+    owner: str,
+    kind: str = "field",
+    *,
+    path: str = "",
 ) -> None:
     """Every given name is one of these.
 
     Args:
         given: the names, or a mapping by them.
         names, owner, kind: as `unknown_name`.
+        path: the argument that holds them; "" = they are arguments themselves.
 
     Raises:
         ValidationError: names the nearest, and all that there are.
@@ -163,13 +171,20 @@ def check_names(
     """
     for name in given:
         if name not in names:
-            raise unknown_name_error(str(name), names, owner, kind)
+            raise unknown_name_error(str(name), names, owner, kind, path=path)
 
 
 def unknown_name_error(
-    name: str, names: Collection[str], owner: str, kind: str = "field", near: str | None = None
+    name: str,
+    names: Collection[str],
+    owner: str,
+    kind: str = "field",
+    near: str | None = None,
+    *,
+    path: str = "",
 ) -> ValidationError:
-    """As `unknown_name`, as an error."""
+    """As `unknown_name`, as an error; `path` as for `check_names`."""
     message = unknown_name(name, names, owner, kind, near)
-    field = name[:NAME_CHARS_MAX]
-    return ValidationError(field, field, f"one of {', '.join(names)}", message=message)
+    word = name[:NAME_CHARS_MAX]
+    field = f"{path}.{word}" if path else word
+    return ValidationError(field, word, f"one of {', '.join(names)}", message=message)

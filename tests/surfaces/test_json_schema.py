@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -150,7 +151,15 @@ def test_an_unknown_name_is_told_the_nearest() -> None:
         read_arguments(arguments_of("memory recall"), {"query": "a", "limt": 3})
 
 
-@pytest.mark.parametrize("value", [True, 5.0, "5", [5], {}])
+def test_a_whole_number_is_an_integer_however_json_writes_it() -> None:
+    for value in (5, 5.0):
+        given = {"query": "a", "limit": value}
+        assert checker("memory recall").is_valid(given)
+        read = read_arguments(arguments_of("memory recall"), given)["limit"]
+        assert (type(read), read) == (int, 5)
+
+
+@pytest.mark.parametrize("value", [True, 5.5, "5", [5], {}, 2.0**60])
 def test_only_an_integer_is_an_integer(value: object) -> None:
     with pytest.raises(ValidationError, match="limit: expected an integer"):
         read_arguments(arguments_of("memory recall"), {"query": "a", "limit": value})
@@ -257,10 +266,13 @@ def test_bounds_of_schemas_are_those_of_the_engine(
         "memory events": {"id": memory},
         "memory recall": {"query": "deploys", "context": True},
         "search": {"query": "deploys"},
+        "retrieve": {"messages": [{"role": "user", "content": "When do deploys run?"}]},
     }.get(name, {})
     if name == "edge link":
         other = request.getfixturevalue("other_memory")
         base = {"from_id": memory, "to_id": other}
+    if name == "edge show":
+        base = {"id": store.graph.link(memory, request.getfixturevalue("other_memory")).id}
     given = base | {argument: value}
     assert checker(name).is_valid(given) == inside
     arguments = OFFERED[name]
@@ -287,6 +299,19 @@ def test_a_field_of_where_without_a_value_is_absent_for_schema_and_engine(
     else:
         with pytest.raises(ValidationError, match=field):
             count.answer(store, read_arguments(count, empty))
+
+
+@pytest.mark.parametrize("first", ["since", "created_since"])
+def test_a_window_without_length_is_refused_and_the_schema_says_so(
+    first: str, store: Vestig
+) -> None:
+    last = first.replace("since", "until")
+    count = arguments_of("count")
+    for end in ("2026-03-18", "2026-03-18T00:00Z", "2026-03-17"):
+        where = {first: "2026-03-18", last: end}
+        with pytest.raises(ValidationError, match=f"^{first}: expected a time before {last}"):
+            count.answer(store, read_arguments(count, {"where": where}))
+    assert re.search(rf"\b{first} < {last}\b", definitions()["Where"]["description"])
 
 
 WRONG_FIELDS = [

@@ -72,7 +72,7 @@ def _fields(field: str, value: object, names: Sequence[str]) -> Mapping[str, Any
     """An object with these fields only."""
     if not isinstance(value, Mapping):
         raise ValidationError(field, type(value).__name__, f"an object of {', '.join(names)}")
-    check_names(value, names, field)
+    check_names(value, names, field, path=field)
     return value
 
 

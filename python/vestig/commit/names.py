@@ -64,7 +64,7 @@ def _given(field: str, item: object) -> GivenEntity:
         return GivenEntity(name=_text(field, item), is_text=True)
     if not isinstance(item, Mapping):
         raise ValidationError(field, type(item).__name__, "a name, or an object with a name")
-    check_names(item, _FIELDS, field)
+    check_names(item, _FIELDS, field, path=field)
     named, evidence = item.get("type"), item.get("evidence")
     return GivenEntity(
         name=_text(f"{field}.name", item.get("name")),

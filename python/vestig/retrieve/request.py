@@ -190,7 +190,7 @@ def _message(field: str, item: object) -> Message | None:
     for name in item:
         near = nearest(str(name)[:NAME_CHARS_MAX], _FIELDS, _MISSPELT)
         if name not in _FIELDS and near:
-            raise unknown_name_error(str(name), _FIELDS, field, near=near)
+            raise unknown_name_error(str(name), _FIELDS, field, near=near, path=field)
     content = joined_text(f"{field}.content", item, item.get("content"))
     role = label(f"{field}.role", item.get("role"))
     author, alias = (label(f"{field}.{name}", item.get(name)) for name in _FIELDS[:2])

@@ -70,9 +70,11 @@ _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 _CONFIRM: Final = Parameter(
     name="confirm", kind="flag", help="true: do it. Needed unless dry_run is true."
 )
-_WHERE_HELP: Final = (
-    "Which memories take part. All fields must hold; null is an absent field, an empty list"
-    " selects nothing."
+_WHERE_HELP: Final = "Which memories the call considers."
+_FILTER_HELP: Final = (
+    'All fields must hold. A field of null, "" or {} is absent; an empty list selects nothing, and'
+    " leaves nothing out where the field excludes. since < until, created_since <"
+    " created_until."
 )
 _ABSENT: Final[dict[str, Any]] = {
     "description": "As if the field were not there.",
@@ -169,7 +171,7 @@ def definitions(*, refs: str = "#/$defs/") -> dict[str, Any]:
     }
     where = {
         "type": "object",
-        "description": _WHERE_HELP,
+        "description": _FILTER_HELP,
         "properties": fields,
         "additionalProperties": False,
     }

@@ -403,6 +403,10 @@ def _any_of(*names: str) -> dict[str, Any]:
 
 # --- the filter ------------------------------------------------------------------------------
 
+_SELECTION_HELP: Final = (
+    "All fields must hold, and each that is named has a value. since < until,"
+    " created_since < created_until."
+)
 _WITH_QUERY: Final = {"memory recall": "RecallWhere", "search": "SearchWhere"}
 
 
@@ -442,7 +446,7 @@ def filters(where: Mapping[str, Any]) -> dict[str, Any]:
                 shown["anyOf"] = [plain, absent]
             properties[row.name] = shown
         found[name] = {**where, "properties": properties}
-    found["Selection"] |= {"minProperties": 1}
+    found["Selection"] |= {"minProperties": 1, "description": _SELECTION_HELP}
     return found
 
 
