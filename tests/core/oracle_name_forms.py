@@ -61,7 +61,9 @@ def _cased(name: str) -> str:
 
 
 _CASED: Final = TextCache(_cased)
-_NORM: Final = TextCache(lambda name: _cased(oracle.lower(normalize("NFC", visible(name)))))
+_NORM: Final = TextCache(
+    lambda name: _cased(oracle.lower(normalize("NFC", visible(name).replace("’", "'"))))
+)
 
 
 def trimmed(text: str) -> tuple[int, int]:

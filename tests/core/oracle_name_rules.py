@@ -3,16 +3,20 @@ store."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+from oracle_name_leads import INNER, SECOND, head_of, is_particle, lead_of
+from oracle_name_lists import LISTS
 from oracle_name_patterns import UPPER, addresses, identifiers, name_at
+from oracle_unspaced_names import unspaced
 
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
 from vestig.language.names.rules import Name
 from vestig.language.stopwords import NAME_STOPWORDS
-from vestig.language.text_cache import TextCache
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
@@ -30,16 +34,19 @@ __all__ = [
 
 _TICKET: Final = lazy_pattern(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
-# What stands between two words of a run. A dot belongs to an initial or a title before a capital;
-# any other ends the sentence. The class of capitals is long: the fewer of it, the sooner compiled.
+_ONE = "|".join(map(re.escape, sorted(INNER)))
+_PREFIX = "(?:d['’]|(?:al|el)-)?"
+# What stands between two words of a run. A dot belongs to an initial, a title or another
+# abbreviation before a capital; any other ends the sentence.
 _BETWEEN = (
-    rf"(?:\.(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)|(?<=\bProf\.))\s"
-    r"|\s+(?:(?:of|the|de|van|von)\s+){0,2})"
+    rf"(?:\.(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St|Mt|Ft|Co|Lt)\.)|(?<=\bProf\.)|(?<=\bCapt\.)"
+    r"|(?<=\b(?:Mrs|Ste|Gen|Sgt|Col|Rev|Sen|Gov)\.))\s"
+    rf"|(?:(?<=\bVan)|(?<=\bVon)|(?<=\bDe))\s+(?:{'|'.join(sorted(SECOND))})\s+(?:(?:{_ONE})\s+)?{_PREFIX}"
+    rf"|\s+(?:(?:van|von|de)\s+(?:{'|'.join(sorted(SECOND))})\s+|(?:(?:{_ONE})\s+){{0,2}}){_PREFIX})"
 )
-_RUN: Final = lazy_pattern(
-    # the letter first, then what may not stand before it: so the search skips to capitals
-    rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}(?:{_BETWEEN}[{UPPER}]{_CAPITAL_REST})*"
-)
+_RUN: Final = lazy_pattern(rf"[{UPPER}]{_CAPITAL_REST}(?:{_BETWEEN}[{UPPER}]{_CAPITAL_REST})*")
+_NEXT_WORD: Final = lazy_pattern(r"\s+(\w+)")
+_LEGAL: Final = lazy_pattern(rf",\s([{UPPER}]{_CAPITAL_REST})")
 _WORD: Final = lazy_pattern(r"\S+")
 _QUOTED: Final = lazy_pattern(
     r"\"([^\"]{1,80})\"|“([^”]{1,80})”|«([^»]{1,80})»|`([^`]{1,80})`"
@@ -49,7 +56,8 @@ _QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
 _POSSESSIVE: Final = lazy_pattern(r"['’]s?$")
 _SENTENCE_END: Final = frozenset(".!?…:")
 _OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
-_INNER: Final = frozenset(("of", "the", "de", "van", "von"))
+_INNER: Final = INNER | SECOND
+_SAINTS: Final = frozenset(("st", "saint", "ste", "sainte"))
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
 _PLACES: Final = frozenset(
     word_list(
@@ -93,55 +101,45 @@ def quoted(text: str) -> Iterator[Name]:
 
 def _runs(text: str) -> Iterator[Name]:
     """Adjacent capitalised words, one such word, and acronyms."""
-    if text.islower():
-        return
-    for match in _RUN.finditer(text):
+    at = 0
+    while (match := _RUN.search(text, at)) is not None:
         run, start = match[0], match.start()
+        head = head_of(text, start)
+        if head is None:
+            at = start + 1
+            continue
+        at = match.end()
         # most capitals only begin a sentence
         if run.isalpha() and run.lower() in NAME_STOPWORDS:
             continue
         # and numbers are at the end of identifiers
         if run[-1].isdigit() and _TICKET.fullmatch(run) is not None:
             continue
-        parts = _AT_START if starts_sentence(text, start) else _INSIDE
-        for part in parts[run]:
-            yield _placed(text, start, part)
+        yield from _parts(text, head, match.span())
 
 
-# (start, end, type, confidence, opens, whether a cue before it makes it a place)
-_Part = tuple[int, int, str, float, bool, bool]
-
-
-def _placed(text: str, at: int, part: _Part) -> Name:
-    """The name that a part of a run is in its text."""
-    start, end, type, confidence, opens, local = part
-    start, end = at + start, at + end
-    if local and _word_before(text, start) in _PLACE_CUES:
-        type, confidence = "PLACE", 0.90
-    return Name(
-        name=text[start:end], start=start, end=end, type=type, confidence=confidence, opens=opens
-    )
-
-
-def _parts(run: str, initial: bool) -> tuple[_Part, ...]:
-    """The names in a run; `initial`: it begins a sentence."""
-    words = [(*word.span(), word[0]) for word in _WORD.finditer(run)]
+def _parts(text: str, head: int, span: tuple[int, int]) -> Iterator[Name]:
+    """The names in a run whose first word begins at `head`."""
+    initial = starts_sentence(text, span[0])
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(text, *span)]
+    if _is_stop(words[0][2]):
+        head = -1
     while words and _is_stop(words[0][2]):
         words.pop(0)
         initial = False
-    while words and words[0][2] in _INNER:
-        words.pop(0)
-    found = list[_Part]()
     while words:
+        while words and words[0][2] in _INNER:
+            words.pop(0)
+        if not words:
+            return
+        start, end, first = words[0]
+        begins = start if head < 0 else head
+        head, at = -1, begins - lead_of(text, begins, first)
+        words[0] = (at, end, text[at:end])
         part, words = _cut(words)
         if part:
-            found += _part(run, part, initial)
+            yield from _part(text, part, initial and at == start)
         initial = False
-    return tuple(found)
-
-
-_AT_START: Final = TextCache(lambda run: _parts(run, True))
-_INSIDE: Final = TextCache(lambda run: _parts(run, False))
 
 
 def _bare(word: str) -> str:
@@ -178,7 +176,7 @@ def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
             return _without_tail(taken), words[index + 1 :]
         taken.append(word)
         count += not inner
-        if _POSSESSIVE.search(word[2]):
+        if _POSSESSIVE.search(word[2]) and not _is_saint(taken):
             return taken, words[index + 1 :]
     return _without_tail(taken), []
 
@@ -191,33 +189,87 @@ def _without_tail(words: _Spans) -> _Spans:
     return words
 
 
-def _part(run: str, words: _Spans, initial: bool) -> list[_Part]:
+def _is_saint(words: _Spans) -> bool:
+    """Whether the last word is a saint's name, whose `'s` is part of what is called by it."""
+    return len(words) > 1 and _bare(words[-2][2]) in _SAINTS
+
+
+def _next_word(text: str, end: int) -> str:
+    """The word of small letters behind this place."""
+    match = _NEXT_WORD.match(text, end)
+    if match is None:
+        return ""
+    small = "".join(itertools.takewhile(str.islower, match[1]))
+    return small if len(small) == len(match[1]) else ""
+
+
+def _name_end(text: str, words: _Spans) -> int:
+    """Where the name of these words ends: before a final `'s`, but for one that is part of it."""
+    _, end, last = words[-1]
+    own = end - len(last) + len(_POSSESSIVE.sub("", last))
+    if own + 2 != end:
+        return own
+    after = _next_word(text, end)
+    joined = any(word == "&" for _, _, word in words)
+    kept = (
+        _is_saint(words)
+        or (joined and (not text[end + 1 : end + 2].islower() or after in NAME_STOPWORDS))
+        or (after in LISTS["finite"] and _bare(last) not in LISTS["given"])
+    )
+    return end if kept else own
+
+
+def _legal_form_follows(text: str, end: int) -> bool:
+    match = _LEGAL.match(text, end)
+    return match is not None and _bare(match[1]) in LEGAL_FORMS
+
+
+def _part(text: str, words: _Spans, initial: bool) -> list[Name]:
     """These words of a run as a name, if they are one."""
-    start, end = words[0][0], words[-1][1]
-    end -= len(run[start:end]) - len(_POSSESSIVE.sub("", run[start:end]))
-    if run[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
+    start, end = words[0][0], _name_end(text, words)
+    if text[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
         end -= 1
     first, last = _bare(words[0][2]), _bare(words[-1][2])
+    follows = _legal_form_follows(text, words[-1][1])
     if len(words) > 1:
-        type, confidence, local = "UNTYPED", 0.80, False
+        type, confidence = "UNTYPED", 0.80
+        opens = initial and words[0][2][1:].islower() and not is_particle(first)
+        of_body = first in _BODIES and words[1][2] == "of"
         if first in TITLES:
-            type, confidence, initial = "PERSON", 0.90, False
-        elif last in LEGAL_FORMS or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
+            type, confidence, opens = "PERSON", 0.90, False
+        elif last in LEGAL_FORMS or follows or last in _BODIES or of_body:
             type, confidence = "ORG", 0.90
-        else:
-            local = last in _PLACES
-        return [(start, end, type, confidence, initial and words[0][2][1:].islower(), local)]
-    word = run[start:end]
+        elif last in _PLACES and _word_before(text, start) in _PLACE_CUES:
+            type, confidence = "PLACE", 0.90
+        return [_opening(name_at(text, start, end, type, confidence), opens)]
+    if last in LEGAL_FORMS:
+        return []
+    if follows:
+        return [name_at(text, start, end, "ORG", 0.90)]
+    word = text[start:end]
     letters = sum(map(str.isalpha, word))
-    acronym = (
+    ordinary = not _is_acronym(word) and (initial or letters < _SINGLE_LETTERS_MIN)
+    possessive = _POSSESSIVE.search(word) is not None
+    if not ordinary or possessive or first in LISTS["given"]:
+        return [name_at(text, start, end, "UNTYPED", 0.75)]
+    acts = _next_word(text, words[-1][1]) in LISTS["person_verbs"]
+    if acts and words[0][2][1:].islower():
+        return [_opening(name_at(text, start, end, "UNTYPED", 0.75), True)]
+    return []
+
+
+def _opening(name: Name, opens: bool) -> Name:
+    return msgspec.structs.replace(name, opens=opens)
+
+
+def _is_acronym(word: str) -> bool:
+    inner = re.sub(r"(?<=.)&(?=.)", "", word)
+    return (
         len(word) >= 2
-        and word.isalnum()
+        and inner.isalnum()
         and sum(map(str.isupper, word)) >= 2
         and (word.upper() == word or word[:-1].isupper())
     )
-    if acronym or (not initial and letters >= _SINGLE_LETTERS_MIN):
-        return [(start, end, "UNTYPED", 0.75, False, False)]
-    return []
 
 
 def _word_before(text: str, start: int) -> str:
@@ -234,13 +286,15 @@ def without_first(text: str, name: Name) -> list[Name]:
         >>> [left.name for left in without_first("Deploy Grand Harbor today", name)]
         ['Grand Harbor']
     """
-    words = [(*word.span(), word[0]) for word in _WORD.finditer(name.name)][1:]
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(text, name.start, name.end)][1:]
+    if not words:
+        return []
     while words and (words[0][2] in _INNER or _is_stop(words[0][2])):
         words.pop(0)
     # "Acme Ltd" is no "Ltd", whatever else is called acme
-    if not words or all(_bare(word[2]) in LEGAL_FORMS | _BODIES | _PLACES for word in words):
+    if all(_bare(word[2]) in LEGAL_FORMS | _BODIES | _PLACES for word in words):
         return [name]
-    return [_placed(text, name.start, part) for part in _part(name.name, words, False)]
+    return _part(text, words, False)
 
 
 def without_overlaps(found: list[Name]) -> list[Name]:
@@ -264,6 +318,7 @@ def candidates(text: str) -> list[Name]:
     found = list(addresses(text))
     found += identifiers(text)
     found += _runs(text)
+    found += unspaced(text)
     if not _QUOTES.isdisjoint(text):
         found += quoted(text)
     return found

@@ -47,16 +47,22 @@ class NameTable:
 
     def find(self, words: Sequence[WordForms]) -> list[NameHit]:
         """Every run of words that is one of the names, any overlap."""
-        if not self._names:
-            return []
         hits: list[NameHit] = []
         for first, (_, opening, _, alone) in enumerate(words):
-            if opening in self._lengths:
-                for count in self._lengths[opening]:
-                    if count > 1 and first + count <= len(words):
-                        inner = (form[0] for form in words[first + 1 : first + count - 1])
-                        run = " ".join((opening, *inner, words[first + count - 1][2]))
-                        hits += [(first, count, *name) for name in self._names.get(run, ())]
-            if alone in self._names:
-                hits += [(first, 1, *name) for name in self._names[alone]]
+            for count in self._lengths.get(opening, ()):
+                if count > 1 and first + count <= len(words):
+                    inner = [form[0] for form in words[first + 1 : first + count - 1]]
+                    whole, _, last, _ = words[first + count - 1]
+                    for end in _with_possessive(whole, last):
+                        hits += self._named(" ".join((opening, *inner, end)), first, count)
+            for word in _with_possessive(opening, alone):
+                hits += self._named(word, first, 1)
         return hits
+
+    def _named(self, norm: str, first: int, count: int) -> list[NameHit]:
+        return [(first, count, *name) for name in self._names.get(norm, ())]
+
+
+def _with_possessive(whole: str, word: str) -> tuple[str, ...]:
+    """A word, and the same with the `'s` that it has."""
+    return (word, f"{word}'s") if whole[len(word) :].startswith("'s") else (word,)

@@ -10,6 +10,7 @@ import msgspec
 import oracle
 from oracle_name_forms import trimmed, without_possessive
 from oracle_name_rules import candidates, starts_sentence, title_name
+from oracle_unspaced_names import unspaced
 
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name
@@ -108,6 +109,10 @@ def analyse(
             ends += (start + last, -1)
             if special & _MAY_OPEN and starts_sentence(text, start + first):
                 openers[forms[3]] = None
+    for name in unspaced(text) if rules else ():
+        words += (GAP, _word_parts(name.name)[0], GAP)
+        starts += (-1, name.start, -1)
+        ends += (-1, name.end, -1)
     title_start = None
     if named is not None:
         words.append(GAP)
@@ -172,7 +177,7 @@ _WordParts = tuple[WordForms, int, int, int]
 
 def _word_parts(word: str) -> _WordParts:
     """What follows from a word alone, wherever it is."""
-    low = oracle.lower(word)
+    low = _lower(word)
     if word.isalnum():
         return (low, low, low, low), 0, len(word), _may_open(word, low)
     start, end = trimmed(word)
@@ -182,10 +187,14 @@ def _word_parts(word: str) -> _WordParts:
             break
         end = start + trimmed(own)[1]
     bare = word[start:end]
-    alone = oracle.lower(bare)
-    forms = (low, oracle.lower(word[start:]), oracle.lower(word[:end]), alone)
+    alone = _lower(bare)
+    forms = (low, _lower(word[start:]), _lower(word[:end]), alone)
     parted = _PARTED_WORD if _PARTED.search(word) is not None else 0
     return forms, start, end, parted | _may_open(bare, alone)
+
+
+def _lower(text: str) -> str:
+    return oracle.lower(text).replace("’", "'")
 
 
 _WORD_PARTS: Final = TextCache(_word_parts)

@@ -50,6 +50,9 @@ def _matches(
         if entity is None:
             continue
         start, end = analysed.starts[first], analysed.ends[first + count - 1]
+        norm = norm_name(stored)
+        if start >= 0 and norm.endswith("'s") and analysed.text[end : end + 2] in ("'s", "’s"):
+            end += 2
         if start < 0:
             if first != analysed.title_start or first + count != len(analysed.words):
                 continue
@@ -59,7 +62,6 @@ def _matches(
             written = analysed.text[start:end]
         if not written.strip():
             continue
-        norm = norm_name(stored)
         same = written == stored
         if not same:
             # words on both sides of a dash or quotation mark are no name, but for a title's own

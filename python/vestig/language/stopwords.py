@@ -20,6 +20,14 @@ def _read() -> frozenset[str]:
 
 STOPWORDS: Final = _read()
 
+
+def _words_of_time() -> frozenset[str]:
+    """The section `times` of `data/name_words.txt`."""
+    text = (Path(__file__).parents[1] / "data" / "name_words.txt").read_text(encoding="utf-8")
+    section = text.partition("\n[times]\n")[2].partition("\n#")[0]
+    return frozenset(section.split())
+
+
 # Words that open a chat sentence before a name, and shorthands that look like acronyms.
 _GREETINGS: Final = frozenset(
     word_list(
@@ -27,6 +35,8 @@ _GREETINGS: Final = frozenset(
         " sure sorry welcome fyi btw lol omg asap imo aka eg ie etc"
     )
 )
+# Pronouns that are no function words, for they say something as keywords.
+_PRONOUNS: Final = frozenset(word_list("nobody nothing none"))
 _SHORT_WEEKDAYS: Final = frozenset(word_list("mon tue tues wed thu thur thurs fri sat sun"))
 
 _CONTRACTED: Final = frozenset(
@@ -63,9 +73,11 @@ _CONTRACTED: Final = frozenset(
 NAME_STOPWORDS: Final = (
     STOPWORDS
     | _GREETINGS
+    | _PRONOUNS
     | _SHORT_WEEKDAYS
     | _CONTRACTED
     | frozenset(MONTHS)
     | frozenset(WEEKDAYS)
     | frozenset(f"{day}s" for day in WEEKDAYS)
+    | _words_of_time()
 )

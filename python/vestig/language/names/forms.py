@@ -19,7 +19,12 @@ __all__ = [
 ]
 
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
-LEGAL_FORMS: Final = frozenset(word_list("ltd limited inc incorporated corp corporation llc gmbh"))
+LEGAL_FORMS: Final = frozenset(
+    word_list(
+        "ltd limited inc incorporated corp corporation llc gmbh plc llp ag kg ohg bv nv srl spa"
+        " pty co"
+    )
+)
 
 
 def norm_name(name: str) -> str:
@@ -86,7 +91,7 @@ def aliases_of(name: str, type: str) -> tuple[str, ...]:
         while kept and kept[0].rstrip(".").lower() in TITLES:
             kept.pop(0)
     elif type == "ORG":
-        while kept and kept[-1].rstrip(".").lower() in LEGAL_FORMS:
+        while kept and kept[-1].rstrip(".,").lower() in LEGAL_FORMS | {"&"}:
             kept.pop()
     stripped = " ".join(kept).rstrip(",")
     return (stripped,) if kept and len(kept) < len(words) and stripped else ()

@@ -68,6 +68,10 @@ pub fn find_names(
                 if let Some(norm) = names[*bare] {
                     lookup.add_named(norm, first, 1, found);
                 }
+                let own = words[first].bare_possessive();
+                if let Some(norm) = own.and_then(|text| lookup.norm(text)) {
+                    lookup.add_named(norm, first, 1, found);
+                }
                 if begins[*left] {
                     lookup.match_longer(words, first, &mut run, found);
                 }
@@ -174,6 +178,13 @@ impl NameLookup<'_> {
             run.push_str(&last.right);
             if let Some(norm) = self.norm(run) {
                 self.add_named(norm, first, count, found);
+            }
+            if let Some(own) = last.right_possessive() {
+                run.truncate(end);
+                run.push_str(own);
+                if let Some(norm) = self.norm(run) {
+                    self.add_named(norm, first, count, found);
+                }
             }
             run.truncate(end);
             run.push_str(&last.raw);

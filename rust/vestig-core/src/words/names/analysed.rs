@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::forms::{trimmed, unpossessive};
 use super::text::{SPACE, Text, UPPER, split};
+use super::unspaced::unspaced;
 use super::{Kind, Name, NameRules, starts_sentence, title_name};
 use crate::words::lower_case::lower_case;
 
@@ -23,6 +24,18 @@ pub struct Word {
 }
 
 impl Word {
+    /// `right` with its `'s`, where it has one.
+    #[must_use]
+    pub fn right_possessive(&self) -> Option<&str> {
+        possessive(&self.raw, &self.right)
+    }
+
+    /// `bare` with its `'s`, where it has one.
+    #[must_use]
+    pub fn bare_possessive(&self) -> Option<&str> {
+        possessive(&self.left, &self.bare)
+    }
+
     fn plain(text: Arc<str>) -> Self {
         Self {
             raw: Arc::clone(&text),
@@ -31,6 +44,13 @@ impl Word {
             bare: text,
         }
     }
+}
+
+fn possessive<'a>(whole: &'a str, without: &str) -> Option<&'a str> {
+    let behind = whole.get(without.len()..)?;
+    behind
+        .starts_with("'s")
+        .then(|| &whole[..without.len() + 2])
 }
 
 /// The words and names by rule of a text.
@@ -101,6 +121,13 @@ impl NameRules {
                 self.add_word(&mut found, start, end);
                 found.add_gap();
                 at = end;
+            }
+        }
+        if rules {
+            for Name { start, end, .. } in unspaced(&found.text) {
+                found.add_gap();
+                self.add_word(&mut found, start, end);
+                found.add_gap();
             }
         }
         found.add_title();
@@ -189,7 +216,7 @@ fn forms(word: &[char]) -> (Word, usize, usize) {
             part.make_ascii_lowercase();
             return Arc::from(part);
         }
-        Arc::from(lower_case(&part))
+        Arc::from(lower_case(&part).replace('’', "'"))
     };
     let (start, mut end) = trimmed(word);
     loop {

@@ -19,13 +19,14 @@ pub fn cased(name: &str) -> String {
     chars.get(start..end).unwrap_or_default().iter().collect()
 }
 
-/// The same in lower case, composed (NFC), without characters that are not seen.
+/// The same in lower case, composed (NFC), with plain apostrophes, without characters that are not
+/// seen.
 #[must_use]
 pub fn normal(name: &str) -> String {
     if name.is_ascii() {
         return cased(&name.to_ascii_lowercase());
     }
-    let name = visible(name);
+    let name = visible(name).replace('’', "'");
     if is_nfc(&name) {
         return cased(&lower_case(&name));
     }

@@ -8,12 +8,15 @@ mod addresses;
 mod analysed;
 mod forms;
 mod identifiers;
+mod leads;
+mod lists;
 mod query;
 mod quotations;
 mod resolve;
 mod runs;
 mod table;
 pub(super) mod text;
+mod unspaced;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -30,7 +33,7 @@ pub use text::{Text, class_of};
 use text::{ALPHA, DIGIT};
 
 const TITLES: [&str; 6] = ["dr", "mr", "ms", "mrs", "prof", "professor"];
-const LEGAL_FORMS: [&str; 8] = [
+const LEGAL_FORMS: [&str; 19] = [
     "ltd",
     "limited",
     "inc",
@@ -39,6 +42,17 @@ const LEGAL_FORMS: [&str; 8] = [
     "corporation",
     "llc",
     "gmbh",
+    "plc",
+    "llp",
+    "ag",
+    "kg",
+    "ohg",
+    "bv",
+    "nv",
+    "srl",
+    "spa",
+    "pty",
+    "co",
 ];
 
 /// What a rule takes a name for.
@@ -131,6 +145,7 @@ impl NameRules {
         addresses::addresses(text, &mut found);
         self.identifiers(text, &mut found);
         self.runs(text, &mut found);
+        found.extend(unspaced::unspaced(text));
         found.extend(quotations(text));
         found
     }

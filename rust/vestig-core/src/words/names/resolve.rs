@@ -180,11 +180,15 @@ impl AnalysedText {
     }
 
     fn matched<'a>(&self, hit: &'a Known) -> Option<Match<'a>> {
+        let norm = normal(&hit.stored);
+        // a name such as "Wendy's" holds what is left out of words
+        let owned = norm.ends_with("'s");
         let span = *self.spans.get(hit.first)?;
         let last = hit.first + hit.count.checked_sub(1)?;
         let (span, written) = match span {
             Some((start, _)) => {
                 let (_, end) = (*self.spans.get(last)?)?;
+                let end = end + 2 * usize::from(owned && self.is_possessive(end));
                 (Some((start, end)), self.text.slice(start..end))
             }
             None => {
@@ -195,7 +199,6 @@ impl AnalysedText {
         if stripped(&written).is_empty() {
             return None;
         }
-        let norm = normal(&hit.stored);
         let mut as_stored = written == hit.stored;
         if !as_stored {
             // words on both sides of a dash or quotation mark are no name, but for a title's own
@@ -215,6 +218,11 @@ impl AnalysedText {
             as_stored,
             opens,
         })
+    }
+
+    /// Whether an `'s` stands here.
+    fn is_possessive(&self, at: usize) -> bool {
+        matches!(self.text.char(at), Some('\'' | '’')) && self.text.holds(at + 1, 's')
     }
 
     /// Names of the rules; a capital that only begins a sentence is no part of one.

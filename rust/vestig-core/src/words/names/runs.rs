@@ -3,10 +3,21 @@
 use std::ops::Range;
 
 use super::identifiers::ticket_end;
-use super::text::{ALNUM, ALPHA, CAPITAL, SPACE, Text, UPPER, WORD, split};
+use super::leads::{Leads, PREFIXES, SECOND, is_particle, is_second};
+use super::lists::listed;
+use super::text::{ALNUM, ALPHA, CAPITAL, LOWER, SPACE, Text, UPPER, WORD, split};
 use super::{Kind, LEGAL_FORMS, Name, NameRules, TITLES};
 
-const INNER: [&str; 5] = ["of", "the", "de", "van", "von"];
+const INNER: [&str; 14] = [
+    "&", "of", "the", "de", "van", "von", "del", "della", "di", "da", "du", "dos", "bin", "ibn",
+];
+/// Particles, capitalised, behind which another one may follow.
+const FIRST: [&str; 3] = ["Van", "Von", "De"];
+const SAINTS: [&str; 4] = ["st", "saint", "ste", "sainte"];
+const ABBREVIATIONS: [&str; 18] = [
+    "Dr", "Mr", "Ms", "Mrs", "Prof", "St", "Ste", "Mt", "Ft", "Co", "Gen", "Capt", "Sgt", "Lt",
+    "Col", "Rev", "Sen", "Gov",
+];
 const BODIES: [&str; 3] = ["university", "institute", "ministry"];
 const PLACES: [&str; 37] = [
     "airport",
@@ -86,45 +97,52 @@ pub fn starts_sentence(text: &Text, start: usize) -> bool {
 
 impl NameRules {
     pub(super) fn runs(&self, text: &Text, found: &mut Vec<Name>) {
+        let leads = Leads::of(text);
         let mut at = 0;
         while at < text.len() {
-            let barred = |class: u16, c| {
-                class & WORD != 0 || matches!(c, '@' | '#' | '/' | '\\' | '.' | '\'' | '’' | '-')
-            };
-            if !text.is(at, CAPITAL) || text.before(at, barred) {
+            let head = text.is(at, CAPITAL).then(|| leads.head(at)).flatten();
+            let Some(head) = head else {
                 at += 1;
                 continue;
-            }
+            };
             let end = run_end(text, at);
             let stops =
                 text.all(at..end, ALPHA) && self.is_stop_word(&text.slice(at..end).to_lowercase());
             if !stops && ticket_end(text, at) != Some(end) {
-                self.parts(text, at..end, found);
+                self.parts(text, at..end, head, &leads, found);
             }
             at = end;
         }
     }
 
-    /// The names in a run.
-    fn parts(&self, text: &Text, run: Range<usize>, found: &mut Vec<Name>) {
+    /// The names in a run whose first word begins at `head`.
+    fn parts(
+        &self,
+        text: &Text,
+        run: Range<usize>,
+        head: usize,
+        leads: &Leads<'_>,
+        found: &mut Vec<Name>,
+    ) {
         let mut initial = starts_sentence(text, run.start);
-        let words = text.words(run);
-        let mut rest = words.as_slice();
-        while let [first, others @ ..] = rest
-            && self.is_stop(text, first)
-        {
-            rest = others;
-            initial = false;
-        }
-        while let [first, others @ ..] = rest
-            && is_inner(text, first)
-        {
-            rest = others;
-        }
-        while !rest.is_empty() {
+        let mut words = text.words(run);
+        let stops = words.iter().take_while(|word| self.is_stop(text, word));
+        let mut from = stops.count();
+        initial &= from == 0;
+        while from < words.len() {
+            let particles = words[from..].iter().take_while(|word| is_inner(text, word));
+            from += particles.count();
+            let Some(first) = words.get_mut(from) else {
+                return;
+            };
+            let begins = if from == 0 { head } else { first.start };
+            let start = leads.start(begins, first);
+            initial &= start == first.start;
+            first.start = start;
+            let rest = &words[from..];
             let (part, others) = self.cut(text, rest);
             found.extend(self.part(text, part, initial));
-            rest = others;
+            from = words.len() - others.len();
             initial = false;
         }
     }
@@ -151,7 +169,7 @@ impl NameRules {
                 return (without_tail(text, &words[..index]), &words[index + 1..]);
             }
             count += usize::from(!inner);
-            if unpossessive(text, word) != word.end {
+            if unpossessive(text, word) != word.end && !is_saint(text, &words[..=index]) {
                 return words.split_at(index + 1);
             }
         }
@@ -162,23 +180,27 @@ impl NameRules {
     fn part(&self, text: &Text, words: &[Range<usize>], initial: bool) -> Option<Name> {
         let (first, last) = (words.first()?, words.last()?);
         let start = first.start;
-        let mut end = unpossessive(text, &(start..last.end));
+        let own = self.name_end(text, words)?;
+        let mut end = own;
         if text.before(end, |_, c| c == '.') {
             let whole = undotted(text, last).to_lowercase();
             if !LEGAL_FORMS.contains(&&*whole) && !TITLES.contains(&&*whole) {
                 end -= 1;
             }
         }
+        let (head, tail) = (bare(text, first), bare(text, last));
+        let name = |kind, confidence| Name::of(text, start..end, kind, confidence);
+        let capitalised = text.is_lower(start + 1..first.end);
         if let [_, second, ..] = words {
-            let (head, tail) = (bare(text, first), bare(text, last));
             let body = |word: &str| BODIES.contains(&word);
-            let name = |kind, confidence| Name::of(text, start..end, kind, confidence);
-            let opens = initial && text.is_lower(start + 1..first.end);
+            // "Van Gogh" is "van Gogh"
+            let opens = initial && capitalised && !is_particle(&head);
             if TITLES.contains(&&*head) {
                 return Some(name(Kind::Person, 0.90));
             }
             let of = text.equals(second.clone(), "of");
-            if LEGAL_FORMS.contains(&&*tail) || body(&tail) || (body(&head) && of) {
+            let legal = LEGAL_FORMS.contains(&&*tail) || legal_form_follows(text, last.end);
+            if legal || body(&tail) || (body(&head) && of) {
                 return Some(Name {
                     opens,
                     ..name(Kind::Org, 0.90)
@@ -195,9 +217,39 @@ impl NameRules {
                 ..name(Kind::Untyped, 0.80)
             });
         }
+        if LEGAL_FORMS.contains(&&*tail) {
+            return None;
+        }
+        if legal_form_follows(text, last.end) {
+            return Some(name(Kind::Org, 0.90));
+        }
         let named = is_acronym(text, start..end)
-            || (!initial && text.count(start..end, ALPHA) >= LETTERS_MIN);
-        named.then(|| Name::of(text, start..end, Kind::Untyped, 0.75))
+            || (!initial && text.count(start..end, ALPHA) >= LETTERS_MIN)
+            || listed("given", &head)
+            || own > unpossessive(text, last);
+        if named {
+            return Some(name(Kind::Untyped, 0.75));
+        }
+        let acts = capitalised && listed("person_verbs", &next_word(text, last.end));
+        acts.then(|| Name {
+            opens: true,
+            ..name(Kind::Untyped, 0.75)
+        })
+    }
+
+    /// Where the name of these words ends: before a final `'s`, but for one that is part of it.
+    fn name_end(&self, text: &Text, words: &[Range<usize>]) -> Option<usize> {
+        let last = words.last()?;
+        let end = unpossessive(text, last);
+        if end + 2 != last.end {
+            return Some(end);
+        }
+        let next = next_word(text, last.end);
+        let joined = words.iter().any(|word| text.equals(word.clone(), "&"));
+        let own = is_saint(text, words)
+            || (joined && (!text.is(last.end + 1, LOWER) || self.is_stop_word(&next)))
+            || (listed("finite", &next) && !listed("given", &bare(text, last)));
+        Some(if own { last.end } else { end })
     }
 
     /// Whether a capitalised word is no part of a name; an initial ("A. Turing") is one.
@@ -226,6 +278,9 @@ impl NameRules {
                 .iter()
                 .any(|words| words.contains(&&*word))
         };
+        if words.len() == 1 {
+            return Some(Vec::new());
+        }
         // "Acme Ltd" is no "Ltd", whatever else is called acme
         (!rest.iter().all(general)).then(|| self.part(text, rest, false).into_iter().collect())
     }
@@ -264,34 +319,67 @@ fn next_capital(text: &Text, at: usize) -> Option<usize> {
     if next == at {
         return None;
     }
+    let capitals = FIRST.iter().find(|one| ends_with(text, at, one));
+    let mut last = capitals.map_or_else(String::new, |one| one.to_lowercase());
     for _ in 0..2 {
         let end = text.run(next, |class, _| class & SPACE == 0);
         let behind = text.run_of(end, SPACE);
-        if behind == end || !is_inner(text, &(next..end)) {
+        if behind == end {
             break;
         }
-        next = behind;
+        let word = text.slice(next..end);
+        if !INNER.contains(&&*word) && !is_second(&last, &word) {
+            break;
+        }
+        (next, last) = (behind, word);
     }
+    let prefix = PREFIXES.iter().find(|one| text.matches(next, one));
+    next += prefix.map_or(0, |one| one.chars().count());
     text.is(next, CAPITAL).then_some(next)
 }
 
 /// Whether the word that ends here is an initial or a title.
 fn is_abbreviation(text: &Text, end: usize) -> bool {
-    let ends_with = |word: &str| {
-        end.checked_sub(word.len())
-            .is_some_and(|start| text.boundary(start) && text.matches(start, word))
-    };
     let initial = end
         .checked_sub(1)
         .is_some_and(|start| text.boundary(start) && text.is(start, CAPITAL));
-    initial
-        || ["Dr", "Mr", "Ms", "St", "Mrs", "Prof"]
-            .into_iter()
-            .any(ends_with)
+    initial || ABBREVIATIONS.iter().any(|one| ends_with(text, end, one))
+}
+
+/// Whether this word ends here.
+fn ends_with(text: &Text, end: usize, word: &str) -> bool {
+    let start = end.checked_sub(word.len());
+    start.is_some_and(|start| text.boundary(start) && text.matches(start, word))
+}
+
+/// Whether the last of these words is a saint's name with its `'s`, which is part of the name of
+/// what is called by it: "St. Mary's Hospital".
+fn is_saint(text: &Text, words: &[Range<usize>]) -> bool {
+    matches!(words, [.., title, _] if SAINTS.contains(&&*bare(text, title)))
+}
+
+/// Whether a legal form follows behind a comma, as in "Tumblr, Inc.".
+fn legal_form_follows(text: &Text, end: usize) -> bool {
+    if !text.holds(end, ',') || !text.is(end + 1, SPACE) || !text.is(end + 2, CAPITAL) {
+        return false;
+    }
+    let form = end + 2..word_end(text, end + 3);
+    LEGAL_FORMS.contains(&&*bare(text, &form))
+}
+
+/// The word of small letters behind the white space here; "" where there is none.
+fn next_word(text: &Text, end: usize) -> String {
+    let start = text.run_of(end, SPACE);
+    let stop = text.run_of(start, LOWER);
+    if start == end || text.is(stop, WORD) {
+        return String::new();
+    }
+    text.slice(start..stop)
 }
 
 fn is_inner(text: &Text, word: &Range<usize>) -> bool {
-    INNER.iter().any(|one| text.equals(word.clone(), one))
+    let mut particles = INNER.iter().chain(&SECOND);
+    particles.any(|one| text.equals(word.clone(), one))
 }
 
 fn without_tail<'a>(text: &Text, words: &'a [Range<usize>]) -> &'a [Range<usize>] {
@@ -310,7 +398,7 @@ fn without_tail<'a>(text: &Text, words: &'a [Range<usize>]) -> &'a [Range<usize>
 }
 
 /// Where a word ends without a final `'`, or `'s`.
-fn unpossessive(text: &Text, word: &Range<usize>) -> usize {
+pub(super) fn unpossessive(text: &Text, word: &Range<usize>) -> usize {
     let quote = |at: usize| at > word.start && matches!(text.char(at - 1), Some('\'' | '’'));
     if quote(word.end) {
         return word.end - 1;
@@ -331,7 +419,9 @@ fn bare(text: &Text, word: &Range<usize>) -> String {
 }
 
 fn is_acronym(text: &Text, word: Range<usize>) -> bool {
-    if word.len() < 2 || !text.all(word.clone(), ALNUM) || text.count(word.clone(), UPPER) < 2 {
+    let inner = |at: usize| text.holds(at, '&') && at > word.start && at + 1 < word.end;
+    let letters = word.clone().all(|at| text.is(at, ALNUM) || inner(at));
+    if word.len() < 2 || !letters || text.count(word.clone(), UPPER) < 2 {
         return false;
     }
     let written = text.slice(word.clone());

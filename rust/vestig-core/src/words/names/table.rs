@@ -65,9 +65,17 @@ impl NameTable {
                         run.push_str(if last { &other.right } else { &other.raw });
                     }
                     add(&run, first, *count);
+                    if let Some(own) = others.last().and_then(Word::right_possessive) {
+                        run.truncate(run.rfind(' ').map_or(0, |space| space + 1));
+                        run.push_str(own);
+                        add(&run, first, *count);
+                    }
                 }
             }
             add(&word.bare, first, 1);
+            if let Some(own) = word.bare_possessive() {
+                add(own, first, 1);
+            }
         }
         found
     }
