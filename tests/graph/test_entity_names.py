@@ -223,3 +223,24 @@ def test_a_beginning_that_fits_several_ids_lists_them(store: vestig.Vestig) -> N
             call()
         assert f"{first} PERSON Ravi" in str(caught.value)
         assert f"{alike} PERSON Atlas" in str(caught.value)
+
+
+def test_a_filter_says_which_entities_nobody_knows(
+    store: vestig.Vestig, people: dict[str, str]
+) -> None:
+    where = {"entities": ["Ravi", "Raavi", "ent_00000000"]}
+    results = [
+        store.recall("who came?", where=where),
+        store.list(where=where),
+        store.search("who came?", where=where),
+        store.search_facts(["who came?"], where=where),
+        store.retrieve([{"content": "who came?"}], where=where).metadata,
+    ]
+    for result in results:
+        told_of = [
+            one for one in result.warnings if one.startswith("entities: no entity is called")
+        ]
+        assert [one.split("'")[1] for one in told_of] == ["Raavi", "ent_00000000"]
+    known = {"entities": ["ravi", people["Atlas"]]}
+    assert store.recall("who came?", where=known).warnings == ()
+    assert store.list(where=known).warnings == ()

@@ -23,7 +23,7 @@ from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
-from vestig.session.filter_ids import resolved
+from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.core_math import ln, power
@@ -64,7 +64,7 @@ class _Search:
     def read(self, view: LedgerView, core: Any, vector: bytes | None) -> SearchResult:
         """The nodes of one state of the store, best first."""
         self.view, self.core, self.vector = view, core, vector
-        self.warnings = [*self.plan.warnings]
+        self.warnings = [*self.plan.warnings, *unknown_entities(view, core, self.plan.filter)]
         chosen = resolved(view, core, self.plan.filter, nodes=True)
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()

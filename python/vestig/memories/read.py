@@ -20,7 +20,7 @@ from vestig.ids import split_ids
 from vestig.parameters import LIST
 from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.filter_ids import resolved, row_listing
+from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -418,7 +418,11 @@ def page(
             offset=listing.offset,
             seq=view.seq,
             degraded=tuple(ahead_notice(view.last_recorded_us, session.now_us())),
-            warnings=at.warnings + later_updates(view, memories, at),
+            warnings=(
+                *at.warnings,
+                *unknown_entities(view, core, chosen.parts),
+                *later_updates(view, memories, at),
+            ),
         )
 
     with session.operation("list"):

@@ -24,6 +24,7 @@ from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import read_with_scores
 from vestig.recall.scan import Scan, is_approximate
 from vestig.session.embedding import all_query_vectors, check_identity
+from vestig.session.filter_ids import unknown_entities
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
@@ -223,17 +224,19 @@ class OneRecall:
             "nearest_misses": found.hits if abstained else (),
             "associated": found.associated,
             "degraded": _degraded(bound, scan, found.pending),
-            "warnings": self.warnings(bound.query, scan, ranked.confidence, found.later_updates),
+            "warnings": self.warnings(bound, scan, ranked.confidence, found.later_updates),
             "min_confidence": request.min_confidence,
             "min_score": ranked.least if ranked.below_cut else ranking.min_score,
             "best_score": _best_score(ranked),
         }
 
     def warnings(
-        self, query: Query, scan: Scan, certainty: float | None, later: Sequence[str]
+        self, bound: BoundQuery, scan: Scan, certainty: float | None, later: Sequence[str]
     ) -> tuple[str, ...]:
-        """Warnings of the request, of its analysis and of the scan."""
-        found = [*self.request.warnings, *query.warnings, *later]
+        """Warnings of the request, of its analysis and filter, and of the scan."""
+        filter, core = self.request.filter, self.session.keeper.core
+        unknown = unknown_entities(bound.view, core, filter) if filter.entities else ()
+        found = [*self.request.warnings, *bound.query.warnings, *unknown, *later]
         if is_approximate(scan):
             found.append(APPROXIMATE)
         if self.request.min_confidence is not None and certainty is None:

@@ -34,6 +34,7 @@ from vestig.retrieve.rounds import Rounds
 from vestig.retrieve.stop import Progress, StopReason, stop_reason, verdict_counts
 from vestig.retrieve.turns import TurnSearch
 from vestig.retrieve.types import PlannedQuery
+from vestig.session.filter_ids import unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.logs import INFO, log_event
@@ -67,6 +68,10 @@ class _Retrieval:
         # what there was no time for
         self.undone: list[str] = []
         self.warnings: list[str] = list(request.warnings)
+        if request.filter.entities:
+            self.warnings += session.keeper.run(
+                lambda view, core: unknown_entities(view, core, request.filter)
+            )
         if longer:
             self.warnings.append(
                 f"{longer} of the last messages: the first {most} characters of each were read"

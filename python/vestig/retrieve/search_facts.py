@@ -26,7 +26,7 @@ from vestig.retrieve.request import FACTS_MAX
 from vestig.retrieve.result import FactHit, FactSearchResult
 from vestig.retrieve.rounds import RELEVANCE_FLOOR
 from vestig.session.embedding import all_query_vectors, check_identity
-from vestig.session.filter_ids import resolved
+from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Projection
 from vestig.types import Degradation
@@ -167,7 +167,7 @@ def _read(
         threshold=threshold,
         namespace=asked.namespace,
         seq=view.seq,
-        warnings=asked.warnings,
+        warnings=(*asked.warnings, *unknown_entities(view, core, asked.filter)),
     )
 
 

@@ -11,9 +11,11 @@ from vestig.ports import EntityListing, LedgerView, Listing
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.types import Status
 
-__all__ = ["entity_ids", "resolved", "row_listing"]
+__all__ = ["entity_ids", "resolved", "row_listing", "unknown_entities"]
 
 _IDS_MAX: Final = 1_000
+# What a warning repeats of a name.
+_NAME_CHARS_MAX: Final = 80
 
 
 def resolved(
@@ -101,6 +103,22 @@ def entity_ids(
             only_entity(view, namespace, ids, "entities", text)
             found.update(one for id in ids for one in _entities(view, namespace, id))
     return _joined(found)
+
+
+def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[str, ...]:
+    """Warnings about the entities of a filter that the store does not have, for which no memory
+    passes. For a callback of the keeper's `run`.
+
+    Raises:
+        ValidationError: several entities have one of the names.
+    """
+    space, at = parts.namespace, parts.moments.known_at_us
+    return tuple(
+        f"entities: no entity is called {text[:_NAME_CHARS_MAX]!r}; `entity list` (in Python:"
+        " `graph.entities`) gives those that there are"
+        for text in parts.entities or ()
+        if not entity_ids(view, core, space, (text,), at)
+    )
 
 
 def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
