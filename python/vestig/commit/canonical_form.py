@@ -146,10 +146,13 @@ def _uncapitalised(word: str, following: str) -> str:
         return word.lower() if article or word == "I" else word
     if word in _MONTHS and following[:1].isdigit():
         return word
-    if _CAPITALISED.fullmatch(word) is None or not word[1:].replace("'", "").islower():
+    rest = word[1:]
+    if rest.isalpha() and rest.islower() and rest.isascii():
+        return first.lower() + rest
+    if _CAPITALISED.fullmatch(word) is None or not rest.replace("'", "").islower():
         # "I'm" has no small letter in its stem
-        return f"i{word[1:]}" if word.startswith("I'") else word
-    return first.lower() + word[1:]
+        return f"i{rest}" if word.startswith("I'") else word
+    return first.lower() + rest
 
 
 # Words that may not stand as they are.
@@ -198,6 +201,9 @@ class _Tokens:
 
     def _add_ending(self, chunk: str, place: int, *, ends: bool) -> None:
         """A chunk with a full stop, an exclamation mark or a question mark at its end."""
+        if ends and chunk[-1] not in _QUESTION and chunk[:-1].isalpha():
+            self._add_word(chunk[:-1], place)
+            return
         body = chunk.rstrip(_MARKS)
         marks = chunk[len(body) :]
         if not _QUESTION.isdisjoint(marks):
