@@ -11,12 +11,20 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 
-__all__ = ["NEVER_SPOKEN", "SPEAKERS", "joined_text", "only_calls_tools", "text_parts"]
+__all__ = [
+    "NEVER_SPOKEN",
+    "SPEAKERS",
+    "TEXT_PARTS",
+    "joined_text",
+    "only_calls_tools",
+    "text_parts",
+]
 
 # Roles of those who talk with each other, and of what stands beside the talk.
 SPEAKERS: Final = ("user", "assistant", "human", "ai", "model")
 NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
-_TEXT_PARTS: Final = ("text", "input_text", "output_text")
+# Types of the parts of a content that hold text.
+TEXT_PARTS: Final = ("text", "input_text", "output_text")
 _CALLS: Final = ("tool_calls", "function_call")
 _BETWEEN: Final = "\n\n"
 
@@ -41,7 +49,7 @@ def text_parts(content: object) -> list[str] | None:
             texts.append(part)
         elif not isinstance(part, Mapping):
             return None
-        elif part.get("type", "text") in _TEXT_PARTS:
+        elif part.get("type", "text") in TEXT_PARTS:
             if not isinstance(part.get("text"), str):
                 return None
             texts.append(part["text"])

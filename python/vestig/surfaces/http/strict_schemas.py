@@ -7,7 +7,7 @@ as what is always taken: some shorter ones are stored too, where they say someth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -16,9 +16,9 @@ from vestig.arguments import LABEL_CHARS_MAX, LIST_ITEMS_MAX, SCOPE_CHARS_MAX, S
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, default_values, spec_of
 from vestig.config.signals import KINDS, TERMS
-from vestig.filters import FIELDS
+from vestig.filters import FIELDS, NARROWING, SELECTORS
 from vestig.language.names.ontology import UNTYPED
-from vestig.messages import SPEAKERS
+from vestig.messages import SPEAKERS, TEXT_PARTS
 from vestig.parameters import Parameter
 from vestig.session.known_names import types_of
 from vestig.surfaces.json_schema import INTEGER_MAX
@@ -96,6 +96,8 @@ def _text(least: int, most: int) -> dict[str, Any]:
 
 
 _REASON: Final = _label(500)
+# A longer one is cut.
+_QUERY: Final = {"type": "string", "pattern": r"[^\s\u001c-\u001f\u0085]"}
 # Arguments whose form the name tells, whatever the operation.
 _BY_NAME: Final[Mapping[str, Mapping[str, Any]]] = {
     "namespace": _NAMESPACE,
@@ -108,7 +110,7 @@ _BY_NAME: Final[Mapping[str, Mapping[str, Any]]] = {
     "reason": _REASON,
     "scope": _label(SCOPE_CHARS_MAX),
     "source": _named(SOURCE_CHARS_MAX),
-    "query": _named(),
+    "query": _QUERY,
     "a": _named(),
     "b": _named(),
     "from_id": _named(),
@@ -169,17 +171,22 @@ _PROVENANCE: Final = _object(
         "origin_type": {"enum": [one.value for one in OriginType]},
     }
 )
+_TEXT_PART: Final = {
+    "type": "object",
+    "properties": {"type": {"enum": list(TEXT_PARTS)}, "text": {"type": "string"}},
+    "required": ["text"],
+}
+_OTHER_PART: Final = {
+    "type": "object",
+    "properties": {"type": {"not": {"enum": list(TEXT_PARTS)}}},
+    "required": ["type"],
+}
 _CONTENT: Final = {
     "anyOf": [
         {"type": "string"},
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
-                "required": ["type", "text"],
-            },
-        },
+        _TEXT_PART,
+        _OTHER_PART,
+        {"type": "array", "items": {"anyOf": [{"type": "string"}, _TEXT_PART, _OTHER_PART]}},
     ]
 }
 _LABELS_OF_MESSAGES: Final = ("author", "author_id", "message_id", "reference_message_id")
@@ -263,7 +270,7 @@ def _config() -> dict[str, Any]:
         if spec is None or not key.startswith(PROFILE_PREFIXES) or key == "recall.profiles":
             continue
         plain = _MAPPINGS.get(key) or msgspec.json.schema(spec.type)
-        found[key] = {name: value for name, value in plain.items() if name != "$defs"}
+        found[key] = _or_null({name: value for name, value in plain.items() if name != "$defs"})
     return {"type": "object", "properties": found, "additionalProperties": False}
 
 
@@ -333,58 +340,15 @@ def strict_value(operation: str, row: Parameter, facts: Facts) -> dict[str, Any]
     return None
 
 
-def strict_body(operation: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A body's schema with what holds between its fields."""
-    properties = schema["properties"]
-    rules = [_not_both(*pair) for pair in EXCLUSIVE_TIMES if set(pair) <= set(properties)]
-    if operation == "search":
-        # by links alone, it begins at nodes
-        graph = {
-            "required": ["type", "seed_nodes"],
-            "properties": {"type": {"const": "graph"}, "seed_nodes": {"minItems": 1}},
-        }
-        asked = {"required": ["query"], "properties": {"query": _named()}}
-        rules.append({"anyOf": [asked, {"allOf": [_given("seed_nodes"), graph]}]})
-    if operation == "edge link":
-        memories = {
-            "required": ["edge_type"],
-            "properties": {
-                "edge_type": {"enum": ["RELATED", "SUMMARIZES"]},
-                "from_id": _ID,
-                "to_id": _ID,
-            },
-            "not": _given("relation"),
-        }
-        entity = {"not": {"pattern": r"^(?:mem_.*|[0-9a-f-]{8,36})$"}}
-        relation = {
-            "properties": {
-                "edge_type": {"enum": ["RELATION", None]},
-                "from_id": entity,
-                "to_id": entity,
-            }
-        }
-        rules.append({"anyOf": [memories, {"allOf": [_given("relation"), relation]}]})
-    if operation == "memory update":
-        # what is cleared cannot be set too: one call does the one or the other
-        fields = properties["clear"]["anyOf"][0]["enum"]
-        unset = {name: {"type": "null"} for name in fields}
-        rules.append(
-            {"anyOf": [{"properties": {"clear": {"type": "null"}}}, {"properties": unset}]}
-        )
-    if operation == "memory recall":
-        rules += [_any_of("query", "messages", "query_vector"), _not_both("query", "messages")]
-    if operation in ("memory forget", "entity purge"):
-        rules.append(
-            {
-                "anyOf": [
-                    {"required": [name], "properties": {name: {"const": True}}}
-                    for name in ("confirm", "dry_run")
-                ]
-            }
-        )
-    if operation == "memory forget":
-        rules += [_any_of("ids", "where"), _not_both("ids", "where")]
-    return {**schema, "allOf": rules} if rules else dict(schema)
+def _selected(fields: Collection[str]) -> dict[str, Any]:
+    """An object whose filter has one of these fields; `unscoped: false` restricts nothing."""
+    one = [
+        {"required": [name], "properties": {name: {"const": True} if name == "unscoped" else {}}}
+        for name in FIELDS
+        if name in fields
+    ]
+    where = {"type": "object", "anyOf": one}
+    return {"required": ["where"], "properties": {"where": where}}
 
 
 def _given(*names: str) -> dict[str, Any]:
@@ -397,8 +361,105 @@ def _not_both(one: str, other: str) -> dict[str, Any]:
     return {"not": _given(one, other)}
 
 
-def _any_of(*names: str) -> dict[str, Any]:
-    return {"anyOf": [_given(name) for name in names]}
+_IS_TRUE: Final = {"const": True}
+_SURE: Final = {
+    "anyOf": [
+        {"required": [name], "properties": {name: _IS_TRUE}} for name in ("confirm", "dry_run")
+    ]
+}
+_MEMORIES_LINKED: Final = {
+    "required": ["edge_type"],
+    "properties": {
+        "edge_type": {"enum": ["RELATED", "SUMMARIZES"]},
+        "from_id": _ID,
+        "to_id": _ID,
+    },
+    "not": _given("relation"),
+}
+_ENTITY: Final = {"not": {"pattern": r"^(?:mem_.*|[0-9a-f-]{8,36})$"}}
+_ENTITIES_RELATED: Final = {
+    **_given("relation"),
+    "allOf": [
+        {
+            "properties": {
+                "edge_type": {"enum": ["RELATION", None]},
+                "from_id": _ENTITY,
+                "to_id": _ENTITY,
+            }
+        }
+    ],
+}
+# operation → what holds between the fields of its body
+_RULES: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
+    # by links alone, it begins at nodes
+    "search": (
+        {
+            "anyOf": [
+                {
+                    "required": ["query"],
+                    "properties": {"query": _QUERY, "type": {"not": {"const": "graph"}}},
+                },
+                {
+                    "required": ["type", "seed_nodes"],
+                    "properties": {
+                        "type": {"const": "graph"},
+                        "seed_nodes": {"not": {"type": "null"}, "minItems": 1},
+                    },
+                },
+            ]
+        },
+    ),
+    "edge link": ({"anyOf": [_MEMORIES_LINKED, _ENTITIES_RELATED]},),
+    # one of both is without a value
+    "export": (
+        {
+            "anyOf": [
+                {"properties": {"all_namespaces": {"enum": [False, None]}}},
+                {"properties": {"where": {"type": "null"}}},
+            ]
+        },
+    ),
+    "memory recall": (
+        {"anyOf": [_given(name) for name in ("query", "messages", "query_vector")]},
+        _not_both("query", "messages"),
+        {
+            "anyOf": [
+                {"properties": {"budget": {"type": "null"}}},
+                {"required": ["context"], "properties": {"context": _IS_TRUE}},
+            ]
+        },
+    ),
+    "entity purge": (_SURE,),
+    "memory forget": (
+        _SURE,
+        _not_both("ids", "where"),
+        {
+            "anyOf": [
+                _given("ids"),
+                _selected(SELECTORS),
+                {
+                    **_selected(SELECTORS | NARROWING),
+                    "allOf": [{"required": ["all"], "properties": {"all": _IS_TRUE}}],
+                },
+            ]
+        },
+    ),
+}
+
+
+def strict_body(operation: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A body's schema with what holds between its fields."""
+    properties = schema["properties"]
+    rules = [_not_both(*pair) for pair in EXCLUSIVE_TIMES if set(pair) <= set(properties)]
+    rules += _RULES.get(operation, ())
+    if operation == "memory update":
+        # what is cleared cannot be set too: one call does the one or the other
+        fields = properties["clear"]["anyOf"][0]["enum"]
+        unset = {name: {"type": "null"} for name in fields}
+        rules.append(
+            {"anyOf": [{"properties": {"clear": {"type": "null"}}}, {"properties": unset}]}
+        )
+    return {**schema, "allOf": rules} if rules else dict(schema)
 
 
 # --- the filter ------------------------------------------------------------------------------
