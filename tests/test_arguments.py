@@ -86,6 +86,16 @@ def test_an_empty_list_selects_nothing_and_leaves_nothing_out(
     assert store.count() == 1
 
 
+@pytest.mark.parametrize("name", ["\xad", "\u200b\u2060", "Nobody", "ent_00000000"])
+def test_a_name_of_an_entity_that_nobody_has_matches_nothing(
+    store: vestig.Vestig, name: str
+) -> None:
+    store.commit("the office of the team is loud")
+    assert _read({"where": {"entities": [name]}}, store) == [0, 0, 0, 0]
+    with pytest.raises(vestig.NotFoundError):
+        store.graph.entity(name)
+
+
 def _read(chosen: Any, store: vestig.Vestig) -> list[int]:
     """How many memories each operation finds that reads; search finds entities beside some."""
     recalled, searched = store.recall("office", **chosen), store.search("office", **chosen)

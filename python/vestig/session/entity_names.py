@@ -81,8 +81,13 @@ def id_of_entity(
 def ids_with_name(
     view: LedgerView, core: Any, space: str, name: str, known_at_us: int | None
 ) -> list[str]:
-    """Ids of the entities with this name or alias that were unexpired at K, or all, ascending."""
-    raw = core.entities_with_name(view.seq, space, norm_name(name), known_at_us)
+    """Ids of the entities with this name or alias that were unexpired at K, or all, ascending. A
+    name without a visible character is nobody's."""
+    try:
+        key = norm_name(name)
+    except ValidationError:
+        return []
+    raw = core.entities_with_name(view.seq, space, key, known_at_us)
     return [id_text("ent", one) for one in split_ids(raw)]
 
 

@@ -202,6 +202,12 @@ _MESSAGE: Final = {
     ),
     "additionalProperties": True,
 }
+# In the place of a query: of all else, nothing is read.
+_ASKING_MESSAGE: Final = {
+    "type": "object",
+    "properties": {"content": _CONTENT, "author": {"type": ["string", "null"]}},
+    "required": ["content"],
+}
 # One that somebody said.
 _SPOKEN: Final = {
     "type": "object",
@@ -274,11 +280,12 @@ def _config() -> dict[str, Any]:
     return {"type": "object", "properties": found, "additionalProperties": False}
 
 
-def _of_kind(row: Parameter, facts: Facts) -> Mapping[str, Any] | None:
+def _of_kind(operation: str, row: Parameter, facts: Facts) -> Mapping[str, Any] | None:
     """The schema of an argument that is an object, or a list of them."""
     if row.name == "messages":
         size = {"minItems": 1, "maxItems": LIST_ITEMS_MAX}
-        return {"type": "array", "items": _MESSAGE, "contains": _SPOKEN, **size}
+        item = _ASKING_MESSAGE if operation == "memory recall" else _MESSAGE
+        return {"type": "array", "items": item, "contains": _SPOKEN, **size}
     if row.name == "query_vector":
         number = {"type": "number", "minimum": -1e6, "maximum": 1e6}
         size = {"minItems": facts.dimension, "maxItems": facts.dimension}
@@ -306,7 +313,7 @@ def strict_value(operation: str, row: Parameter, facts: Facts) -> dict[str, Any]
         row: the parameter.
         facts: of the server.
     """
-    found = _of_kind(row, facts)
+    found = _of_kind(operation, row, facts)
     if found is not None:
         return dict(found)
     if row.name == "id":
@@ -515,11 +522,16 @@ def _field(row: Parameter, *, nodes: bool) -> dict[str, Any] | None:
     if row.kind == "time":
         return dict(_TIME)
     if row.name in ("ids", "exclude_ids"):
-        return _one_or_more(_ID if not nodes else {"anyOf": [_ID, _ENTITY_ID]})
+        return _any_number({"anyOf": [_ID, _ENTITY_ID]} if nodes else _ID)
     if row.choices and row.kind != "choice":
         words = [*row.choices, *(["ENTITY"] if nodes and row.name == "kinds" else [])]
-        return _one_or_more({"type": "string", "enum": words})
+        return _any_number({"type": "string", "enum": words})
     return None
+
+
+def _any_number(item: Mapping[str, Any]) -> dict[str, Any]:
+    """One value, or a list of any length."""
+    return {"anyOf": [dict(item), {"type": "array", "items": dict(item)}]}
 
 
 def _filled(schema: Mapping[str, Any]) -> dict[str, Any]:
