@@ -325,11 +325,144 @@ def wires() -> Iterator[Case]:
         )
 
 
-CASES = (*bodies(), *values(), *forgettings(), *queries(), *wires())
+# What may stand as a message, and as its content; some of it is a conversation.
+MESSAGES: dict[str, Any] = {
+    "a text": "where is the key?",
+    "no role": {"content": "where is the key?"},
+    "another role": {"role": "nobody", "content": "where is the key?"},
+    "a number as role": {"role": 5, "content": "where is the key?"},
+    "an object as role": {"role": {}, "content": "where is the key?"},
+    "an object as author": {"author": {"name": "Ann"}, "content": "where is the key?"},
+    "two names of the author": {"author": "Ann", "author_name": "Bob", "content": "the key?"},
+    "the system alone": {"role": "system", "content": "Be short."},
+    "a developer alone": {"role": "developer", "content": "Be short."},
+    "a tool alone": {"role": "tool", "tool_call_id": "1", "content": "noon"},
+    "null and a call": {"role": "assistant", "content": None, "tool_calls": [{"id": 1}]},
+    "null and no call": {"role": "assistant", "content": None},
+    "no content": {"role": "user"},
+    "a misspelt name": {"role": "user", "contnet": "where is the key?"},
+    "a message in a message": {"type": "user", "message": {"role": "user", "content": "the key?"}},
+    "a long text": {"role": "user", "content": "key " * 50_000},
+    "a time of no calendar": {"role": "user", "content": "the key?", "timestamp": "2026-02-30"},
+}
+CONTENTS: dict[str, Any] = {
+    "one part": {"type": "text", "text": "where is the key?"},
+    "a part without text": [{"type": "text"}],
+    "a part with null": [{"type": "text", "text": None}],
+    "a part of another type": [{"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}],
+    "a list as type": [{"type": ["text"], "text": "a"}],
+    "an object as type": [{"type": {}, "text": "a"}],
+    "texts": ["where", "is", "it?"],
+    "a number": 5,
+    "numbers": [1, 2],
+    "null in a list": [None],
+    "parts in a part": [{"type": "text", "text": [{"type": "text", "text": "a"}]}],
+    "many parts": [{"type": "text", "text": "a"}] * 5_000,
+    "nothing": "",
+    "no part": [],
+}
+# Lists that come as text, and what looks like one.
+TEXT_LISTS = (
+    "a,b",
+    ",",
+    " , ,",
+    "[]",
+    "[",
+    '["a"',
+    '["a", 1]',
+    '[["a"]]',
+    '{"a": 1}',
+    "null",
+    "[" * 5_000,
+    '["a"]' * 3,
+    "a\nb",
+)
+
+
+def conversations() -> Iterator[Case]:
+    rows = {name: [message] for name, message in MESSAGES.items()}
+    rows |= {
+        f"content: {name}": [{"role": "user", "content": content}]
+        for name, content in CONTENTS.items()
+    }
+    for route in ("recall", "retrieve"):
+        for name, messages in rows.items():
+            body = json.dumps({"messages": messages}).encode()
+            yield Case(f"{route} messages: {name}", post(route, body), refused=False)
+            body = json.dumps({"messages": json.dumps(messages)}).encode()
+            yield Case(f"{route} messages as text: {name}", post(route, body), refused=False)
+        both = json.dumps({"messages": rows["no role"], "query": "key?", "history": []}).encode()
+        yield Case(f"{route}: a query and messages and a name of others", post(route, both))
+
+
+def lists_as_text() -> Iterator[Case]:
+    fact = {"content": "The gate is open at night", "dry_run": True}
+    for text in TEXT_LISTS:
+        for name in ("tags", "keywords", "entities", "supersedes", "metadata", "claim"):
+            body = json.dumps({**fact, name: text}).encode()
+            yield Case(f"commit {name} as text {text[:20]!r}", post("commit", body), refused=False)
+        for name in ("tags", "authors", "session_ids", "ids", "metadata", "kinds"):
+            body = json.dumps({"query": "gate", "where": {name: text}}).encode()
+            yield Case(f"where {name} as text {text[:20]!r}", post("recall", body), refused=False)
+        body = json.dumps({"query": "gate", "where": text}).encode()
+        yield Case(f"where as text {text[:20]!r}", post("recall", body))
+
+
+def ends_of_requests() -> Iterator[Case]:
+    """Bodies with two ends, origins, tokens and paths that a proxy reads in another way."""
+    body = b'{"query": "deploys"}'
+    behind = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for name, head in {
+        "chunked and a length": "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "a length and chunked": "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "chunked twice": "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "chunked, then another": "Transfer-Encoding: chunked, gzip\r\n",
+        "another, then chunked": "Transfer-Encoding: identity, chunked\r\n",
+        "chunked behind a tab": "Transfer-Encoding:\tchunked\r\nContent-Length: 20\r\n",
+        "a name with a blank": "Transfer-Encoding : chunked\r\n",
+        "a length with a plus": "Content-Length: +20\r\n",
+        "a length in a list": "Content-Length: 20, 20\r\n",
+        "a length of other digits": "Content-Length: 2_0\r\n",
+    }.items():
+        data = request("POST", "/api/memory/recall", head=JSON_TYPE + head)
+        yield Case(f"two ends: {name}", data + b"0\r\n\r\n" + body + behind)
+    for origin in (
+        "ftp://localhost",
+        "file://",
+        "javascript:alert(1)",
+        "chrome-extension://abcdef",
+        "//localhost",
+        "http://localhost/evil",
+        "http://localhost@evil.example",
+        "http://localhost.evil.example",
+        "http://[::1",
+        "null, http://localhost",
+    ):
+        yield Case(
+            f"origin {origin}", post("recall", body, head=f"{JSON_TYPE}Origin: {origin}\r\n")
+        )
+    for name in ("Origin: http://localhost", "Idempotency-Key: a", "Authorization: Bearer a"):
+        head = f"{JSON_TYPE}{name}\r\n{name}b\r\n"
+        yield Case(f"twice {name.partition(':')[0]}", post("commit", body, head=head))
+    for tail in ("limit=%D9%A3", "limit=" + "9" * 400, "limit=3.0", "namespace=..", "namespace=."):
+        yield Case(f"list ?{tail[:20]} ", request("GET", f"/api/memory/list?{tail}", head=""))
+    yield Case("show with touch", request("GET", "/api/memory/show/mem_00000000?touch=true"))
+
+
+CASES = (
+    *bodies(),
+    *values(),
+    *forgettings(),
+    *queries(),
+    *wires(),
+    *conversations(),
+    *lists_as_text(),
+    *ends_of_requests(),
+)
 
 
 def test_there_are_many_cases_with_names_of_their_own() -> None:
-    assert len(CASES) >= 350
+    assert len(CASES) >= 700
     assert len({case.name for case in CASES}) == len(CASES)
 
 
@@ -367,7 +500,7 @@ def check_rest(site: Site) -> None:
 
 
 def test_a_sample_of_hostile_requests_is_answered(hostile: Site) -> None:
-    for case in random.Random(17).sample(CASES, 250):
+    for case in random.Random(17).sample(CASES, 400):
         check(hostile, case)
     check_rest(hostile)
 
