@@ -203,6 +203,85 @@ FORGETS: dict[str, dict[str, Any]] = {
 }
 
 
+QUESTION = "Where is the spare key of the office?"
+# Arguments as models write them: name → (tool, arguments, is it answered)
+CALLS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "tags as words": (
+        "remember",
+        {"text": "The hall is locked at ten.", "tags": "hall, key"},
+        True,
+    ),
+    "tags as JSON": ("remember", {"text": "The hall is locked at six.", "tags": '["hall"]'}, True),
+    "half a list": ("remember", {"text": "The hall is locked at two.", "tags": '["hall"'}, True),
+    "tags in tags": ("remember", {"text": "The hall is blue.", "tags": [["hall"]]}, False),
+    "a number as tag": ("remember", {"text": "The hall is green.", "tags": [1]}, False),
+    "an object as text": ("remember", {"text": {"content": "The hall is red."}}, False),
+    "content": ("remember", {"content": "The hall is red."}, False),
+    "no text": ("remember", {}, False),
+    "a time of no calendar": (
+        "remember",
+        {"text": "The hall is old.", "valid_from": "31/02"},
+        False,
+    ),
+    "where as JSON": ("recall", {"query": QUESTION, "where": '{"tags": "key"}'}, True),
+    "where as words": ("recall", {"query": QUESTION, "where": "tags=key"}, False),
+    "where as a list": ("recall", {"query": QUESTION, "where": [{"tags": "key"}]}, False),
+    "an unknown field": ("recall", {"query": QUESTION, "where": {"topic": "key"}}, False),
+    "a field beside where": ("recall", {"query": QUESTION, "tags": "key"}, False),
+    "a config": (
+        "recall",
+        {"query": QUESTION, "config": {"ranking.weights": "/etc/passwd"}},
+        False,
+    ),
+    "k": ("recall", {"query": QUESTION, "k": 3}, False),
+    "a whole number as float": ("recall", {"query": QUESTION, "limit": 3.0}, True),
+    "a number as text": ("recall", {"query": QUESTION, "limit": "3"}, False),
+    "a limit of 400 digits": ("recall", {"query": QUESTION, "limit": 10**400}, False),
+    "half a limit": ("recall", {"query": QUESTION, "limit": 2.5}, False),
+    "no limit": ("recall", {"query": QUESTION, "limit": 0}, False),
+    "a small budget": ("recall", {"query": QUESTION, "budget": 1}, False),
+    "a cut of words": ("recall", {"query": QUESTION, "cut": "best"}, False),
+    "everything": ("recall", {"query": QUESTION, "cut": 0}, True),
+    "a blank question": ("recall", {"query": "  "}, False),
+    "a question of a whole book": ("recall", {"query": "key " * 100_000}, True),
+    "a list as question": ("recall", {"query": [QUESTION]}, False),
+    "search by words": ("search", {"query": "key"}, True),
+    "search with a field": ("search", {"query": "key", "where": {"authors": []}}, True),
+    "parts": (
+        "retrieve",
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": QUESTION}]}]},
+        True,
+    ),
+    "null and a call of a tool": (
+        "retrieve",
+        {
+            "messages": [
+                {"role": "developer", "content": "Be short."},
+                {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+                {"role": "user", "content": QUESTION},
+            ]
+        },
+        True,
+    ),
+    "messages as JSON": (
+        "retrieve",
+        {"messages": json.dumps([{"role": "user", "content": QUESTION}])},
+        True,
+    ),
+    "a text as messages": ("retrieve", {"messages": QUESTION}, False),
+    "a message without content": ("retrieve", {"messages": [{"role": "user"}]}, False),
+    "the system alone": ("retrieve", {"messages": [{"role": "system", "content": "a"}]}, False),
+    "no message": ("retrieve", {"messages": []}, False),
+    "show a path": ("show", {"id": "../../etc/passwd"}, False),
+    "show two": ("show", {"id": ["mem_00000000", "mem_00000001"]}, False),
+    "fetch an address elsewhere": ("fetch", {"id": "https://example.com/memory/a"}, False),
+    "supersede by nothing": ("supersede", {"old": "mem_00000000"}, False),
+    "stats with a word": ("stats", {"deep": True}, False),
+}
+# A result with the head of its message: 2,000 tokens of at most 4 bytes are the default.
+RESULT_BYTES_MAX = 12_000
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProcess]:
     with McpProcess(written_config(tmp_path_factory.mktemp("lines"))) as process:
@@ -234,6 +313,32 @@ def test_forget_takes_nothing_that_was_not_selected_and_confirmed(
     assert text_of(result)
     assert server.call("show", id=id)["isError"] is False
     assert text_of(server.call("stats")).startswith("1 memories ")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_is_answered_with_one_short_text(full: McpProcess, name: str) -> None:
+    tool, arguments, answered = CALLS[name]
+    answer = full.request("tools/call", {"name": tool, "arguments": arguments})
+    result = answer["result"]
+    assert (result["isError"], "structuredContent" in result) == (not answered, False), answer
+    said = text_of(result)
+    assert said
+    assert len(json.dumps(answer)) <= RESULT_BYTES_MAX
+    assert "Traceback" not in said
+    assert "root:" not in said
+    if answered and tool in ("recall", "retrieve"):
+        assert FACT in said
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpProcess]:
+    """A server of a store with more than a result may hold."""
+    with McpProcess(written_config(tmp_path_factory.mktemp("calls"))) as process:
+        process.initialize()
+        process.call("remember", text=FACT, tags=["key"])
+        for number in range(20):
+            process.call("remember", text=f"The key of room {number} {'is spare ' * 400}.")
+        yield process
 
 
 def test_lines_that_need_no_answer_get_none(server: McpProcess) -> None:
@@ -269,7 +374,7 @@ def test_requests_that_come_at_once_are_all_answered(server: McpProcess) -> None
 
 
 def test_there_are_enough_hostile_lines() -> None:
-    assert len(LINES) + len(FORGETS) >= 90
+    assert len(LINES) + len(FORGETS) + len(CALLS) >= 130
 
 
 def test_bad_lines_before_the_first_request_are_answered(tmp_path: Path) -> None:
