@@ -187,6 +187,26 @@ def test_an_address_that_others_reach_needs_a_token() -> None:
         Access.of(settings)
 
 
+def test_a_dozen_clients_that_ask_one_after_the_other_are_all_served() -> None:
+    """With the limits that a server has by default, where each answer takes its time."""
+    found: list[int] = []
+
+    def ask(client: int) -> None:
+        for number in range(4):
+            text = f"Gate {client} of pier {number} is painted in another colour every year."
+            found.append(site.post("commit", {"content": text}).status)
+            found.append(site.get("count").status)
+
+    with serving(None) as site:
+        site.store.count = lambda **_: time.sleep(0.05) or 0  # type: ignore[method-assign,assignment]
+        threads = [threading.Thread(target=ask, args=(client,)) for client in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+    assert sorted(found) == [200] * 48 + [201] * 48
+
+
 def test_beyond_its_places_a_server_refuses_at_once_and_says_when_to_come_again() -> None:
     with serving(None, max_concurrent=2, max_waiting=2, max_wait_ms=50) as site:
         go = threading.Event()
