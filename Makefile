@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-codes eval torture fuzz docs
+.PHONY: demo test lint wheels bench learn learn-codes eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -14,6 +14,22 @@ lint:
 	$(BIN)/deptry python
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# dist/: a wheel for every Linux since glibc 2.17 and CPython since 3.11, of each processor whose standard
+# library of Rust is installed or can be had, and the source. Zig links against the old glibc.
+WHEEL_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheels: export PATH := $(CURDIR)/$(BIN):$(PATH)
+wheels: export CARGO_PROFILE_RELEASE_DEBUG := none
+wheels:
+	rm -rf dist
+	@for target in $(WHEEL_TARGETS); do \
+		if ls "$$(rustc --print target-libdir --target $$target)"/libstd-*.rlib >/dev/null 2>&1 || \
+			rustup --quiet target add $$target; \
+		then maturin build --release --zig --compatibility manylinux_2_17 --target $$target -o dist || exit 1; \
+		else echo "no wheel for $$target: its standard library is not there (rustup target add $$target)"; \
+		fi; \
+	done
+	maturin sdist -o dist
 
 bench:
 	$(BIN)/pytest benches

@@ -14,7 +14,9 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes, dot_unit_lanes};
-use super::encoder::{Layer, Portable, States, Sums, TILE_ROWS_MAX, Tile, layer_lanes};
+use super::encoder::{Layer, Portable, States, layer_lanes};
+#[cfg(target_arch = "x86_64")]
+use super::encoder::{Sums, TILE_ROWS_MAX, Tile};
 use super::max_sim::{Lanes, Token, most_lanes};
 use super::piece_codes::Pieces;
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};

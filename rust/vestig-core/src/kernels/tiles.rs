@@ -23,7 +23,8 @@ pub(crate) const COARSE_PROBES: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Probe {
     codes: Vec<i8>,
-    /// The same codes in 16 bits.
+    /// The same codes in 16 bits, read by the levels of x86 alone.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     wide: Vec<[i16; 16]>,
     sum: i32,
     /// At least scale times the length of `codes`.

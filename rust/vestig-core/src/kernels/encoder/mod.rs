@@ -16,7 +16,9 @@ use std::ops::Range;
 
 pub use functions::{erf, exp};
 pub use matrix::{COLUMNS, INPUTS, Matrix, pack};
-pub(crate) use product::{Portable, Sums, TILE_ROWS_MAX, Tile};
+pub(crate) use product::{Portable, Tile};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use product::{Sums, TILE_ROWS_MAX};
 
 use super::dispatch::{self, Level};
 use attention::{Heads, attend};
