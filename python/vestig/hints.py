@@ -1,4 +1,5 @@
-"""Hints for unknown names: the one that was meant, and those that there are."""
+"""Hints: for an unknown name the one that was meant and those that there are, for a package that is
+not installed the line that installs it."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ __all__ = [
     "NAME_CHARS_MAX",
     "check_names",
     "did_you_mean",
+    "missing_package",
     "nearest",
     "nearest_name",
     "unknown_name",
@@ -79,6 +81,25 @@ _OTHER_WORDS: Final[Mapping[str, frozenset[str]]] = {
         "llm": "model language_model",
     }.items()
 }
+
+
+def missing_package(what: str, package: str, extra: str) -> str:
+    """The message about a package that is not installed, with the line that installs it.
+
+    Args:
+        what: what needs it.
+        extra: the extra of this package that brings it.
+
+    Example:
+        >>> print(missing_package("vestig serve", "uvicorn", "server"))
+        vestig serve needs the package uvicorn, which is not installed; run, in a checkout: \
+.venv/bin/pip install '.[server]', or with a wheel: pip install 'dist/vestig-….whl[server]'
+    """
+    return (
+        f"{what} needs the package {package}, which is not installed; run, in a checkout:"
+        f" .venv/bin/pip install '.[{extra}]', or with a wheel:"
+        f" pip install 'dist/vestig-….whl[{extra}]'"
+    )
 
 
 def nearest(word: str, names: Iterable[str], least: float = 0.0) -> str:

@@ -152,7 +152,7 @@ def test_without_the_package_a_command_says_how_to_install_it(tmp_path: Path) ->
     blocked = "sys.modules['anthropic'] = None"
     assert command(tmp_path, "add", TEXTS[0], code=blocked).returncode == 0
     done = command(tmp_path, "housekeeping", "enrich", code=blocked, ANTHROPIC_API_KEY=KEY)
-    assert 'pip install "vestig[claude]"' in done.stdout + done.stderr
+    assert ".venv/bin/pip install '.[claude]'" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert KEY not in done.stdout + done.stderr
     assert command(tmp_path, "recall", "Who has the keys?", code=blocked).returncode == 0

@@ -165,6 +165,13 @@ def test_only_an_integer_is_an_integer(value: object) -> None:
         read_arguments(arguments_of("memory recall"), {"query": "a", "limit": value})
 
 
+@pytest.mark.parametrize("value", [2**53, -(2**60), 10**4_400], ids=["54", "61", "digits"])
+def test_an_integer_that_no_reader_of_json_holds_is_told_so(value: int) -> None:
+    told = "limit: expected an integer of at most 53 bits, got 'a larger one'"
+    with pytest.raises(ValidationError, match=f"^{told}$"):
+        read_arguments(arguments_of("memory recall"), {"query": "a", "limit": value})
+
+
 @pytest.mark.parametrize("given", [None, [], "text", 5, True])
 def test_only_an_object_holds_arguments(given: object) -> None:
     with pytest.raises(ValidationError, match="a JSON object"):

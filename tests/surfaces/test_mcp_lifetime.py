@@ -233,7 +233,7 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     assert run(["mcp", "--config", str(written_config(tmp_path))]) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert 'pip install "vestig[mcp]"' in err
+    assert ".venv/bin/pip install '.[mcp]'" in err
     assert not (tmp_path / "store").exists()
 
 

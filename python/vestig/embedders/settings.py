@@ -6,7 +6,7 @@ from typing import Protocol
 
 from vestig.errors import ConfigError
 
-__all__ = ["EmbeddingSettings", "missing_package", "require_dimension"]
+__all__ = ["EmbeddingSettings", "require_dimension"]
 
 
 class EmbeddingSettings(Protocol):
@@ -30,20 +30,6 @@ class EmbeddingSettings(Protocol):
     def base_url(self) -> str | None: ...
     @property
     def api_key_env(self) -> str | None: ...
-
-
-def missing_package(provider: str, package: str, requirement: str) -> ConfigError:
-    """The error of a provider whose package is not installed.
-
-    Example:
-        >>> print(missing_package("fastembed", "fastembed", "vestig[fastembed]"))
-        embedding.provider: "fastembed" needs the package fastembed, which is not installed; \
-run: pip install "vestig[fastembed]"
-    """
-    return ConfigError(
-        f'embedding.provider: "{provider}" needs the package {package}, which is not installed;'
-        f' run: pip install "{requirement}"'
-    )
 
 
 def require_dimension(settings: EmbeddingSettings, model: str, own: int) -> None:

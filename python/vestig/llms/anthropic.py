@@ -18,6 +18,7 @@ import msgspec
 from vestig.config.secrets import read_secret
 from vestig.config.vendors import service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
+from vestig.hints import missing_package
 from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.json_depth import is_too_deep
 from vestig.ports import (
@@ -197,10 +198,8 @@ def _made(settings: LanguageModelSettings, base_url: str) -> Any:
     try:
         import anthropic
     except ImportError:
-        raise ConfigError(
-            'llm.provider: "anthropic" needs the package anthropic, which is not installed; run:'
-            ' pip install "vestig[claude]"'
-        ) from None
+        message = missing_package('llm.provider: "anthropic"', "anthropic", "claude")
+        raise ConfigError(message) from None
     key = read_secret("llm.api_key_env", settings.api_key_env).strip()
     # what a header cannot hold would be printed by the error of the package that sends it
     if not key.isascii() or not key.isprintable() or " " in key or not key:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from vestig.config.vendors import forbid_telemetry
 from vestig.errors import ConfigError, ProviderError
+from vestig.hints import missing_package
 from vestig.ports import RerankerSettings
 
 __all__ = ["OnnxReranker"]
@@ -105,10 +106,8 @@ class OnnxReranker:
                     import onnxruntime
                     from tokenizers import Tokenizer
                 except ImportError as error:
-                    raise ConfigError(
-                        f'reranker.provider: "onnx" needs the package {error.name}, which is not'
-                        ' installed; run: pip install "vestig[onnx]"'
-                    ) from None
+                    message = missing_package('reranker.provider: "onnx"', str(error.name), "onnx")
+                    raise ConfigError(message) from None
                 tokenizer = Tokenizer.from_file(str(self._folder / _FILES[1]))
                 tokenizer.enable_truncation(_PIECES_MAX, strategy="longest_first")
                 tokenizer.no_padding()

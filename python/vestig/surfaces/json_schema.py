@@ -292,7 +292,8 @@ def read_object(
             found[name] = _with_integers(value)
         expected, fits = _EXPECTED[kind]
         if not fits(found[name]):
-            raise ValidationError(name, type(value).__name__, expected)
+            large = kind == "integer" and type(value) is int
+            raise ValidationError(name, "a larger one" if large else type(value).__name__, expected)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from msgspec.structs import replace
 
 from vestig.errors import ConfigError, ValidationError
+from vestig.hints import missing_package
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
@@ -24,7 +25,6 @@ __all__ = ["prepare", "run"]
 _PARENT: Final = os.getppid()
 _PORT_MAX: Final = 65_535
 _PACKAGE: Final = "mcp"
-_EXTRA: Final = "vestig[mcp]"
 
 
 def prepare(call: Call) -> None:
@@ -39,10 +39,7 @@ def prepare(call: Call) -> None:
     if not 0 <= port <= _PORT_MAX:
         raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
     if find_spec(_PACKAGE) is None:
-        raise ConfigError(
-            f"vestig mcp needs the package {_PACKAGE}, which is not installed;"
-            f' run: pip install "{_EXTRA}"'
-        )
+        raise ConfigError(missing_package("vestig mcp", _PACKAGE, "mcp"))
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
 

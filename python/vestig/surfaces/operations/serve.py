@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.errors import ConfigError, ValidationError
+from vestig.hints import missing_package
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
@@ -19,11 +20,9 @@ _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
 def _serve(call: Call) -> Any:
     from importlib.util import find_spec
 
-    missing = [name for name in _PACKAGES if find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            f"vestig serve needs {' and '.join(missing)}: run `pip install 'vestig[server]'`"
-        )
+    for name in _PACKAGES:
+        if find_spec(name) is None:
+            raise ConfigError(missing_package("vestig serve", name, "server"))
     from vestig.api.store import Vestig
     from vestig.surfaces.cli.opening import open_session
     from vestig.surfaces.http.server import serve
