@@ -230,6 +230,9 @@ def test_help_names_the_folder_where_the_store_is(
     config.write_text("store: {path: attic}\n", encoding="utf-8")
     assert place("--config", str(config), "-h") == f"{tmp_path}/attic."
     assert place("--store", str(tmp_path / "cellar"), "--help") == f"{tmp_path}/cellar."
+    for words in (("--help", "--config"), ("-h", "--config"), ("help", "--config")):
+        assert place(*words, str(config)) == f"{tmp_path}/attic."
+    assert place("--help", f"--store={tmp_path}/cellar") == f"{tmp_path}/cellar."
     monkeypatch.setenv("VESTIG_STORE", str(tmp_path / "shed"))
     assert place() == f"{tmp_path}/shed."
     monkeypatch.setenv("VESTIG_STORE", str(Path.home() / "loft"))

@@ -96,7 +96,7 @@ def _place_of_store(context: click.Context) -> str:
     try:
         path = Path(configuration(context.meta.get(_GLOBALS, {})).settings.store.path)
     except VestigError as error:
-        place = f"The configuration cannot be read: {error}"
+        place = f"The configuration cannot be read: {error}."
     else:
         home = Path.home()
         shown = Path("~", path.relative_to(home)) if path.is_relative_to(home) else path
@@ -135,6 +135,13 @@ class _Group(click.Group):
         if cmd_name not in self.commands and cmd_name in self._names:
             self.add_command(_Command(self._names[cmd_name], cmd_name))
         return super().get_command(ctx, cmd_name)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """As of click, but behind the other options: help says where their store is."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.is_eager = False
+        return option
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Paragraphs at the margin, as the text above the options; first, where the store is."""
