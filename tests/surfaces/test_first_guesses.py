@@ -366,6 +366,31 @@ def test_a_text_without_quotes_is_told_to_have_some(vestig: Vestig, command: str
     assert "Expected one text, got 3 words: put them in quotes." in careful
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("versoin", "version"),
+        ("hlep", "help"),
+        ("recal", "recall"),
+        ("lsit", "list"),
+        ("ad", "add"),
+    ],
+)
+def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: str) -> None:
+    assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
+
+
+@pytest.mark.parametrize("typed", ["plot", "ui", "watch", "shell", "chat"])
+def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
+    assert "`vestig --help` lists the commands" in vestig(typed).err
+
+
+def test_a_new_text_in_the_place_of_an_id_is_told_how(vestig: Vestig, ids: list[str]) -> None:
+    answer = vestig("supersede", ids[0], "Deploys run on Mondays now.")
+    assert answer.code == 2
+    assert f'`vestig add "…" --supersedes {ids[0]}` stores a new text' in answer.err
+
+
 def test_words_too_many_for_an_id(vestig: Vestig, ids: list[str]) -> None:
     assert "Unexpected 'also': it takes ID." in vestig("show", ids[0], "also").err
     assert "it takes options alone" in vestig("stats", "now").err

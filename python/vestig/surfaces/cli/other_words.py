@@ -88,7 +88,9 @@ _OPTIONS: Final[Mapping[str, str]] = {
 }
 # Of these no spelling is ever near: what was meant is asked for by its own name.
 _DESTRUCTIVE: Final = frozenset(("destroy", "forget", "purge"))
-_ALIKE: Final = 0.6
+# Words that are taken as commands, beside those that are listed.
+_ALSO_COMMANDS: Final = ("help", "version")
+_ALIKE: Final = 0.7
 
 
 def instead_of(word: str, group: str, names: Collection[str]) -> str:
@@ -118,7 +120,7 @@ def instead_of(word: str, group: str, names: Collection[str]) -> str:
     if elsewhere or typed in GROUPS or typed in OUTLINES:
         known = elsewhere or [typed]
         return f"It is {' or '.join(f'`vestig {name}`' for name in known)}."
-    near = nearest(typed, [*names, *_DESTRUCTIVE], _ALIKE)
+    near = nearest(typed, [*names, *_DESTRUCTIVE, *_ALSO_COMMANDS], _ALIKE)
     if near and near not in _DESTRUCTIVE:
         return f"Did you mean `{where} {near}`?"
     return f"`{where} --help` lists the commands."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vestig.errors import ValidationError
 from vestig.parameters import LIST, NAMESPACE, UPDATE, Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Arguments, Call, Operation
@@ -69,6 +70,14 @@ def _update(call: Call) -> Any:
     if not given:
         raise ValidationError("update", "nothing", "at least one field to set or --clear")
     return call.store.update(memory_id, **given)
+
+
+def _supersede(call: Call) -> Any:
+    old, new = call.args.pop("old"), call.args.pop("new")
+    if len(new.split()) > 1:
+        stored = f'`vestig add "…" --supersedes {old}` stores a new text in its place'
+        raise ValidationError("new", "a text", "the id of a memory that is stored", stored)
+    return call.store.supersede(old, new, **call.args)
 
 
 def _state(action: str) -> Operation:
@@ -214,7 +223,7 @@ _SUPERSEDE_PARAMETERS: Final = (
 _SUPERSEDE: Final = Operation(
     name="memory supersede",
     params=_SUPERSEDE_PARAMETERS,
-    run=lambda call: call.store.supersede(call.args.pop("old"), call.args.pop("new"), **call.args),
+    run=_supersede,
     document="supersession",
     text=render.supersession,
     writes=True,
