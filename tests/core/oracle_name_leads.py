@@ -6,7 +6,7 @@ import re
 import string
 from typing import Final
 
-from oracle_name_lists import LISTS
+from oracle_name_lists import LISTS, is_given_name
 from oracle_name_patterns import UPPER
 
 from vestig.lazy_pattern import lazy_pattern
@@ -37,6 +37,10 @@ def head_of(text: str, at: int) -> int | None:
     """Where the word with the capital at this place begins; None = the capital begins no name."""
     if at == 0 or re.match(_BARRED, text[at - 1]) is None:
         return at
+    if text[at - 1].isdecimal():
+        digits = re.search(rf"(?<!{_BARRED})\d{{1,3}}$", text[max(0, at - 4) : at])
+        small = text[at + 1 : at + 2].islower() and text[at + 2 : at + 3].islower()
+        return at - len(digits[0]) if digits and small else None
     start = max(0, at - 4)
     found = _JOINED.search(text[start:at])
     if found is None:
@@ -59,7 +63,7 @@ def lead_of(text: str, head: int, word: str) -> int:
         own.isdecimal() and len(own) <= 3 and _takes_number(text, start, first, word)
     ):
         return 0
-    return 0 if _is_foreign(text) or _plain(word) in LISTS["given"] else head - start
+    return 0 if _is_foreign(text) or is_given_name(_plain(word)) else head - start
 
 
 def _word_before(text: str, at: int) -> tuple[int, str] | None:

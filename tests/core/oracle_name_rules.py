@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 from oracle_name_leads import INNER, SECOND, head_of, is_particle, lead_of
-from oracle_name_lists import LISTS
+from oracle_name_lists import LISTS, is_given_name
 from oracle_name_patterns import UPPER, addresses, identifiers, name_at
 from oracle_unspaced_names import unspaced
 
@@ -214,7 +214,7 @@ def _name_end(text: str, words: _Spans) -> int:
     kept = (
         _is_saint(words)
         or (joined and (not text[end + 1 : end + 2].islower() or after in NAME_STOPWORDS))
-        or (after in LISTS["finite"] and _bare(last) not in LISTS["given"])
+        or (after in LISTS["finite"] and not is_given_name(_bare(last)))
     )
     return end if kept else own
 
@@ -250,7 +250,7 @@ def _part(text: str, words: _Spans, initial: bool) -> list[Name]:
     letters = sum(map(str.isalpha, word))
     ordinary = not _is_acronym(word) and (initial or letters < _SINGLE_LETTERS_MIN)
     possessive = _POSSESSIVE.search(word) is not None
-    if not ordinary or possessive or first in LISTS["given"]:
+    if not ordinary or possessive or is_given_name(first):
         return [name_at(text, start, end, "UNTYPED", 0.75)]
     acts = _next_word(text, words[-1][1]) in LISTS["person_verbs"]
     if acts and words[0][2][1:].islower():

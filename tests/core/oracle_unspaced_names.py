@@ -32,7 +32,7 @@ def unspaced(text: str) -> list[Name]:
 
 def _found(text: str) -> Iterator[Name]:
     for run in _HAN.finditer(text):
-        for start, end in _chinese(run[0]):
+        for start, end in _chinese(run[0], _is_alone(text, *run.span())):
             yield _name(text, run.start() + start, run.start() + end)
     for pattern, most in ((_HAN, 4), (_KATAKANA, 8)):
         for run in pattern.finditer(text):
@@ -43,6 +43,13 @@ def _found(text: str) -> Iterator[Name]:
     for run in _HANGUL.finditer(text):
         # white space only behind a run of three
         found = _KOREAN.match(text, run.start())
+        if (
+            len(run[0]) == 3
+            and run[0][0] in LISTS["korean_surnames"]
+            and _is_alone(text, *run.span())
+        ):
+            yield _name(text, *run.span())
+            continue
         spaced = found is not None and text[run.start() + 3].isspace()
         if found is not None and (len(run[0]) == 3 if spaced else len(run[0]) > 3):
             yield _name(text, run.start(), run.start() + 3)
@@ -56,17 +63,26 @@ def _name(text: str, start: int, end: int) -> Name:
     return name_at(text, start, end, "UNTYPED", 0.75)
 
 
-def _chinese(run: str) -> Iterator[tuple[int, int]]:
+def _is_alone(text: str, start: int, end: int) -> bool:
+    """Return whether a run stands among words with capitals."""
+    before, after = text[:start].rstrip(), text[end:].lstrip()
+    neighbours = [before[-1:], after[:1]]
+    return all(not one or one.isupper() or one.islower() for one in neighbours) and (
+        len(before) + len(after) + end - start < len(text)
+    )
+
+
+def _chinese(run: str, alone: bool) -> Iterator[tuple[int, int]]:
     """Spans of Chinese names in a run of Han characters."""
     at = 0
     while at < len(run):
-        end = _chinese_end(run, at)
+        end = _chinese_end(run, at, alone)
         if end is not None:
             yield at, end
         at = at + 1 if end is None else end
 
 
-def _chinese_end(run: str, at: int) -> int | None:
+def _chinese_end(run: str, at: int, alone: bool) -> int | None:
     surname = _SURNAME.match(run, at)
     if surname is None or (at > 0 and not run[:at].endswith(tuple(LISTS["before"]))):
         return None
@@ -78,6 +94,6 @@ def _chinese_end(run: str, at: int) -> int | None:
         # a second character that begins a cue is none of the name
         if count == 2 and _BEHIND.match(run, end - 1):
             continue
-        if _BEHIND.match(run, end) or (end == len(run) and at > 0):
+        if _BEHIND.match(run, end) or (end == len(run) and (at > 0 or alone)):
             return end
     return None

@@ -1,11 +1,11 @@
 //! What stands before the first capital of a name and is part of it: "van Gogh", "50 Cent",
-//! "7-Eleven", "al-Khwarizmi".
+//! "7-Eleven", "2Pac", "al-Khwarizmi".
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use super::lists::listed;
-use super::text::{CAPITAL, DECIMAL, SPACE, Text, WORD};
+use super::lists::{is_given_name, listed};
+use super::text::{CAPITAL, DECIMAL, LOWER, SPACE, Text, WORD};
 
 /// Particles that begin a name.
 const PARTICLES: [&str; 16] = [
@@ -64,6 +64,12 @@ impl<'a> Leads<'a> {
                 start
             });
         }
+        let joined = digits_before(text, at);
+        if joined < at {
+            let word = text.is(at + 1, LOWER) && text.is(at + 2, LOWER);
+            let short = at - joined <= NUMBER_DIGITS_MAX;
+            return (word && short && free(&joined)).then_some(joined);
+        }
         let hyphen = at
             .checked_sub(1)
             .filter(|before| text.holds(*before, '-'))?;
@@ -83,7 +89,7 @@ impl<'a> Leads<'a> {
             number.then_some(before.start)
         });
         match start {
-            Some(start) if !self.is_foreign() && !listed("given", &lower(self.text, word)) => start,
+            Some(start) if !self.is_foreign() && !is_given_name(&lower(self.text, word)) => start,
             _ => head,
         }
     }

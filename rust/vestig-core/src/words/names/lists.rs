@@ -3,6 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
 const LISTS: &str = include_str!("../../../../../python/vestig/data/name_words.txt");
 
 /// Whether a section of the lists has a word, given in lower case.
@@ -10,6 +13,19 @@ pub(super) fn listed(section: &str, word: &str) -> bool {
     lists()
         .get(section)
         .is_some_and(|words| words.contains(word))
+}
+
+/// Whether a word in lower case is a given name, with its accents or without them.
+pub(super) fn is_given_name(word: &str) -> bool {
+    if listed("given", word) {
+        return true;
+    }
+    let accent = |c: &char| c.general_category_group() == GeneralCategoryGroup::Mark;
+    !word.is_ascii()
+        && listed(
+            "given",
+            &word.nfd().filter(|c| !accent(c)).collect::<String>(),
+        )
 }
 
 fn lists() -> &'static HashMap<&'static str, HashSet<&'static str>> {

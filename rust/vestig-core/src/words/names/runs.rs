@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::identifiers::ticket_end;
 use super::leads::{Leads, PREFIXES, SECOND, is_particle, is_second};
-use super::lists::listed;
+use super::lists::{is_given_name, listed};
 use super::text::{ALNUM, ALPHA, CAPITAL, LOWER, SPACE, Text, UPPER, WORD, split};
 use super::{Kind, LEGAL_FORMS, Name, NameRules, TITLES};
 
@@ -225,7 +225,7 @@ impl NameRules {
         }
         let named = is_acronym(text, start..end)
             || (!initial && text.count(start..end, ALPHA) >= LETTERS_MIN)
-            || listed("given", &head)
+            || is_given_name(&head)
             || own > unpossessive(text, last);
         if named {
             return Some(name(Kind::Untyped, 0.75));
@@ -248,7 +248,7 @@ impl NameRules {
         let joined = words.iter().any(|word| text.equals(word.clone(), "&"));
         let own = is_saint(text, words)
             || (joined && (!text.is(last.end + 1, LOWER) || self.is_stop_word(&next)))
-            || (listed("finite", &next) && !listed("given", &bare(text, last)));
+            || (listed("finite", &next) && !is_given_name(&bare(text, last)));
         Some(if own { last.end } else { end })
     }
 

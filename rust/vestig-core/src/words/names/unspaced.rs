@@ -2,7 +2,7 @@
 //! stands around them, others by the list of given names.
 
 use super::lists::listed;
-use super::text::{SPACE, Text};
+use super::text::{LOWER, SPACE, Text, UPPER};
 use super::{Kind, Name};
 
 const CONFIDENCE: f64 = 0.75;
@@ -80,6 +80,19 @@ impl Run<'_> {
         (1..=CUE_CHARS_MAX).any(fits)
     }
 
+    /// Whether it stands among words with capitals, as a name in a text of another language does.
+    fn is_alone(&self) -> bool {
+        let after = self.text.run_of(self.end, SPACE);
+        let mut before = self.at;
+        while self.text.before(before, |class, _| class & SPACE != 0) {
+            before -= 1;
+        }
+        let cased = |class: u16| class & (UPPER | LOWER) != 0;
+        let first = before == 0 || self.text.before(before, |class, _| cased(class));
+        let last = after == self.text.len() || cased(self.text.class(after));
+        first && last && after - before > self.end - self.at
+    }
+
     fn add(&self, start: usize, end: usize, found: &mut Vec<Name>) {
         let span = start..end;
         found.push(Name::of(self.text, span, Kind::Untyped, CONFIDENCE));
@@ -113,7 +126,7 @@ impl Run<'_> {
                 && (start..end).all(|place| !self.holds("inside", place, place + 1));
             // a second character that begins a cue is none of the name
             let own = own && (count == 1 || !self.begins("behind", end - 1, self.end));
-            let last = end == self.end && at != self.at;
+            let last = end == self.end && (at != self.at || self.is_alone());
             (own && (last || self.begins("behind", end, self.end))).then_some(end)
         })
     }
@@ -139,11 +152,9 @@ impl Run<'_> {
             return;
         }
         let spaced = end == self.end && self.text.is(end, SPACE);
-        if self.begins(
-            "korean_honorifics",
-            end + usize::from(spaced),
-            self.text.len(),
-        ) {
+        let behind = end + usize::from(spaced);
+        let honoured = self.begins("korean_honorifics", behind, self.text.len());
+        if honoured || (end == self.end && self.is_alone()) {
             self.add(self.at, end, found);
         }
     }
@@ -156,7 +167,7 @@ impl Run<'_> {
                 class & SPACE == 0 && !matches!(c, '،' | '؛' | '؟' | '۔' | '־' | '׃' | '।' | '॥')
             };
             let end = self.text.run(start, word).min(self.end);
-            if end > start && self.holds("given", start, end) {
+            if end > start && listed("given", &self.text.slice(start..end)) {
                 self.add(start, end, found);
             }
             start = end.max(start) + 1;
