@@ -8,7 +8,7 @@ several whole stores (worlds), as for `vestig eval`; `--shipped` adds the benchm
 the package. Each set is imported as a user would do it; the core computes every term.
 
 First the weights, one vector for all kinds of memories and one for people's chats, fitted together:
-worlds count 1, every other set ¼. Then, with these, the confidence that a store answers a question,
+worlds count most. Then, with these, the confidence that a store answers a question,
 and the score of a memory. Figures are cross-fitted by conversation, or by question where there is
 but one. Writes `weights.json` and `confidence.json` into the package's data, or into `--out`. The
 same folders give the same files.
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from candidate_lists import OFFERED, is_worlds, lists
+from candidate_lists import OF_PEOPLE, OFFERED, is_worlds, lists, with_neighbours
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
 from vestig.config.signals import LATE_TERMS
@@ -37,16 +37,19 @@ from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, read_benchmark, without_categories
 from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 
-# What a set counts that is no folder of worlds.
-OTHER = 0.25
-# Sets that count otherwise: long assistant turns are displaced where they count less.
-FACTORS = {"beam100k": 0.5}
+# What a set counts that is no folder of worlds: about a quarter for each of a hundred questions.
+OTHER = 0.06
+# Sets that count otherwise: long assistant turns, second steps and turns that were kept as notes
+# are displaced where they count less.
+FACTORS = {"beam100k": 0.12, "musique200": 0.1, "locomo_notes_dev": 0.12}
 # What sums are multiplied by where two steps lead to an answer: the second step stands far from the
 # first place, and a steep loss looks at that place alone.
 FLAT = {"musique200": 0.5, "hotpot200": 0.5}
 LATE: Mask = np.isin(OFFERED, LATE_TERMS)
 # Of documents alone.
 DOCUMENTS: Mask = np.isin(OFFERED, ("entity_walk", "pair", "title"))
+# Of people's chats alone.
+PEOPLE: Mask = np.isin(OFFERED, OF_PEOPLE)
 # The share of questions whose best memory has at most this L, so that 1/(1 + e^−L) does not
 # saturate.
 UNSATURATED = (99, -3.0)
@@ -75,16 +78,17 @@ class Fitted:
         share, level = UNSATURATED
         best = [float(self.whole.levels(one, LATE).max()) for one in found]
         bias = round(level - float(np.percentile(best, share)), 1)
-        kept = np.where(DOCUMENTS, 0.0, self.whole.peer)
+        peer = np.where(DOCUMENTS, 0.0, self.whole.peer)
+        others = np.where(PEOPLE, 0.0, self.whole.all)
         return {
-            "chat_peer": {"bias": round(bias + self.whole.bias, 2), **_named(kept)},
-            "all": {"bias": bias, **_named(self.whole.all)},
+            "chat_peer": {"bias": round(bias + self.whole.bias, 2), **_named(peer)},
+            "all": {"bias": bias, **_named(others)},
         }
 
 
 def _named(weights: Values) -> dict[str, float]:
     terms = dict(zip(OFFERED, weights.tolist(), strict=True))
-    return {name: weight for name, weight in terms.items() if weight != 0}
+    return with_neighbours({name: weight for name, weight in terms.items() if weight != 0})
 
 
 def without(found: Sequence[Listed], terms: Sequence[str]) -> list[Listed]:

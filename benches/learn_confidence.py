@@ -33,19 +33,16 @@ from vestig.evaluation.calibration import (
     calibrations,
 )
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, UNANSWERABLE, Case, cases
-from vestig.recall.confidence import BIAS, FEATURES, FIT, features
-from vestig.store.projection.core_math import logit
+from vestig.recall.confidence import BIAS, FEATURES, FIT, features, log_odds
 
 RIDGE = 0.003
 DIGITS = 4
 # Questions of a set beside its worlds, and results of each that are looked at.
 QUESTIONS, RESULTS = 120, 20
-# What a set counts that is no folder of worlds.
-OTHER = 0.25
-# How far the best stand out is not fitted to: in a store of few memories it follows from what else
-# lies there.
-FITTED = tuple(name for name in FEATURES if name != "margin")
-SCORE = ("level", "gap")
+# What a set counts that is no folder of worlds: what was taken out of one is a poor stand-in for
+# what was never stored.
+OTHER = 0.06
+SCORE = ("level", "behind")
 AT_ONCE = 64
 
 
@@ -63,24 +60,25 @@ class Example:
 
 
 def score_columns(levels: Sequence[float]) -> Values:
-    """Of each result its level, and how far it is below the first.
+    """Of each result its level, and the root of how far it is below the first.
 
     Example:
-        >>> score_columns([3.0, 1.0]).tolist()
-        [[3.0, 0.0], [1.0, 2.0]]
+        >>> score_columns([5.0, 1.0]).tolist()
+        [[5.0, 0.0], [1.0, 2.0]]
     """
-    return np.array([[level, levels[0] - level] for level in levels])
+    return np.array([[level, (levels[0] - level) ** 0.5] for level in levels])
 
 
 def examples(
-    benchmark: Benchmark, vectors: CachedEmbedder, weights: KindWeights
+    benchmark: Benchmark, vectors: CachedEmbedder, weights: KindWeights, *, pieces: bool = True
 ) -> Iterator[Example]:
-    """Every question of a set in each population."""
-    settings = {
+    """Every question of a set in each population; `pieces`: word pieces are compared."""
+    settings: dict[str, Any] = {
         f"ranking.weights.{kind}.{term}": weight
         for kind, own in msgspec.structs.asdict(weights).items()
         for term, weight in own.items()
     }
+    settings["signals.late.enabled"] = pieces
     if not is_worlds(benchmark):
         every = -(-min(len(benchmark.queries), MOST) // QUESTIONS)
         every *= -(-len(benchmark.queries) // MOST)
@@ -120,7 +118,7 @@ def _example(
         fold=fold,
         population=case.population,
         features=found,
-        levels=tuple(logit(row.final_score) for row in ranked.rows[:RESULTS]),
+        levels=tuple(log_odds(row.final_score) for row in ranked.rows[:RESULTS]),
         relevant=tuple(
             answerable and not case.query.relevant.isdisjoint(stored.units_of[row.memory_id])
             for row in ranked.rows[:RESULTS]
@@ -177,43 +175,60 @@ def _figures(found: Sequence[Example], known: Values) -> dict[str, dict[str, Any
     return figures
 
 
-def learn_confidence(
-    benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, weights: KindWeights, out: Path
-) -> dict[str, Any]:
-    """Fits both with these weights, writes their file and returns the figures."""
-    worlds = frozenset(one.name for one in benchmarks if is_worlds(one))
-    found = [one for each in benchmarks for one in examples(each, vectors, weights) if one.levels]
+def _falling(score: Mapping[str, float]) -> dict[str, float]:
+    """The same where a larger final score is no smaller score."""
+    return {**score, "level": max(0.0, score["level"]), "behind": min(0.0, score["behind"])}
+
+
+def _fitted(
+    found: Sequence[Example], worlds: frozenset[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """A fit as its file has it, and its figures."""
     share = shares(found, worlds)
     folds = np.array([one.fold for one in found])
-    x = np.array([[one.features[name] for name in FITTED] for one in found])
+    x = np.array([[one.features[name] for name in FEATURES] for one in found])
     answered = np.array([float(one.population == ANSWERABLE) for one in found])
     confidence, known = _cross_fitted(x, answered, share, folds)
     figures = _figures(found, known)
 
-    # scores are calibrated on what is asked of a store: questions that it answers, and in worlds
-    # its own share of those that it does not
+    # a score is the confidence times what is fitted to answered questions; its error is
+    # measured on what is asked of a store, which worlds have more of; the first places count most
     asked = [n for n, one in enumerate(found) if one.population in (ANSWERABLE, UNANSWERABLE)]
-    sizes = Counter(found[n].set for n in asked)
     rows = np.concatenate([score_columns(found[n].levels) for n in asked])
     right = np.array([float(own) for n in asked for own in found[n].relevant])
     owner = np.repeat(asked, [len(found[n].levels) for n in asked])
-    each = np.array(
-        [
-            (1.0 if one.set in worlds else OTHER) / sizes[one.set] if sizes[one.set] else 0
-            for one in found
-        ]
-    )
-    score, likely = _cross_fitted(rows, right, each[owner], folds[owner])
+    place = np.concatenate([np.arange(len(found[n].levels)) for n in asked])
+    each = np.where(answered[owner] > 0, share[owner], 0.0) / np.sqrt(1 + place)
+    score, likely = _cross_fitted(rows, right, each, folds[owner])
+    likely = likely * known[owner]
     sets = np.array([one.set for one in found])[owner]
-    for name in sizes:
+    for name in figures:
         own = sets == name
         error = calibration_error(likely[own], right[own], np.ones(own.sum()))
         figures[name]["score_error"] = round(error, 3)
+    fit = {
+        "confidence": dict(zip((*FEATURES, BIAS), confidence.tolist(), strict=True)),
+        "score": _falling(dict(zip((*SCORE, BIAS), score.tolist(), strict=True))),
+    }
+    return fit, figures
+
+
+def learn_confidence(
+    benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, weights: KindWeights, out: Path
+) -> dict[str, Any]:
+    """Fits both with these weights, with word pieces and without, writes their file and returns
+    the figures."""
+    worlds = frozenset(one.name for one in benchmarks if is_worlds(one))
+    fits, figures = {}, {}
+    for pieces in (True, False):
+        asked = (examples(each, vectors, weights, pieces=pieces) for each in benchmarks)
+        found = [one for each in asked for one in each if one.levels]
+        name = "with_pieces" if pieces else "without_pieces"
+        fits[name], figures[name] = _fitted(found, worlds)
     document = {
-        "confidence": dict(zip((*FITTED, BIAS), confidence.tolist(), strict=True)),
-        "score": dict(zip((*SCORE, BIAS), score.tolist(), strict=True)) | {"margin": 0.0},
+        **fits,
         "data": {one.name: one.digest for one in benchmarks},
-        "figures": figures,
+        "figures": figures["with_pieces"],
     }
     text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
     (out / FIT.name).write_text(text + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ FOLDS = 5
 DIGITS = 3
 METRICS = ("hit@1", "recall@5", "recall@10", "mrr")
 # Of the squares of standardised weights.
-PENALTY = 0.003
+PENALTY = 0.01
 # What the loss of the sum without word pieces counts beside that of the whole: the first chooses
 # whose word pieces are compared.
 EARLIER = 0.2

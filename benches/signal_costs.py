@@ -34,7 +34,7 @@ SECTIONS = {
     "entity_walk": ("ways", "way_"),
 }
 # One word of 32 bits a memory holds what these look at.
-OF_FEATURES = ("when", "form", "answer_type", "reply")
+OF_FEATURES = ("question", "long", "reply")
 
 
 def filled(path: Path, size: int) -> Any:

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from candidate_lists import ADVERSARIAL_WEIGHT, OFFERED, lists, questions
+from candidate_lists import ADVERSARIAL_WEIGHT, OFFERED, lists, questions, with_neighbours
 from learn import factors_of, learn, without
-from learn_confidence import FITTED, SCORE, score_columns
+from learn_confidence import SCORE, score_columns
 from learning import (
     BEST_ROWS,
     DRAWN_ROWS,
@@ -30,10 +31,11 @@ from learning import (
 from vestig.config.weights import WeightsFile
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cached_embedder import cached_embedder
+from vestig.recall.confidence import FEATURES, FitFile
 from vestig.testing import TokenHashingEmbedder
 
 TERMS = len(OFFERED)
-LATE = np.isin(OFFERED, ("late", "late_cube", "late_window"))
+LATE = np.isin(OFFERED, ("late", "late_window"))
 
 
 def listed(rng: np.random.Generator, rows: int = 30, **changes: Any) -> Listed:
@@ -129,10 +131,19 @@ def test_a_term_that_is_left_out_says_nothing() -> None:
     assert (rest.terms != 0).sum() == (one.terms != 0).sum() - 30
 
 
-def test_scores_are_made_of_level_and_gap() -> None:
-    found = score_columns([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
-    assert found.shape == (6, len(SCORE))
-    assert found[1].tolist() == [4.0, 1.0]
+def test_scores_are_made_of_the_level_and_how_far_the_first_is() -> None:
+    found = score_columns([5.0, 4.0, 1.0])
+    assert found.shape == (3, len(SCORE))
+    assert found.tolist() == [[5.0, 0.0], [4.0, 1.0], [1.0, 2.0]]
+
+
+def test_what_neighbours_add_weighs_half_of_what_a_memory_has() -> None:
+    assert with_neighbours({"late": 12.0, "words": 3.0}) == {
+        "late": 12.0,
+        "words": 3.0,
+        "late_window": 6.0,
+    }
+    assert with_neighbours({"words": 3.0}) == {"words": 3.0}
 
 
 @pytest.fixture
@@ -193,9 +204,11 @@ def test_one_command_writes_weights_and_confidence(worlds: Path, tmp_path: Path)
     assert weights.data.keys() == {"worlds"}
     assert weights.figures["worlds"]["questions"] == 30.0
     made = json.loads(texts[0][1])
-    assert made["confidence"].keys() == {*FITTED, "bias"}
-    assert made["score"].keys() == {*SCORE, "bias", "margin"}
-    figures = report["confidence"]["worlds"]
+    for pieces in ("with_pieces", "without_pieces"):
+        assert made[pieces]["confidence"].keys() == {*FEATURES, "bias"}
+        assert made[pieces]["score"].keys() == {*SCORE, "bias"}
+    msgspec.json.decode(texts[0][1], type=FitFile)
+    figures = report["confidence"]["with_pieces"]["worlds"]
     assert figures["auroc"].keys() == {"unanswerable", "foreign", "mixture"}
     assert figures["questions"] == 30
     assert 0 <= figures["score_error"] <= 1

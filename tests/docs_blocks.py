@@ -88,7 +88,7 @@ def learned_rows() -> str:
 
 def confidence_rows() -> str:
     """One table row for each set of questions: how good confidence and score are."""
-    from vestig.recall.confidence import fit
+    from vestig.recall.confidence import fits
 
     others = ("foreign", "removed", "unanswerable")
 
@@ -114,7 +114,7 @@ def confidence_rows() -> str:
                 *cells(one["above_half"], ("answerable", *others)),
                 f"{one['score_error']:.3f}",
             )
-            for name, one in fit().figures.items()
+            for name, one in fits().figures.items()
         ),
     )
 

@@ -16,6 +16,7 @@ QUERY = "what lies nearest?"
 COSINES = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
 EDGES = (("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9))
 PLAIN = {
+    "signals.sittings.enabled": False,
     "hygiene": {"near_duplicate": {"enabled": False}},
     "links": {"related": {"enabled": False}},
     "entities": {"enabled": False},

@@ -70,4 +70,7 @@ def score(hit: dict[str, Any], result: dict[str, Any]) -> float:
     if value <= 0:
         return 0.0
     inside = min(value, 1 - 2**-53)
-    return 1 / (1 + math.exp(-(given["a"] + given["b"] * math.log(inside / (1 - inside)))))
+    x = math.log(inside / (1 - inside))
+    behind = math.sqrt(max(0.0, given["best"] - x))
+    level = given["bias"] + given["level"] * x + given["behind"] * behind
+    return float(given["confidence"] / (1 + math.exp(-level)))

@@ -369,11 +369,15 @@ class Counts(_Value, frozen=True, kw_only=True):
 
 
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
-    """What makes a score of a final score: `score` = 1/(1 + e^−(a + b·ln(final/(1 − final)))), 0
-    where the final score is 0. `a` holds what depends on the best ones of the query."""
+    """What makes a score of a final score: `score` = confidence/(1 + e^−(bias + level·x +
+    behind·√(best − x))) with x = ln(final/(1 − final)), 0 where the final score is 0. `best` is x
+    of the first."""
 
-    a: float
-    b: float
+    confidence: float
+    bias: float
+    level: float
+    behind: float
+    best: float
 
 
 class Formula(_Value, frozen=True, kw_only=True):

@@ -119,7 +119,7 @@ SIGNALLED: Final[dict[str, Act]] = {
         for name in SWITCHES
         if name != "sittings"
     },
-    "signals.sittings.enabled": Act(False, seen_in_a_sitting, weighing(["words_window"])),
+    "signals.sittings.enabled": Act(False, seen_in_a_sitting, weighing(["words"])),
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "words"])),
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),

@@ -414,23 +414,23 @@ def test_every_key_is_explained(loaded: Loader) -> None:
 
 
 def test_weights_by_environment_and_call(loaded: Loader) -> None:
-    key = "ranking.weights.all.late_cube"
-    config = loaded(env={"VESTIG_RANKING__WEIGHTS__ALL__LATE_CUBE": "1.5"})
+    key = "ranking.weights.all.late_window"
+    config = loaded(env={"VESTIG_RANKING__WEIGHTS__ALL__LATE_WINDOW": "1.5"})
     assert (config.entry(key).value, config.origin(key)[:11]) == (1.5, "environment")
     config = config.with_overrides({key: -2.5})
-    assert weights_of(config.settings, "all")["late_cube"] == -2.5
+    assert weights_of(config.settings, "all")["late_window"] == -2.5
     [found] = explain(config, key)
     assert (found.value, found.default, found.old) == (
         -2.5,
-        learned()["all"]["late_cube"],
-        "m5.signals.weights.all.late_cube",
+        learned()["all"]["late_window"],
+        "m5.signals.weights.all.late_window",
     )
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
-    config = loaded("ranking.weights.all: {late: 2, late_cube: 0}\n")
+    config = loaded("ranking.weights.all: {late: 2, late_window: 0}\n")
     settings = config.settings
-    assert weights_of(settings, "all").keys() & {"late", "late_cube"} == {"late"}
+    assert weights_of(settings, "all").keys() & {"late", "late_window"} == {"late"}
     assert {"late", "reply", "words"} <= set(weighing(settings))
     assert "rerank" not in weighing(settings)
     quiet = config.with_overrides({"signals.late.enabled": False}).settings

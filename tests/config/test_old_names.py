@@ -19,7 +19,7 @@ KEYS = tuple(key_specs())
 Loader = Callable[..., Config]
 
 # Signals that never had another spelling.
-SINCE = ("words", "words_window", "question", "length", "long", "topic", "sittings")
+SINCE = ("words", "question", "long", "topic", "sittings")
 OLD = "m5.traversal.max_nodes"
 NEW = "walk.max_nodes"
 

@@ -119,10 +119,10 @@ def test_a_signal_that_is_switched_off_counts_for_no_kind(loaded: Loader) -> Non
 def test_weights_come_from_a_file_beside_the_one_that_names_it(
     loaded: Loader, home: Path, shape: str
 ) -> None:
-    own = {"all": {"topic": 9.5, "late_cube": 2.0}}
+    own = {"all": {"topic": 9.5, "late_window": 2.0}}
     text = {
         "mapping": json.dumps(own),
-        "yaml": "all: {topic: 9.5, late_cube: 2.0}\n",
+        "yaml": "all: {topic: 9.5, late_window: 2.0}\n",
         "package": json.dumps({"version": 1, "weights": own}),
         "written": WeightsFile(weights=KindWeights(chat_peer={}, **own), newest=newest()).text(),
     }[shape]
@@ -215,7 +215,7 @@ def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader
         ("ranking.weights.all.topik: 1\n", "unknown term 'topik'; the nearest is topic"),
         (
             "ranking.weights.all.late.cube: 1\n",
-            "unknown term 'late.cube'; the nearest is late_cube",
+            "unknown term 'late.cube'; the nearest is late",
         ),
         ("ranking.weights.all.topik: null\n", "unknown term 'topik'"),
         ("ranking.weights.all: 1\n", "expected a mapping of terms to numbers; its terms are bias"),

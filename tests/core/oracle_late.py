@@ -14,7 +14,8 @@ from oracle_signals import Places, Values
 BITS = 256
 STATE = 384
 PIECES_MAX = 160
-LATE_TERMS = ("late", "late_cube", "late_window")
+LATE_TERMS = ("late", "late_window")
+ALIKE = 0.4
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 DATA = Path(__file__).parents[2] / "python" / "vestig" / "data"
 
@@ -159,5 +160,5 @@ class Late:
         total = idf.sum()
         if total == 0:
             return dict.fromkeys(LATE_TERMS, np.zeros(self.size))
-        values = zip(LATE_TERMS, (best, np.maximum(0.0, best) ** 3, window), strict=True)
-        return {name: idf @ z / total for name, z in values}
+        own, near = (idf @ np.minimum(z, ALIKE) / total for z in (best, window))
+        return dict(zip(LATE_TERMS, (own, near - own), strict=True))

@@ -34,10 +34,7 @@ HOUR_US = 3_600_000_000
 BEST_OF_PAIR = 5
 Values = np.ndarray
 
-FIRST_TERMS = (
-    *("words", "words_window", "date", "question", "reply"),
-    *("length", "long", "person", "topic"),
-)
+FIRST_TERMS = ("words", "date", "question", "reply", "long", "person", "topic")
 AFTER_TERMS = ("entity_walk", "pair", "title")
 
 
@@ -254,12 +251,10 @@ class Eligible:
         )
         lengths = self._each(lambda row: min(len(self.memories[row].content), 2000))
         return {
-            "words": words,
-            "words_window": self.windows.scores(asked) / whole if asked else nothing,
+            "words": self.windows.scores(asked) / whole if asked else nothing,
             "date": self._dates(query),
             "question": self.asks * self.short,
             "reply": before,
-            "length": np.log(1 + lengths) / 5,
             "long": np.maximum(0, np.log((1 + lengths) / 300)),
             "person": self._persons(query),
             "topic": nothing if topic is None or self.vectors is None else self.vectors @ topic,

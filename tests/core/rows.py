@@ -155,6 +155,7 @@ PLAIN: dict[str, Any] = {
     "walk": None,
     "summary_prior": 0.0,
     "expand_summaries": False,
+    "sittings": False,
     "limit": 10,
 }
 WANTED = ("limit", "pool", "watch")
@@ -185,8 +186,8 @@ class Ranked(NamedTuple):
 
 
 def ranking(**settings: Any) -> Ranked:
-    """Linear, pool 50, limit 10, no walk; `walk` as keywords of `_core.Walk`, `weights` of both
-    kinds or one for both."""
+    """Linear, pool 50, limit 10, no walk, notes without neighbours; `walk` as keywords of
+    `_core.Walk`, `weights` of both kinds or one for both."""
     values = PLAIN | {"trace": trace()} | settings
     if isinstance(values["walk"], dict):
         values["walk"] = _core.Walk(**(WALK | values["walk"]))

@@ -160,7 +160,7 @@ def scanned(
         projection.applied_seq,
         core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
         everything(**(chosen or {})),
-        ranking(weights=weights, pool=10_000, limit=10_000, **settings),
+        ranking(weights=weights, sittings=True, pool=10_000, limit=10_000, **settings),
     )
 
 
@@ -256,7 +256,7 @@ def test_only_the_best_of_all_kinds_have_values(size: int) -> None:
         projection.applied_seq,
         core_query(vector(1, 2, 3, 4), "river", pieces=packed_query(query)),
         everything(),
-        ranking(weights=ALL, pool=5, limit=5, late_pool=size, tracerank_power=0.0),
+        ranking(weights=ALL, sittings=True, pool=5, limit=5, late_pool=size, tracerank_power=0.0),
     )
     assert [(row.id, row.start_score) for row in few.rows] == [
         (row.id, row.start_score) for row in scan.rows[:5]

@@ -23,7 +23,7 @@ WORDS = [
     *("river", "night", "boat", "lamp", "harbour"),
     *("copper", "kettle", "garden", "winter", "letter"),
 ]
-WEIGHTS = {"bias": -1.0, "topic": 2.0, "words": 1.5, "length": 0.3}
+WEIGHTS = {"bias": -1.0, "topic": 2.0, "words": 1.5, "long": 0.3}
 
 
 def queries(dice: random.Random, count: int) -> list[Any]:

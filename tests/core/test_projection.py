@@ -292,7 +292,7 @@ def test_fields_of_rows_are_checked_by_name() -> None:
 
 def test_rows_give_their_terms_greatest_first() -> None:
     rows = make(random.Random(3), 12, 4)
-    weights = {"bias": -1.0, "topic": 2.0, "words": 3.0, "length": 0.0}
+    weights = {"bias": -1.0, "topic": 2.0, "words": 3.0, "long": 0.0}
     query = core_query(vector(1, 2, 3, 4), "the night cache")
     projection = opened(rows, 4)
     scan = recall(projection, 12, query, everything(), ranking(weights=weights, limit=12))

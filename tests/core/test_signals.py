@@ -215,13 +215,13 @@ def summed(
 
 
 def weighing(dice: random.Random) -> list[dict[str, float]]:
-    """Meaning and length always count: without them L₁ would have ties, which only ids decide."""
+    """Meaning always counts: without it L₁ would have ties, which only ids decide."""
     share = dice.choice([0.15, 0.5, 1.0])
     drawn = [
         {n: dice.uniform(-1, 3) for n in ("bias", *TERMS) if dice.random() < share}
         for _ in range(2)
     ]
-    return [{"length": 0.3} | own | {"topic": dice.choice([2.0, 2.0, -1.0])} for own in drawn]
+    return [own | {"topic": dice.choice([2.0, 2.0, -1.0])} for own in drawn]
 
 
 @pytest.mark.parametrize("seed", range(32))
@@ -254,6 +254,7 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
             ),
             everything(),
             ranking(
+                sittings=True,
                 weights=weights,
                 tracerank_power=0.0,
                 limit=3,
@@ -282,7 +283,7 @@ def check(
         if name not in raw:
             assert all(value is None for value in values), name
         elif values[0] is None:
-            optional = name in (*AFTER_TERMS, "reply", "words_window", "person")
+            optional = name in (*AFTER_TERMS, "reply", "words", "person")
             unweighed = optional and not any(own.get(name) for own in weights)
             assert unweighed or not raw[name].any(), f"{name} is not computed"
         else:

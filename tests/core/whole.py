@@ -204,7 +204,8 @@ class Whole:
         if given["recency"]:
             ages = [max(0, NOW - r.t_valid_us) / DAY for r in self.rows]
             found["recency"] = [exp(-age / ranking["recency_tau_days"]) for age in ages]
-        if given_query.text is not None and _core.terms(given_query.text):
+        weighed = ranking["base"] == "linear" and any(w.get("words") for w in ranking["weights"])
+        if weighed and given_query.text is not None and _core.terms(given_query.text):
             found["words"] = words_scores(self.rows, given_query.text)[1]
         return found
 

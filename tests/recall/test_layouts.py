@@ -99,8 +99,8 @@ def test_explain_has_a_line_for_each_group() -> None:
 
 def test_explain_shows_the_terms_that_add_something() -> None:
     """The bias and the signals by what they add."""
-    found = {"topic": 0.8, "words": 0.5, "words_window": 0.25, "person": -1.0, "late": 0.0}
-    weights = {"bias": -12.0, "topic": 2.0, "words": 4.0, "words_window": 2.0, "person": 0.5,
+    found = {"topic": 0.8, "words": 0.5, "late_window": 0.25, "person": -1.0, "late": 0.0}
+    weights = {"bias": -12.0, "topic": 2.0, "words": 4.0, "late_window": 2.0, "person": 0.5,
                "late": 3.0}  # fmt: skip
     made = explainer(linear=True)
     row = MadeRow(values=found, weights=weights, constant=-12.0)
@@ -108,7 +108,7 @@ def test_explain_shows_the_terms_that_add_something() -> None:
     shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (
         "Signals: bias 1.0000 × -12.0000; words 0.5000 × 4.0000; topic 0.8000 × 2.0000;"
-        " words_window 0.2500 × 2.0000; person -1.0000 × 0.5000"
+        " late_window 0.2500 × 2.0000; person -1.0000 × 0.5000"
     )
 
 

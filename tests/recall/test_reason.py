@@ -190,19 +190,30 @@ def test_the_greatest_reasons_of_a_sum_are_told() -> None:
     )
     distant = linear({"topic": 0.1, "words": 0.9}, similarity=0.05, matched_terms=[0])
     assert "Distant in meaning (similarity 0.0500)." in str(reason(distant, query).explanation)
-    nothing = linear({"topic": -0.1})
-    assert reason(nothing, query).explanation == "", "no reason rather than a wrong one"
+    nothing = linear({"topic": -0.1}, similarity=-0.1)
+    assert reason(nothing, query).explanation == "Distant in meaning (similarity -0.1000)."
+
+
+def test_shared_words_are_told_however_little_they_add() -> None:
+    query = explainer(linear=True, terms=("weav",), content={"weav": "weaving"})
+    row = linear({"topic": 0.9, "late": 0.4, "words": 0.01}, similarity=0.8, matched_terms=[0])
+    assert reason(row, query).explanation == (
+        "Close in meaning (similarity 0.8000). Shares the words weaving."
+    )
 
 
 def test_a_line_that_counts_is_shown_and_none_that_does_not_exist() -> None:
     query = explainer(linear=True)
-    row = linear({"topic": 0.1, "reply": 0.5, "late": 0.3, "late_window": 0.3})
+    row = linear({"topic": 0.1, "reply": 0.5, "late": 0.3, "late_window": 0.0})
     told = query.reason(row, memory(), (), None, "When does it open?\nTell me.")
     assert 'Replies to the line before it: "When does it open? Tell me."' in str(told.explanation)
-    assert "beside it" not in str(told.explanation), "the lines around it add nothing"
-    beside = linear({"topic": 0.1, "late": 0.1, "late_window": 0.4})
-    assert "beside it" in str(reason(beside, query).explanation)
-    assert "line before" not in str(reason(beside, query).explanation)
+    assert "lines around" not in str(told.explanation), "the lines around it add nothing"
+    beside = linear({"topic": 0.1, "late": 0.1, "late_window": 0.3})
+    said = reason(beside, query, session_id="s").explanation
+    assert "The lines around it have more of the question." in str(said)
+    assert "line before" not in str(said)
+    noted = reason(beside, query).explanation
+    assert "What was noted within the hour has more of the question." in str(noted)
 
 
 def test_versions_are_named() -> None:

@@ -156,7 +156,8 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
         for hit in result["results"]:
             assert recomputed(result, hit) == pytest.approx(hit["final"], abs=1e-9)
             reason = hit["reason"]
-            assert (reason["path"], reason["hops"]) == (["START"], 0)
+            assert reason["retrieval_method"] == "direct_match"
+            assert (reason["path"][0], len(reason["path"])) == ("START", reason["hops"] + 1)
             assert reason["final_score"] == hit["final"]
             assert reason["similarity"] == hit["similarity"]
             if "similarity" in reason["explanation"]:
@@ -166,7 +167,7 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
     assert (
         f"Reinforced {boost.events}×; TraceRank {boost.multiplier:.4f}." in top.reason.explanation
     )
-    assert "Keywords:" in top.reason.explanation
+    assert "Shares the words port, deploy, service." in top.reason.explanation
 
 
 def test_switches_of_this_stage(opener: Opener) -> None:

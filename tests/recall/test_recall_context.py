@@ -19,6 +19,8 @@ from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
 QUERY = "where did Ben go on holiday?"
+# By meaning alone the question of the talk is the first: it asks what is asked here.
+MEANING = "baseline"
 ID = re.compile(r"\[([0-9a-f]{8})\]")
 TALK = (
     ("Ann", "Where did you go on holiday, Ben?"),
@@ -48,6 +50,7 @@ def talk(store: vestig.Vestig, *turns: tuple[str, str], **fields: Any) -> list[s
 
 def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextBlock:
     fields.setdefault("cut", 0)
+    fields.setdefault("profile", MEANING)
     found = store.recall(query, context=True, **selecting(fields)).context
     assert isinstance(found, ContextBlock)
     return found
@@ -60,15 +63,16 @@ def short(id: str | None) -> str:
 def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    found = store.recall(QUERY, limit=1, context=True, cut=0)
+    found = store.recall(QUERY, limit=1, context=True, cut=0, profile=MEANING)
     assert [hit.id for hit in found] == [ids[0]]
     block = found.context
     assert isinstance(block, ContextBlock)
     assert (block.ids, block.neighbours, block.left_out) == ((ids[0],), (ids[1], ids[2]), ())
-    assert block.text.split("\n")[2:-1] == [
+    assert block.text.split("\n")[2:] == [
         "## Session s-1 · 2026-03-10",
         f"[{short(ids[0])}] Ann: Where did you go on holiday, Ben?",
         f"+ [{short(ids[1])}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
+        f"+ [{short(ids[2])}] Ann: I would rather stay at home",
     ]
     assert (block.tokens, block.counted_by) == (
         len(block.text.split()),
@@ -139,7 +143,7 @@ def test_min_similarity_holds_for_neighbours(opener: Opener) -> None:
     vectors = {f"Ann: {TALK[0][1]}": vector_at(0.9), f"Ben: {TALK[1][1]}": vector_at(0.4, axis=2)}
     store = opener(vectors={QUERY: vector_at(1.0), **vectors})
     ids = talk(store)
-    assert context(store, limit=1).neighbours == (ids[1],)
+    assert context(store, limit=1).neighbours == (ids[1], ids[2])
     assert context(store, limit=1, min_similarity=0.3).neighbours == (ids[1],)
     block = context(store, limit=1, min_similarity=0.5)
     assert (block.ids, block.neighbours) == ((ids[0],), ())
@@ -148,7 +152,7 @@ def test_min_similarity_holds_for_neighbours(opener: Opener) -> None:
 def test_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    assert context(store, limit=1).neighbours == (ids[1],)
+    assert context(store, limit=1).neighbours == (ids[1], ids[2])
     store.forget(ids[1])
     block = context(store, limit=1)
     assert block.ids == (ids[0],)
@@ -164,14 +168,10 @@ def test_a_turn_that_has_the_words_stands_in_the_context(opener: Opener) -> None
     )
     ids = talk(store, *turns)
     own = "ranking.weights.chat_peer"
-    weights = {f"{own}.{name}": 0.0 for name in SIGNALS} | {f"{own}.words_window": 9.0}
+    weights = {f"{own}.{name}": 0.0 for name in SIGNALS} | {f"{own}.words": 9.0}
     query = "what happened to the red pump of the boiler?"
-    block = context(store, query, limit=1, config=weights)
-    assert (block.ids, block.neighbours) == ((ids[0],), (ids[1],))
-    # the result itself has all the words: nothing beside it has more
-    plain = {f"{own}.words_window": 0.01}
-    block = context(store, query, limit=1, config=plain)
-    assert (block.ids, block.neighbours) == ((ids[1],), ())
+    block = context(store, query, limit=1, config=weights, profile="default")
+    assert (block.ids, block.neighbours) == ((ids[1],), (ids[0], ids[2]))
 
 
 def test_long_sessions_are_read_around_the_results(
@@ -278,7 +278,7 @@ def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
     for number in range(4):
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
     store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
-    arguments: dict[str, Any] = {"limit": 12, "budget": 400}
+    arguments: dict[str, Any] = {"limit": 12, "budget": 400, "profile": "default"}
     first = store.recall(QUERY, context=True, cut=0, **selecting(arguments))
     block = context(store, **arguments)
     assert block == first.context
@@ -333,18 +333,18 @@ WALK = {"mode": "deterministic", "start": {"limit": 1}}
 def test_what_is_associated_stands_in_the_block(opener: Opener) -> None:
     store = opener(embedder=Counting(), config={"walk": WALK})
     found = store.commit("Ben went on holiday to Oslo", t_valid="2026-03-10").memory_id
-    linked = store.commit("The opera has a white roof", t_valid="2026-03-10").memory_id
+    linked = store.commit("The opera has a white roof", t_valid="2026-03-12").memory_id
     assert found is not None
     assert linked is not None
     store.graph.link(found, linked, "RELATED", weight=1.0)
-    block = context(store, limit=1)
+    block = context(store, limit=1, profile=None)
     assert (block.ids, block.neighbours, block.associated) == ((found,), (), (linked,))
     assert "~: linked with what was found." in block.text
     assert "The opera has a white roof" in block.text
     # what is left out says whether a result is among it
-    left_out = context(store, limit=1, budget=1).left_out
+    left_out = context(store, limit=1, budget=1, profile=None).left_out
     assert [(one.id, one.neighbour) for one in left_out] == [(found, False), (linked, True)]
-    none = context(store, limit=1, config={"walk.associated": 0})
+    none = context(store, limit=1, config={"walk.associated": 0}, profile=None)
     assert none.associated == ()
     assert "opera" not in none.text
 
@@ -438,7 +438,7 @@ def test_a_recall_that_abstains_gives_no_memory(
     store = opener(embedder=Counting())
     ids = talk(store)
     monkeypatch.setattr("vestig.recall.query.confidence", lambda *_: 0.25)
-    assert len(context(store, min_confidence=0.2).ids) == len(ids)
+    assert len(context(store, min_confidence=0.2, profile="default").ids) == len(ids)
     found = store.recall(QUERY, context=True, min_confidence=0.5)
     assert (found.abstained, len(found)) == (True, 0)
     assert isinstance(found.context, ContextBlock)

@@ -29,7 +29,7 @@ SWITCHES = (
     {"ranking.path_power": 0.5},
     {"ranking.tracerank_power": 2},
     {"reference.recency_weight": 0.4},
-    {f"ranking.weights.all.{n}": 1.5 for n in ("words", "topic", "date", "length")},
+    {f"ranking.weights.all.{n}": 1.5 for n in ("words", "topic", "date", "long")},
     {"signals.topic.enabled": False},
     {"ranking.pool": 2, "walk.max_nodes": 30},
     {"walk.edge_types": ["RELATED", "MENTIONS"], "ranking.pool": "starts"},

@@ -16,7 +16,7 @@ from recomputed_scores import score
 from scripted import Opener, without_vectors
 from vestig.answers import ScoreFormula
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.recall.confidence import fit, score_formula, scored
+from vestig.recall.confidence import fits, score_formula, scored
 from vestig.recall.layouts import render
 from vestig.surfaces.cli import cli
 
@@ -59,7 +59,7 @@ def test_the_constant_is_of_the_best(garden: vestig.Vestig) -> None:
     found = garden.recall(KNOWN, limit=12)
     given = found.formula.score
     assert isinstance(given, ScoreFormula)
-    assert given == score_formula(fit().score, [hit.final for hit in found])
+    assert given == score_formula(fits().without_pieces.score, found.confidence, found[0].final)
     assert [hit.score for hit in found] == scored([hit.final for hit in found], given)
 
 
@@ -184,8 +184,8 @@ def test_in_a_store_of_eight_notes_a_match_is_probable(opener: Opener) -> None:
     for text in NOTES:
         store.commit(text)
     found = store.recall("where does Maria live?")
-    assert (found[0].content, found[0].score >= 0.5) == (NOTES[0], True)
-    for foreign, most in (("qwertz zuiop", 0.05), ("how tall is Mount Kenya?", 0.1)):
+    assert (found[0].content, found[0].score >= 0.4) == (NOTES[0], True)
+    for foreign, most in (("qwertz zuiop", 0.05), ("how tall is Mount Kenya?", 0.05)):
         assert store.recall(foreign)[0].score <= most
 
 
@@ -201,6 +201,6 @@ def test_right_notes_read_as_probable_and_nonsense_does_not(opener: Opener) -> N
         first = store.recall(one["text"], limit=1)[0]
         if ids[first.id] in one.get("relevant", ()):
             right.append(first.score)
-    assert sorted(right)[len(right) // 2] >= 0.25
+    assert sorted(right)[len(right) // 2] >= 0.2
     for nonsense in ("qwertz zuiop", "asdf jkl", "Who won the battle of Hastings?"):
         assert store.recall(nonsense)[0].score <= 0.05

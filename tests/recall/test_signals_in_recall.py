@@ -96,12 +96,12 @@ def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> N
 
 
 def test_people_s_chats_have_weights_of_their_own(store: vestig.Vestig) -> None:
-    keys = {**weighed(0.0), "ranking.weights.chat_peer.length": 1.0}
+    keys = {**weighed(0.0), "ranking.weights.chat_peer.topic": 1.0}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
-    weighed_in = {hit.memory.origin_type.value for hit in found if "length" in hit.reason.signals}
+    weighed_in = {hit.memory.origin_type.value for hit in found if "topic" in hit.reason.signals}
     assert weighed_in == {"chat_peer"}
     assert len({hit.memory.origin_type for hit in found}) == 4
-    assert all(set(hit.reason.signals) <= {"bias", "length"} for hit in found)
+    assert all(set(hit.reason.signals) <= {"bias", "topic"} for hit in found)
 
 
 def ranked(store: vestig.Vestig, query: str, *names: str, **fields: Any) -> list[str]:
@@ -111,11 +111,10 @@ def ranked(store: vestig.Vestig, query: str, *names: str, **fields: Any) -> list
 
 def test_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
     query, answer = "which colour did the old boat take?", CHAT[1][1]
-    alone = ranked(store, query, "words")
+    alone = ranked(store, query, "late")
     assert alone[0] == CHAT[0][1]
-    assert alone.index(answer) > 3
-    for name in ("words_window", "reply"):
-        assert ranked(store, query, "words", name).index(answer) < alone.index(answer)
+    for name in ("words", "reply", "late_window"):
+        assert ranked(store, query, "late", name).index(answer) < alone.index(answer)
 
 
 def person(hit: Any) -> float:

@@ -23,7 +23,7 @@ sys.path.append(str(Path(__file__).parents[1] / "core"))
 from oracle_signals import Eligible, Memory, Query, sittings
 
 NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
-WINDOWS = weighed(1.0, "words", "words_window", "reply")
+WINDOWS = weighed(1.0, "words", "reply")
 EVERY = 200
 
 
@@ -67,7 +67,7 @@ def wanted(notes: Iterable[Note], name: str, query: str = "note") -> dict[str, f
 
 def check(store: vestig.Vestig, notes: Iterable[Note]) -> None:
     notes = list(notes)
-    for name in ("words_window", "reply"):
+    for name in ("words", "reply"):
         assert values(store, name) == pytest.approx(wanted(notes, name), abs=1e-9), name
 
 
@@ -132,10 +132,10 @@ def test_other_kinds_sit_nowhere(store: vestig.Vestig) -> None:
 def test_alone_in_a_sitting_its_words_are_its_own(store: vestig.Vestig) -> None:
     for number in range(4):
         add(store, number, 90 * number)
-    keys = weighed(1.0, "words", "words_window")
-    for hit in store.recall("note number n2", limit=EVERY, config=keys):
-        own = hit.reason.signals
-        assert own["words_window"].raw == pytest.approx(own["words"].raw, abs=1e-12)
+    off = {"signals.sittings.enabled": False}
+    found = values(store, "words", "n2")
+    assert found == values(store, "words", "n2", config=off)
+    assert max(found.values()) > 0
 
 
 def test_a_filter_changes_no_membership(store: vestig.Vestig) -> None:
@@ -201,9 +201,7 @@ def test_switched_off_they_are_alone(store: vestig.Vestig) -> None:
     notes = [add(store, n, n) for n in range(4)]
     off = {"signals.sittings.enabled": False}
     alone = [replace(one, agent=str(n)) for n, one in enumerate(notes)]
-    assert values(store, "words_window", config=off) == pytest.approx(
-        wanted(alone, "words_window"), abs=1e-9
-    )
+    assert values(store, "words", config=off) == pytest.approx(wanted(alone, "words"), abs=1e-9)
     check(store, notes)
 
 

@@ -227,7 +227,8 @@ MEANT = "Port and deploy"
 # only meaning and words decide
 TWO_TERMS = {
     "walk.enabled": False,
-    "ranking.weights": {"all": {**dict.fromkeys(SIGNALS, 0.0), "topic": 1.0, "words": 4.0}},
+    "signals.sittings.enabled": False,
+    "ranking.weights": {"all": {**dict.fromkeys(SIGNALS, 0.0), "topic": 1.0, "words": 40.0}},
 }
 
 

@@ -55,7 +55,6 @@ __all__ = [
     "keywords",
     "ln",
     "logistic",
-    "logit",
     "lower_words",
     "mark",
     "normal_name",
@@ -226,9 +225,6 @@ def confidence_features(rows: Sequence[Row], input: _ConfidenceInput) -> list[fl
 
 def absent_names(input: _ConfidenceInput) -> list[str]:
     """Those of the unknown names that hold a word that is in no eligible memory."""
-
-def logit(probability: float) -> float:
-    """ln of the odds; the probability is taken as at least 1e-6 and at most 1 - 1e-6."""
 
 def logistic(x: float) -> float:
     """1 / (1 + e^-x)."""

@@ -28,9 +28,9 @@ def dot_with(level: str, x: Buffer, y: Buffer) -> float:
     """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
 
 def features_by_hand(
-    rows: Sequence[tuple[float, float, float, bool, Sequence[int], int]], input: _ConfidenceInput
+    rows: Sequence[tuple[float, float, bool, Sequence[int], int]], input: _ConfidenceInput
 ) -> list[float]:
-    """`confidence_features` of rows (L, `late`, `topic`, whether direct, matched terms, number of
+    """`confidence_features` of rows (`late`, `topic`, whether direct, matched terms, number of
     the query's entities), in the order of `FEATURES`."""
 
 def hidden_states(

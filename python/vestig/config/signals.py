@@ -15,12 +15,10 @@ __all__ = ["KINDS", "LATE_TERMS", "SIGNALS", "SWITCHES", "TERMS", "SignalSetting
 # What a weight can be given to, in the order in which the linear score sums it.
 TERMS: Final[Mapping[str, str]] = {
     "bias": "a constant",
-    "words": "words that it shares with the query (BM25)",
-    "words_window": "words of the turns around it",
+    "words": "words that it and, less, the turns around it share with the query (BM25)",
     "date": "nearness to the dates that the query names",
     "question": "being itself a short question",
     "reply": "words of the question that it answers",
-    "length": "length",
     "long": "length beyond 300 characters",
     "person": "the author being named by the query (another one: minus)",
     "topic": "meaning",
@@ -28,8 +26,7 @@ TERMS: Final[Mapping[str, str]] = {
     "pair": "words that it and one of the best that shares a name hold together",
     "title": "its title being a name in the query or in one of the best memories",
     "late": "word pieces, each with its best partner (MaxSim), rare ones more",
-    "late_cube": "the most similar of these word pieces",
-    "late_window": "word pieces of it and of the turns around it",
+    "late_window": "word pieces of the turns around it, what they add",
     "rerank": "what a cross-encoder says of query and text",
 }
 # What has weights of its own: people's chats, whose lines answer each other, and all else.
@@ -37,9 +34,9 @@ KINDS: Final = ("chat_peer", "all")
 # Terms beside the bias.
 SIGNALS: Final = tuple(TERMS)[1:]
 # Terms that are made of vectors of word pieces.
-LATE_TERMS: Final = ("late", "late_cube", "late_window")
+LATE_TERMS: Final = ("late", "late_window")
 # Signals that look at neighbours in sittings of notes.
-SITTING_TERMS: Final = frozenset(("words_window", "reply", "late_window"))
+SITTING_TERMS: Final = frozenset(("words", "reply", "late_window"))
 
 
 class SignalSwitch(Section, frozen=True, kw_only=True):
@@ -68,11 +65,9 @@ def part(what: str, *, shown: bool = False) -> msgspec.Meta:
 
 class SignalSettings(Section, frozen=True, kw_only=True):
     words: Annotated[SignalSwitch, part(TERMS["words"])] = SignalSwitch()
-    words_window: Annotated[SignalSwitch, part(TERMS["words_window"])] = SignalSwitch()
     date: Annotated[SignalSwitch, part(TERMS["date"])] = SignalSwitch()
     question: Annotated[SignalSwitch, part(TERMS["question"])] = SignalSwitch()
     reply: Annotated[SignalSwitch, part(TERMS["reply"])] = SignalSwitch()
-    length: Annotated[SignalSwitch, part(TERMS["length"])] = SignalSwitch()
     long: Annotated[SignalSwitch, part(TERMS["long"])] = SignalSwitch()
     person: Annotated[SignalSwitch, part(TERMS["person"])] = SignalSwitch()
     topic: Annotated[SignalSwitch, part(TERMS["topic"])] = SignalSwitch()
@@ -101,7 +96,7 @@ def switch_of(term: str) -> str:
     """The signal that switches a term.
 
     Example:
-        >>> switch_of("late_cube"), switch_of("words")
+        >>> switch_of("late_window"), switch_of("words")
         ('late', 'words')
     """
     return "late" if term in LATE_TERMS else term

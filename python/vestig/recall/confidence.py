@@ -37,11 +37,14 @@ __all__ = [
     "ROWS_READ",
     "ConfidenceInput",
     "Fit",
+    "FitFile",
     "ScoreWeights",
     "confidence",
     "features",
     "fit",
     "fit_version",
+    "fits",
+    "log_odds",
     "missing",
     "probability",
     "score_formula",
@@ -50,8 +53,8 @@ __all__ = [
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
-# The place whose final score says how far the best one stands out.
-_FIFTH: Final = 5
+# The term of word pieces.
+_PIECES: Final = "late"
 
 
 class ConfidenceInput(NamedTuple):
@@ -77,47 +80,62 @@ class ConfidenceInput(NamedTuple):
 
 
 class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fit of scores: the logit of a score is bias + level · own + gap · (best − own) + margin ·
-    (best − fifth), of the log odds of final scores at their places in the result.
+    """A fit of scores where the store answers: the logit is bias + level · x + behind · √(best −
+    x), of the log odds x of final scores at their places in the result.
 
     Raises:
         ValueError: a larger final score would be a smaller score.
 
     Example:
-        >>> ScoreWeights(bias=0.0, level=0.5, gap=1.0, margin=0.0)
+        >>> ScoreWeights(bias=0.0, level=0.5, behind=1.0)
         Traceback (most recent call last):
         ...
-        ValueError: expected level >= gap, got 0.5 and 1.0
+        ValueError: expected level >= 0 >= behind, got 0.5 and 1.0
     """
 
     bias: float
     level: float
-    gap: float
-    margin: float
+    behind: float
 
     def __post_init__(self) -> None:
-        if self.level < self.gap:
-            raise ValueError(f"expected level >= gap, got {self.level} and {self.gap}")
+        if not self.level >= 0 >= self.behind:
+            raise ValueError(f"expected level >= 0 >= behind, got {self.level} and {self.behind}")
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
     """A fitted confidence, and the fit of scores.
 
-    `confidence`: weights of the features by name, `bias` among them. `data`: name of a labelled
-    folder → SHA-256 of it; `figures`: by set, the quality of the fit on questions that it had not
-    seen.
+    `confidence`: weights of the features by name, `bias` among them.
     """
 
     confidence: Mapping[str, float]
     score: ScoreWeights
+
+
+class FitFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The fits that come with the package: where word pieces are compared, and where they are not,
+    as with an embedder that has none. What they add to L is missing there.
+
+    `data`: name of a labelled folder → SHA-256 of it; `figures`: by set, the quality of the fit
+    with pieces on questions that it had not seen.
+    """
+
+    with_pieces: Fit
+    without_pieces: Fit
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
 
 
 @cache
-def fit() -> Fit:
-    """The fit that comes with the package."""
-    return msgspec.json.decode(FIT.read_bytes(), type=Fit)
+def fits() -> FitFile:
+    """The file's content."""
+    return msgspec.json.decode(FIT.read_bytes(), type=FitFile)
+
+
+def fit(scan: Scan) -> Fit:
+    """The fit for the memories of a scan."""
+    pieces = any(row.signal(_PIECES) is not None for row in scan.rows)
+    return fits().with_pieces if pieces else fits().without_pieces
 
 
 @cache
@@ -148,7 +166,7 @@ def confidence(scan: Scan, input: ConfidenceInput) -> float:
     """The probability that the eligible memories answer the query: 0 where there are none."""
     if not scan.rows:
         return 0.0
-    return probability(features(scan, input), fit().confidence)
+    return probability(features(scan, input), fit(scan).confidence)
 
 
 def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
@@ -173,35 +191,49 @@ def missing(query: str, input: ConfidenceInput) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _log_odds(final: float) -> float:
-    """Of a final score, which may lie above 1 by its use; L where the use changes nothing."""
+def log_odds(final: float) -> float:
+    """Log odds of a final score, which may lie above 1 by its use; L where the use changes nothing.
+
+    Example:
+        >>> log_odds(0.5), round(log_odds(1e-9), 3)
+        (0.0, -20.723)
+    """
     inside = min(final, 1 - 2**-53)
     return ln(inside / (1 - inside))
 
 
-def score_formula(weights: ScoreWeights, finals: Sequence[float]) -> ScoreFormula:
+def score_formula(weights: ScoreWeights, confidence: float, best: float) -> ScoreFormula:
     """What makes the scores of one query.
 
     Args:
-        finals: final scores, best first.
+        confidence: that the store answers it at all.
+        best: the largest final score.
 
     Example:
-        >>> weights = ScoreWeights(bias=1.0, level=1.0, gap=0.5, margin=0.0)
-        >>> score_formula(weights, [0.5, 0.5])
-        ScoreFormula(a=1.0, b=0.5)
+        >>> score_formula(ScoreWeights(bias=1.0, level=0.5, behind=-1.0), 0.9, 0.5)
+        ScoreFormula(confidence=0.9, bias=1.0, level=0.5, behind=-1.0, best=0.0)
     """
-    above = [_log_odds(final) for final in finals[:_FIFTH] if final > 0]
-    best, fifth = (above[0], above[-1]) if above else (0.0, 0.0)
-    a = weights.bias + weights.gap * best + weights.margin * (best - fifth)
-    return ScoreFormula(a=a, b=weights.level - weights.gap)
+    return ScoreFormula(
+        confidence=confidence,
+        bias=weights.bias,
+        level=weights.level,
+        behind=weights.behind,
+        best=log_odds(best) if best > 0 else 0.0,
+    )
 
 
 def scored(finals: Sequence[float], by: ScoreFormula) -> list[float]:
-    """The probability that a memory with each of these final scores is part of the answer; 0 for a
-    final score of 0.
+    """The probability that a memory with each of these final scores is part of the answer: that the
+    store answers, times that the memory does where it does; 0 for a final score of 0.
 
     Example:
-        >>> [round(score, 9) for score in scored([0.5, 0.0], ScoreFormula(a=0.0, b=1.0))]
+        >>> by = ScoreFormula(confidence=1.0, bias=0.0, level=1.0, behind=-1.0, best=0.0)
+        >>> [round(score, 9) for score in scored([0.5, 0.0], by)]
         [0.5, 0.0]
     """
-    return [logistic(by.a + by.b * _log_odds(one)) if one > 0 else 0.0 for one in finals]
+    return [_scored(log_odds(one), by) if one > 0 else 0.0 for one in finals]
+
+
+def _scored(x: float, by: ScoreFormula) -> float:
+    behind = max(0.0, by.best - x) ** 0.5
+    return by.confidence * logistic(by.bias + by.level * x + by.behind * behind)

@@ -59,8 +59,8 @@ __all__ = [
 ]
 
 # What the cut keeps by itself: of the best score such a share, and never less than this.
-_CUT_SHARE: Final = 0.6
-_CUT_LEAST: Final = 0.1
+_CUT_SHARE: Final = 0.3
+_CUT_LEAST: Final = 0.05
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,7 +315,8 @@ class BoundQuery:
         confidence = self.confidence(scan, by)
         line = None
         if confidence is not None:
-            line = score_formula(fit().score, [row.final_score for row in rows])
+            best = max((row.final_score for row in rows), default=0.0)
+            line = score_formula(fit(scan).score, confidence, best)
         least, results = by.min_score, rows[:limit]
         if least is not None:
             scores = _scores(results, line)

@@ -35,11 +35,12 @@ _MENTIONS: Final = 0
 # The term of a cross-encoder.
 RERANK: Final = "rerank"
 # Terms that say one thing to a reader.
-_MEANING: Final = ("topic", "late", "late_cube")
+_MEANING: Final = ("topic", "late")
 _LINKS: Final = ("entity_walk", "pair")
 # The similarity from which two texts are close in meaning.
 _CLOSE_MIN: Final = 0.3
-# A reason is told where it is at least this share of the greatest one, and at most so many are.
+# A reason is told where it is at least this share of the greatest one, and at most so many are;
+# words that are shared are always told.
 _SHARE_MIN: Final = 0.1
 _REASONS_MAX: Final = 3
 # signal of the metadata → the words before what matched
@@ -253,14 +254,18 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             flags=tuple(flags),
             explanation=" ".join(
                 [
-                    *self._why(row, matched, before),
+                    *self._why(row, memory, matched, before),
                     *self._sentences(row, memory, flags, hypothetical),
                 ]
             ),
         )
 
     def _why(
-        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]], before: str | None
+        self,
+        row: ScanRow,
+        memory: Memory | None,
+        matched: Mapping[str, tuple[str, ...]],
+        before: str | None,
     ) -> list[str]:
         """Why the memory answers, its own greatest reasons first; each only where it is true."""
         if _walked_to(row):
@@ -271,19 +276,33 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             ]
         if row.filled:
             return [f"Filled by start score ({row.start_score:.4f})."]
-        told = self._linear(row, matched, before) if self.linear else self._blended(row, matched)
+        told = (
+            self._linear(row, memory, matched, before)
+            if self.linear
+            else self._blended(row, matched)
+        )
         if not told:
-            return [self._meaning(row) if self.has_vector else "Shares nothing with the question."]
+            return [self._meaning(row)] if self.has_vector else []
         least = _SHARE_MIN * max(added for added, _ in told)
         told.sort(key=lambda one: -one[0])
-        return [text for added, text in told[:_REASONS_MAX] if added >= least]
+        words = self._shared(matched)
+        chosen = [text for added, text in told if added >= least and text != words][:_REASONS_MAX]
+        return [text for _, text in told if text in chosen or text == words]
+
+    def _shared(self, matched: Mapping[str, tuple[str, ...]]) -> str | None:
+        words = matched["words"]
+        return f"Shares the words {', '.join(words)}." if words and self.linear else None
 
     def _meaning(self, row: ScanRow) -> str:
         near = "Close" if row.similarity >= _CLOSE_MIN else "Distant"
         return f"{near} in meaning (similarity {row.similarity:.4f})."
 
     def _linear(
-        self, row: ScanRow, matched: Mapping[str, tuple[str, ...]], before: str | None
+        self,
+        row: ScanRow,
+        memory: Memory | None,
+        matched: Mapping[str, tuple[str, ...]],
+        before: str | None,
     ) -> list[tuple[float, str]]:
         """What adds something to L, in words."""
         added = {name: value for value, name, _, _ in row.terms({})}
@@ -291,8 +310,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if self.has_vector:
             meaning = sum(added.get(name, 0.0) for name in _MEANING)
             told.append((meaning, self._meaning(row)))
-        if words := matched["words"]:
-            told.append((added.get("words", 0.0), f"Shares the words {', '.join(words)}."))
+        if words := self._shared(matched):
+            told.append((added.get("words", 0.0), words))
         if days := matched["date"]:
             told.append((added.get("date", 0.0), f"Of the time asked for: {', '.join(days)}."))
         links = sum(added.get(name, 0.0) for name in _LINKS)
@@ -304,20 +323,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         if before is not None:
             line = one_line(before, _QUESTION_CHARS)
             told.append((added.get("reply", 0.0), f'Replies to the line before it: "{line}"'))
-        if beside := self._beside(row, added):
-            told.append((beside, "What was said or noted beside it has more of the question."))
+        session = memory is not None and memory.session_id is not None
+        beside = "The lines around it have" if session else "What was noted within the hour has"
+        told.append((added.get("late_window", 0.0), f"{beside} more of the question."))
         if added.get("person", 0.0) > 0:
             told.append((added["person"], "By the author that the question names."))
         told.append((added.get(RERANK, 0.0), "Chosen by the reranker."))
         return [one for one in told if one[0] > 0]
-
-    def _beside(self, row: ScanRow, added: Mapping[str, float]) -> float:
-        """What the turns before and after add to what the memory has itself."""
-        window, own = row.signal("late_window"), row.signal("late")
-        if window is None or own is None or window <= own:
-            return 0.0
-        words = 0.0 if row.signal("words") else added.get("words_window", 0.0)
-        return added.get("late_window", 0.0) * (1 - max(own, 0.0) / window) + words
 
     def _blended(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]

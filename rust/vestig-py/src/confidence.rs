@@ -62,11 +62,6 @@ fn absent_names(input: OwnedInput) -> Vec<String> {
 }
 
 #[pyfunction]
-fn logit(probability: f64) -> f64 {
-    confidence::logit(probability)
-}
-
-#[pyfunction]
 fn logistic(x: f64) -> f64 {
     math::logistic(x)
 }
@@ -77,6 +72,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FEATURES", PyTuple::new(module.py(), FEATURES)?)?;
     module.add_function(wrap_pyfunction!(confidence_features, module)?)?;
     module.add_function(wrap_pyfunction!(absent_names, module)?)?;
-    module.add_function(wrap_pyfunction!(logit, module)?)?;
     module.add_function(wrap_pyfunction!(logistic, module)?)
 }

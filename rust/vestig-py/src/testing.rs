@@ -154,19 +154,18 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
     rng::uniform(seed, start.as_bytes(), edge.as_bytes())
 }
 
-/// L, `late`, `topic`, whether direct, matched terms, number of the query's entities.
-type RowByHand = (f64, f64, f64, bool, Vec<usize>, usize);
+/// `late`, `topic`, whether direct, matched terms, number of the query's entities.
+type RowByHand = (f64, f64, bool, Vec<usize>, usize);
 
 /// Features of confidence, of rows by hand.
 #[pyfunction]
 fn features_by_hand(rows: Vec<RowByHand>, input: OwnedInput) -> Vec<f64> {
     let rows = rows.iter().map(|row| BestRow {
-        level: row.0,
-        late: row.1,
-        topic: row.2,
-        direct: row.3,
-        matched_terms: &row.4,
-        named: row.5,
+        late: row.0,
+        topic: row.1,
+        direct: row.2,
+        matched_terms: &row.3,
+        named: row.4,
     });
     let best: Vec<BestRow<'_>> = rows.collect();
     features(&best, &input.view()).to_vec()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vestig._core import ln, logit
+from vestig._core import ln
 from vestig._core import pow as power
 
-__all__ = ["ln", "logit", "power"]
+__all__ = ["ln", "power"]

@@ -5,34 +5,22 @@
 use super::result::Hit;
 use super::signal::Signal;
 use crate::kernels::lexical::idf;
-use crate::kernels::math::ln;
 use crate::words::{ContentTerm, terms};
 
 /// So many of the best rows are read, whatever the limit of the call.
 pub const ROWS_READ: usize = 10;
 
-/// Of the best direct rows: the largest L (`level`), and how far it is above the fifth or the last of
-/// fewer (`margin`); the largest `late` and `topic`; the largest share of the idf of the query's
-/// content terms that one of them holds (`cover`), that which they hold together (`together`), that
-/// which no eligible memory holds (`absent`); the largest share of the query's names that one of them
-/// mentions (`names`); number of content terms, as a part of eight (`terms`).
-pub const FEATURES: [&str; 9] = [
-    "level", "margin", "late", "topic", "cover", "together", "absent", "names", "terms",
-];
+/// Of the best direct rows: the largest `late` and `topic`; the largest share of the idf of the query's
+/// content terms that one of them holds (`cover`), that which no eligible memory holds (`absent`); the
+/// largest share of the query's names that one of them mentions (`names`).
+pub const FEATURES: [&str; 5] = ["late", "topic", "cover", "absent", "names"];
 
 /// idf are those of a store of at least so many memories, so that a few more of them change no share.
 const MEMORIES_MIN: usize = 1000;
-/// Content terms from which a query is long.
-const TERMS_MAX: usize = 8;
-
-/// How near a probability comes to 0 and 1 where its logit is taken.
-const LOGIT_MARGIN: f64 = 1e-6;
 
 /// What counts of one of the best rows.
 #[derive(Debug, Clone, Copy)]
 pub struct BestRow<'a> {
-    /// L.
-    pub level: f64,
     /// Raw value of `late`; 0 where word pieces are not compared.
     pub late: f64,
     /// Raw value of `topic`; 0 without a vector.
@@ -50,7 +38,6 @@ impl<'a> BestRow<'a> {
     #[must_use]
     pub fn of(hit: &'a Hit) -> Self {
         Self {
-            level: linear_score(hit.base),
             late: hit.signals[Signal::Late].unwrap_or(0.0),
             topic: hit.signals[Signal::Topic].unwrap_or(0.0),
             direct: hit.direct,
@@ -87,23 +74,14 @@ pub fn features(rows: &[BestRow<'_>], input: &ConfidenceInput<'_>) -> [f64; FEAT
     let direct: Vec<BestRow<'_>> = rows.iter().copied().filter(|row| row.direct).collect();
     let rows = if direct.is_empty() { rows } else { &direct };
     let most = |value: fn(&BestRow<'_>) -> f64| rows.iter().map(value).reduce(f64::max);
-    let mut levels: Vec<f64> = rows.iter().map(|row| row.level).collect();
-    levels.sort_unstable_by(|a, b| b.total_cmp(a));
-    let level = levels.first().copied().unwrap_or_else(|| linear_score(0.0));
-    let fifth = levels.get(4).or(levels.last()).copied().unwrap_or(level);
     let weights = content_idfs(input);
     let coverage = Coverage::of(rows, input, &weights);
-    let terms = weights.iter().filter(|weight| **weight > 0.0).count();
     [
-        level,
-        level - fifth,
         most(|row| row.late).unwrap_or(0.0),
         most(|row| row.topic).unwrap_or(0.0),
         coverage.by_one,
-        coverage.by_all,
         coverage.absent,
         names(rows, input),
-        terms.min(TERMS_MAX) as f64 / TERMS_MAX as f64,
     ]
 }
 
@@ -151,8 +129,6 @@ pub fn is_absent(name: &str, input: &ConfidenceInput<'_>) -> bool {
 struct Coverage {
     /// The largest that one row holds.
     by_one: f64,
-    /// What the rows hold together.
-    by_all: f64,
     /// What no eligible memory holds; without content terms 1 where none holds any term.
     absent: f64,
 }
@@ -167,17 +143,14 @@ impl Coverage {
                 .any(|holding| *holding > 0);
             return Self {
                 by_one: 0.0,
-                by_all: 0.0,
                 absent: if held { 0.0 } else { 1.0 },
             };
         }
         let mut by_one = 0.0_f64;
-        let mut together = vec![false; weights.len()];
         for row in rows {
             let mut own = 0.0;
             for at in row.matched_terms.iter().filter(|at| **at < weights.len()) {
                 own += weights[*at];
-                together[*at] = true;
             }
             by_one = by_one.max(own / whole);
         }
@@ -188,38 +161,7 @@ impl Coverage {
         let frequencies = input.document_frequencies.iter();
         Self {
             by_one,
-            by_all: sum(&mut together.iter().copied()),
             absent: sum(&mut frequencies.map(|frequency| *frequency == 0)),
-        }
-    }
-}
-
-/// L from its logistic, finite also where that was rounded to 0 or 1.
-#[must_use]
-pub fn linear_score(base: f64) -> f64 {
-    let inside = base.clamp(5e-324, 1.0 - f64::EPSILON / 2.0);
-    ln(inside) - libm::log1p(-inside)
-}
-
-/// ln of the odds of a probability, as near to 0 and 1 as 10⁻⁶ and no nearer.
-#[must_use]
-pub fn logit(probability: f64) -> f64 {
-    let inside = probability.clamp(LOGIT_MARGIN, 1.0 - LOGIT_MARGIN);
-    ln(inside / (1.0 - inside))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernels::math::logistic;
-
-    #[test]
-    fn levels_are_finite_and_give_their_logistic_again() {
-        for base in [0.0, 1.0, 5e-324, 1.0 - f64::EPSILON / 2.0] {
-            assert!(linear_score(base).is_finite());
-        }
-        for base in [0.001, 0.5, 0.75] {
-            assert!((logistic(linear_score(base)) - base).abs() < 1e-12);
         }
     }
 }

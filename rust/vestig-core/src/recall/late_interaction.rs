@@ -24,6 +24,9 @@ pub(super) const NO_WORD: u32 = u32::MAX;
 /// Up to so many eligible rows are counted one by one at first, without counts of all rows of
 /// the segment.
 const FEW_ROWS: usize = 1024;
+/// The similarity from which two word pieces are alike: more says nothing. A question that is answered
+/// in other words has many fair matches, one that is repeated has few strong ones.
+const ALIKE: f64 = 0.4;
 
 /// Compares the best `late_pool` rows by L₂ and puts them into the pool. Without codes of the query
 /// the signals are unavailable.
@@ -49,7 +52,8 @@ pub(super) fn fill(table: &mut ScoreTable<'_>, query: &Query, eligible: usize) {
         let near = index
             .as_ref()
             .map_or(own, |index| late.raised(own, index, index.turn(part, row)));
-        let values = [late.weighted(own), late.cubes(own), late.weighted(near)];
+        let value = late.mean(own);
+        let values = [value, late.mean(near) - value];
         for (found, value) in found.iter_mut().zip(values) {
             found.push((node, value));
         }
@@ -160,24 +164,13 @@ impl<'a> Late<'a> {
         }
     }
 
-    fn weighted(&self, at: Option<usize>) -> f64 {
-        self.mean(at, |similarity| similarity)
-    }
-
-    fn cubes(&self, at: Option<usize>) -> f64 {
-        self.mean(at, |similarity| {
-            let above = similarity.max(0.0);
-            above * above * above
-        })
-    }
-
     /// Weighted by idf; sums go in the order of the query's word pieces.
-    fn mean(&self, at: Option<usize>, of: impl Fn(f64) -> f64) -> f64 {
+    fn mean(&self, at: Option<usize>) -> f64 {
         match at {
             Some(at) if self.total > 0.0 => {
                 let best = &self.best[at..at + self.tokens.count()];
                 let shares = self.weights.iter().zip(best);
-                shares.map(|(idf, best)| idf * of(*best)).sum::<f64>() / self.total
+                shares.map(|(idf, best)| idf * best.min(ALIKE)).sum::<f64>() / self.total
             }
             _ => 0.0,
         }

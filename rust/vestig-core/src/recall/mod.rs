@@ -326,7 +326,6 @@ impl<'a> ScoredQuery<'a> {
         if scan.eligible > 0 {
             let used = (table.scorer.ranking, table.scorer.metadata);
             metadata_signals::fill(&mut table.parts, graph, query, used, scan.eligible);
-            table.known[Signal::Words] = !terms.is_empty();
             table.known[Signal::Topic] = !table.scorer.vector.is_empty();
             scan.dates_met = text_signals::fill_dates(table, query);
             text_signals::fill_replies(table);

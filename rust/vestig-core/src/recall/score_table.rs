@@ -3,7 +3,7 @@
 use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
 use super::signal::{BySignal, Signal};
-use super::text_values::{length_value, long_value, question_value};
+use super::text_values::{long_value, question_value};
 
 /// Columns by part, and what scores are made of them with.
 pub(super) struct ScoreTable<'a> {
@@ -39,13 +39,11 @@ impl<'a> ScoreTable<'a> {
         let mut found = BySignal::of(None);
         for signal in Signal::ALL {
             let value = match signal {
-                Signal::Words => of(&columns.words),
-                Signal::WordsWindow => of(&columns.words_window),
+                Signal::Words => of(&columns.words_window),
                 Signal::Date => of(&columns.dates),
                 Signal::Reply => of(&columns.replies),
                 Signal::Person => of(&columns.persons),
                 Signal::Question => question_value(features),
-                Signal::Length => length_value(features),
                 Signal::Long => long_value(features),
                 Signal::Topic => semantic,
                 _ => sparse.value(signal),

@@ -31,17 +31,13 @@ macro_rules! signals {
 
 signals! {
     Words "words"
-        "BM25 of the query's terms in author, title and text (k1 0.9, b 0.4), as a share of the idf of all of them";
-    WordsWindow "words_window"
-        "the same over the turns up to two away, counted 1, 1/2 and 1/4 by distance";
+        "BM25 of the query's terms in author, title and text (k1 0.9, b 0.4), with those of the turns one and two away counted 1/2 and 1/4, as a share of the idf of all of them";
     Date "date"
         "how near the times of the memory are to the dates of the query";
     Question "question"
         "for a text that ends with a question mark: 1 - content words / 8, at least 0";
     Reply "reply"
         "words of the turn before, where that ends with a question mark";
-    Length "length"
-        "ln(1 + code points of the text, at most 2000) / 5";
     Long "long"
         "ln((1 + code points of the text, at most 2000) / 300), at least 0";
     Person "person"
@@ -55,11 +51,9 @@ signals! {
     Title "title"
         "of a document: 1 / (1 + rank) of the best top memory that mentions its title as an entity; the query counts as rank 0";
     Late "late"
-        "late interaction: idf-weighted mean over the query's word pieces of the largest similarity with one of the memory";
-    LateCube "late_cube"
-        "idf-weighted mean of the cubes of these similarities, those below 0 left out";
+        "late interaction: idf-weighted mean over the query's word pieces of the largest similarity with one of the memory, at most 0.4";
     LateWindow "late_window"
-        "late interaction with the word pieces of the memory and of the turns up to two away";
+        "what the word pieces of the turns up to two away add to that";
     Rerank "rerank"
         "score of a cross-encoder for the best memories, as a share of the largest of them";
 }
@@ -69,30 +63,27 @@ impl Signal {
     pub const COUNT: usize = Self::ALL.len();
 
     /// Of every eligible memory, before the cosine is added.
-    pub(super) const BEFORE_COSINE: [Self; 8] = [
+    pub(super) const BEFORE_COSINE: [Self; 6] = [
         Self::Words,
-        Self::WordsWindow,
         Self::Date,
         Self::Question,
         Self::Reply,
-        Self::Length,
         Self::Long,
         Self::Person,
     ];
 
     /// Signals that few memories have a value of: those behind the cosine.
-    pub(super) const SPARSE: [Self; 7] = [
+    pub(super) const SPARSE: [Self; 6] = [
         Self::EntityWalk,
         Self::Pair,
         Self::Title,
         Self::Late,
-        Self::LateCube,
         Self::LateWindow,
         Self::Rerank,
     ];
 
     /// Those of word pieces, computed for the pool alone.
-    pub(super) const LATE: [Self; 3] = [Self::Late, Self::LateCube, Self::LateWindow];
+    pub(super) const LATE: [Self; 2] = [Self::Late, Self::LateWindow];
 
     /// The signal of a public name.
     #[must_use]

@@ -9,7 +9,7 @@ use super::score_table::ScoreTable;
 use super::segment_columns::SegmentColumns;
 use super::segment_columns::TermStatistics;
 use super::signal::Signal;
-use super::text_values::{asks, length_value, long_value, question_value};
+use super::text_values::{asks, long_value, question_value};
 use super::turn_index::{NONE, TurnIndex};
 use super::window_words::score_windows;
 use crate::kernels::author_names::{MentionedNames, folded};
@@ -109,10 +109,10 @@ pub(super) fn fill_replies(table: &mut ScoreTable<'_>) {
     }
 }
 
-/// Fills in `words_window`: the words of the turns around each.
+/// Fills in `words`: those of each memory with the turns around it.
 pub(super) fn fill_words_window(table: &mut ScoreTable<'_>, statistics: &TermStatistics) {
     let ranking = table.scorer.ranking;
-    if !ranking.weighs(Signal::WordsWindow) || statistics.numbers.is_empty() {
+    if !ranking.weighs(Signal::Words) || statistics.numbers.is_empty() {
         return;
     }
     let index = TurnIndex::of_parts(&table.parts, ranking.sittings);
@@ -127,7 +127,7 @@ pub(super) fn fill_words_window(table: &mut ScoreTable<'_>, statistics: &TermSta
         };
         columns.words_window = turns.map(value).collect();
     }
-    table.known[Signal::WordsWindow] = true;
+    table.known[Signal::Words] = true;
 }
 
 /// Fills in `person`: authors that the query names, against the only other one that it does.
@@ -197,7 +197,7 @@ pub(super) fn fill_rest(table: &mut ScoreTable<'_>) {
             rest
         };
     }
-    for signal in [Signal::Question, Signal::Length, Signal::Long] {
+    for signal in [Signal::Question, Signal::Long] {
         table.known[signal] = linear;
     }
 }
@@ -219,12 +219,10 @@ fn before_cosine(columns: &SegmentColumns<'_>, weights: &[Weights; KINDS]) -> Ve
         let rows = rest.iter_mut().zip(codes);
         let of_text = match signal {
             Signal::Question => question_value,
-            Signal::Length => length_value,
             Signal::Long => long_value,
             _ => {
                 let column = match signal {
-                    Signal::Words => &columns.words,
-                    Signal::WordsWindow => &columns.words_window,
+                    Signal::Words => &columns.words_window,
                     Signal::Date => &columns.dates,
                     Signal::Reply => &columns.replies,
                     _ => &columns.persons,

@@ -38,10 +38,3 @@ pub(super) fn long_value(features: u32) -> f64 {
     let of = |length: usize| math::ln((1.0 + length as f64) / LONG).max(0.0);
     VALUES.get_or_init(|| std::array::from_fn(of))[(features & flag::LENGTH) as usize % LENGTHS]
 }
-
-/// ln(1 + code points) / 5.
-pub(super) fn length_value(features: u32) -> f64 {
-    static VALUES: OnceLock<[f64; LENGTHS]> = OnceLock::new();
-    let of = |length: usize| math::ln(1.0 + length as f64) / 5.0;
-    VALUES.get_or_init(|| std::array::from_fn(of))[(features & flag::LENGTH) as usize % LENGTHS]
-}
