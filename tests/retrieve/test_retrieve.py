@@ -20,6 +20,7 @@ def test_the_fact_asked_for_comes_first() -> None:
     with opened() as store:
         found = store.retrieve(QUESTION, debug=True)
     assert found.facts[0].startswith("Grace Hopper maintains the billing service (")
+    assert (len(found), list(found), found[0]) == (8, list(found.facts), found.facts[0])
     assert found.metadata.facts_returned == len(found.facts) == 8
     assert found.metadata.unique_facts_seen == 8
     assert found.context_summary == ""

@@ -14,7 +14,8 @@ def test_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -
     answer = vestig("memory", "forget", ids[0])
     assert answer.code == 2
     assert ids[0] in answer.err, "the plan is shown"
-    assert "--yes" in answer.err
+    assert "nothing was done: without a terminal" in answer.err
+    assert "--yes confirms it" in answer.err
     assert answer.out == ""
     assert vestig("memory", "forget", ids[0], "--json").problem["type"].endswith(":validation")
     assert vestig("memory", "show", ids[0]).code == 0

@@ -105,8 +105,9 @@ class RetrieveMetadata(_Value, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class RetrieveResult(_Value, frozen=True, kw_only=True):
-    """Facts and turns for the end of a conversation, each as one line of text, best first.
+class RetrieveResult(SequenceResult[str], frozen=True, kw_only=True):
+    """Facts and turns for the end of a conversation, each as one line of text, best first. It is
+    the sequence of its facts.
 
     `context_summary` is empty without a model. `details`, one of each fact in its order, and
     `reasoning_trace` are there only with `debug`.

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTPUT_FAULTS", "OutputError", "Terminal"]
 
+_NOT_CONFIRMED: Final = (
+    "nothing was done: without a terminal, or with --json, nobody is asked; --yes confirms it"
+)
 OUTPUT_FAULTS: Final = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
 )
@@ -224,7 +227,7 @@ class Terminal:
         if not self.as_json:
             click.echo(_harmless(plan), err=True)
         if self.as_json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
-            raise ValidationError("yes", "nothing", "--yes, or a terminal to ask on")
+            raise ValidationError("yes", "nothing", "--yes", message=_NOT_CONFIRMED)
         return click.confirm("Go on?", default=False, err=True)
 
     def progress(self, done: int, total: int | None) -> None:
