@@ -20,7 +20,7 @@ from vestig.telemetry.trace_file import TraceFile
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
 
 TEXT = "The staging database runs on port 5433"
-OTHER = "Maria prefers short answers with a code example"
+OTHER = "Answers to customers are short and have an example of code"
 
 
 def opened(folder: Path, **telemetry: Any) -> vestig.Vestig:
