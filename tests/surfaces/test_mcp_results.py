@@ -315,7 +315,7 @@ def test_a_short_id_is_longer_where_another_begins_so(
         return f"mem_{next(ids)}" if prefix == "mem" else new_id(prefix)
 
     monkeypatch.setattr(NewIds, "take", chosen)
-    at = opened(tmp_path, embedder=HashingEmbedder(64))
+    at = opened(tmp_path, embedder=HashingEmbedder())
     with at.store as store:
         first = store.commit("The office is in Oslo.").memory_id
         store.commit("The printer stands in the cellar.")
