@@ -231,6 +231,10 @@ def numbers(pieces: Pieces) -> list[int]:
     return memoryview(pieces.ids).cast("I").tolist()
 
 
+# The similarity from which two word pieces are alike.
+ALIKE = 0.4
+
+
 def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     """The terms of word pieces from the rows of the ledger, by their definition."""
     config = {f"ranking.weights.chat_peer.{term}": 1.0 for term in LATE_TERMS}
@@ -255,9 +259,9 @@ def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
         assert hit.reason is not None
         found = hit.reason.to_dict()["signals"]
         at = ids.index(hit.id)
-        values = (best[at], np.maximum(0, best[at]) ** 3, around[at])
-        for term, z in zip(LATE_TERMS, values, strict=True):
-            assert found[term]["raw"] == pytest.approx(idf @ z / idf.sum(), abs=1e-9)
+        own, near = (idf @ np.minimum(z, ALIKE) / idf.sum() for z in (best[at], around[at]))
+        for term, value in zip(LATE_TERMS, (own, near - own), strict=True):
+            assert found[term]["raw"] == pytest.approx(value, abs=1e-9)
 
 
 # --- later -----------------------------------------------------------------------------------
