@@ -24,7 +24,7 @@ wheels:
 	rm -rf dist
 	@for target in $(WHEEL_TARGETS); do \
 		if ls "$$(rustc --print target-libdir --target $$target)"/libstd-*.rlib >/dev/null 2>&1 || \
-			rustup --quiet target add $$target; \
+			RUST_BACKTRACE=0 rustup --quiet target add $$target; \
 		then maturin build --release --zig --compatibility manylinux_2_17 --target $$target -o dist || exit 1; \
 		else echo "no wheel for $$target: its standard library is not there (rustup target add $$target)"; \
 		fi; \
