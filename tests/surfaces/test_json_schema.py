@@ -62,6 +62,14 @@ def test_what_stands_in_a_text(given: dict[str, Any], read: dict[str, Any]) -> N
     assert found.items() >= read.items()
 
 
+@pytest.mark.parametrize("text", ["a[b", "a [1], b", " (a]", "{a}", "x, [y"])
+def test_a_bracket_within_a_text_is_a_sign_like_others(text: str) -> None:
+    given = {"content": "a", "tags": text}
+    assert checker("memory add").is_valid(given)
+    words = [part.strip() for part in text.split(",")]
+    assert read_arguments(arguments_of("memory add"), given)["tags"] in (text, words)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [

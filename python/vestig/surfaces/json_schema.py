@@ -33,9 +33,9 @@ __all__ = [
 INTEGER_MAX: Final = 9_007_199_254_740_991
 _BLANK_NOT: Final = r"\S"
 # One text in the place of a list: several words with commas between them, or one name, which has
-# none. Brackets may begin a list in JSON.
-_ONE_OR_WORDS: Final = r"^[^\[]*[^\s,\[][^\[]*$"
-_ONE_NAME: Final = r"^[^,\[]*[^\s,\[][^,\[]*$"
+# none. A bracket at the beginning may begin a list in JSON.
+_ONE_OR_WORDS: Final = r"^(?!\s*\[)[\s\S]*[^\s,]"
+_ONE_NAME: Final = r"^(?!\s*\[)[^,]*[^\s,][^,]*$"
 
 
 def _list_or_text(pattern: str, *kinds: str) -> dict[str, Any]:
