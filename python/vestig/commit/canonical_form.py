@@ -253,15 +253,17 @@ class _Tokens:
         if len(core) < len(chunk):
             found.extend(chunk[: len(chunk) - len(core)])
         inner = core.rstrip(_CLOSING)
-        self._add_core(inner, self._following(place) if inner == core else "")
+        self._add_core(inner, place if inner == core else len(self.chunks))
         if len(inner) < len(core):
             found.extend(core[len(inner) :])
 
-    def _add_core(self, core: str, following: str) -> None:
+    def _add_core(self, core: str, place: int) -> None:
+        """Adds a chunk without the marks around it. `place`: that of the chunk; where a mark stands
+        behind it, that behind the last one, for no word follows directly."""
         found = self.found
         start, self.start = self.start, False
         if start:
-            core = _uncapitalised(core, following)
+            core = _uncapitalised(core, self._following(place))
         if core.isalpha():
             self.numeric |= core in QUANTITY_WORDS
             found += expanded(core, "") if core in JOINED_NEGATIONS else (core,)
@@ -269,7 +271,7 @@ class _Tokens:
             self.numeric = True
             found.append(core.rstrip("."))
         elif "'" in core and core[0].isalpha():
-            found.extend(expanded(core, following.lower()))
+            found.extend(expanded(core, self._following(place).lower()))
         elif not core[0].isalpha():
             self.numeric = True
             found.append(core)
