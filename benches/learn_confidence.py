@@ -33,7 +33,7 @@ from vestig.evaluation.calibration import (
     calibrations,
 )
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, UNANSWERABLE, Case, cases
-from vestig.recall.confidence import BIAS, FEATURES, FIT, features, log_odds
+from vestig.recall.confidence import BIAS, FEATURES, FIT, LEAD_MAX, features, lead_of, log_odds
 
 RIDGE = 0.003
 DIGITS = 4
@@ -42,7 +42,7 @@ QUESTIONS, RESULTS = 120, 20
 # What a set counts that is no folder of worlds: what was taken out of one is a poor stand-in for
 # what was never stored.
 OTHER = 0.06
-SCORE = ("level", "behind")
+SCORE = ("level", "behind", "lead")
 AT_ONCE = 64
 
 
@@ -60,13 +60,15 @@ class Example:
 
 
 def score_columns(levels: Sequence[float]) -> Values:
-    """Of each result its level, and the root of how far it is below the first.
+    """Of each result its level, the root of how far it is below the first, and how far the first is
+    ahead.
 
     Example:
         >>> score_columns([5.0, 1.0]).tolist()
-        [[5.0, 0.0], [1.0, 2.0]]
+        [[5.0, 0.0, 4.0], [1.0, 2.0, 4.0]]
     """
-    return np.array([[level, (levels[0] - level) ** 0.5] for level in levels])
+    lead = lead_of(levels[0], levels[1]) if len(levels) > 1 else LEAD_MAX
+    return np.array([[level, (levels[0] - level) ** 0.5, lead] for level in levels])
 
 
 def examples(

@@ -134,7 +134,8 @@ def test_a_term_that_is_left_out_says_nothing() -> None:
 def test_scores_are_made_of_the_level_and_how_far_the_first_is() -> None:
     found = score_columns([5.0, 4.0, 1.0])
     assert found.shape == (3, len(SCORE))
-    assert found.tolist() == [[5.0, 0.0], [4.0, 1.0], [1.0, 2.0]]
+    assert found.tolist() == [[5.0, 0.0, 1.0], [4.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
+    assert score_columns([3.0]).tolist() == [[3.0, 0.0, 4.0]]
 
 
 def test_what_neighbours_add_weighs_half_of_what_a_memory_has() -> None:

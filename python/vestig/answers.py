@@ -371,7 +371,7 @@ class Counts(_Value, frozen=True, kw_only=True):
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
     """What makes a score of a final score: `score` = confidence/(1 + e^−(bias + level·x +
     behind·√(best − x))) with x = ln(final/(1 − final)), 0 where the final score is 0. `best` is x
-    of the first."""
+    of the first, and `bias` holds what its lead adds."""
 
     confidence: float
     bias: float

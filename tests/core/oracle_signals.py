@@ -134,11 +134,13 @@ class Words:
             found[rows] = often / (often + self.norm[rows])
         return found
 
-    def scores(self, asked: Iterable[str]) -> Values:
+    def scores(self, asked: Iterable[str], rarity: Words | None = None) -> Values:
+        """`rarity`: the fields whose idf counts, where they are not these."""
         total = np.zeros(self.size)
         for term in asked:
             if term in self.rows:
-                total += self.idf(term) * self.saturation(term)
+                idf = (self if rarity is None else rarity).idf(term)
+                total += idf * self.saturation(term)
         return total
 
 
@@ -251,7 +253,7 @@ class Eligible:
         )
         lengths = self._each(lambda row: min(len(self.memories[row].content), 2000))
         return {
-            "words": self.windows.scores(asked) / whole if asked else nothing,
+            "words": self.windows.scores(asked, self.words) / whole if asked else nothing,
             "date": self._dates(query),
             "question": self.asks * self.short,
             "reply": before,

@@ -113,7 +113,8 @@ def test_words_of_the_turns_around_count_less() -> None:
     own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
     raw = own.raw(Query(text="key"))
     # with the authors: windows of lengths 2 + 1 + .5, 2 + 2 + .5, the same from the other end
-    idf, whole = LN(1 + 1.5 / 3.5), LN(1 + 3.5 / 1.5)
+    # one memory of four holds the word: its idf, and the whole of it
+    idf = whole = LN(1 + 3.5 / 1.5)
     lengths = (3.5, 4.5, 4.5, 3.5)
     norms = [0.9 * (0.6 + 0.4 * length / 4) for length in lengths]
     wanted = [

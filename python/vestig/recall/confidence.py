@@ -34,6 +34,7 @@ __all__ = [
     "BIAS",
     "FEATURES",
     "FIT",
+    "LEAD_MAX",
     "ROWS_READ",
     "ConfidenceInput",
     "Fit",
@@ -44,6 +45,7 @@ __all__ = [
     "fit",
     "fit_version",
     "fits",
+    "lead_of",
     "log_odds",
     "missing",
     "probability",
@@ -53,6 +55,8 @@ __all__ = [
 
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
+# Beyond it the first is not further ahead: what has nothing to do with the query changes no score.
+LEAD_MAX: Final = 4.0
 # The term of word pieces.
 _PIECES: Final = "late"
 
@@ -80,14 +84,15 @@ class ConfidenceInput(NamedTuple):
 
 
 class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A fit of scores where the store answers: the logit is bias + level · x + behind · √(best −
-    x), of the log odds x of final scores at their places in the result.
+    """A fit of scores where the store answers: the logit is bias + level · x + behind · √(x₁ − x) +
+    lead · min(x₁ − x₂, `LEAD_MAX`), of the log odds x of final scores at their places in the
+    result.
 
     Raises:
         ValueError: a larger final score would be a smaller score.
 
     Example:
-        >>> ScoreWeights(bias=0.0, level=0.5, behind=1.0)
+        >>> ScoreWeights(bias=0.0, level=0.5, behind=1.0, lead=0.0)
         Traceback (most recent call last):
         ...
         ValueError: expected level >= 0 >= behind, got 0.5 and 1.0
@@ -96,6 +101,7 @@ class ScoreWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     bias: float
     level: float
     behind: float
+    lead: float
 
     def __post_init__(self) -> None:
         if not self.level >= 0 >= self.behind:
@@ -202,24 +208,39 @@ def log_odds(final: float) -> float:
     return ln(inside / (1 - inside))
 
 
-def score_formula(weights: ScoreWeights, confidence: float, best: float) -> ScoreFormula:
+def score_formula(
+    weights: ScoreWeights, confidence: float, finals: Sequence[float]
+) -> ScoreFormula:
     """What makes the scores of one query.
 
     Args:
         confidence: that the store answers it at all.
-        best: the largest final score.
+        finals: final scores of the results, best first.
 
     Example:
-        >>> score_formula(ScoreWeights(bias=1.0, level=0.5, behind=-1.0), 0.9, 0.5)
-        ScoreFormula(confidence=0.9, bias=1.0, level=0.5, behind=-1.0, best=0.0)
+        >>> weights = ScoreWeights(bias=1.0, level=0.5, behind=-1.0, lead=0.25)
+        >>> score_formula(weights, 0.9, [0.5, 0.0])
+        ScoreFormula(confidence=0.9, bias=2.0, level=0.5, behind=-1.0, best=0.0)
     """
+    best, second = (log_odds(one) if one > 0 else None for one in (*finals, 0.0, 0.0)[:2])
+    lead = LEAD_MAX if best is None or second is None else lead_of(best, second)
     return ScoreFormula(
         confidence=confidence,
-        bias=weights.bias,
+        bias=weights.bias + weights.lead * lead,
         level=weights.level,
         behind=weights.behind,
-        best=log_odds(best) if best > 0 else 0.0,
+        best=0.0 if best is None else best,
     )
+
+
+def lead_of(best: float, second: float) -> float:
+    """How far the first is ahead, as far as it counts.
+
+    Example:
+        >>> lead_of(-15.0, -16.5), lead_of(-15.0, -30.0)
+        (1.5, 4.0)
+    """
+    return min(best - second, LEAD_MAX)
 
 
 def scored(finals: Sequence[float], by: ScoreFormula) -> list[float]:

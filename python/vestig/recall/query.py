@@ -58,9 +58,9 @@ __all__ = [
     "scan_together",
 ]
 
-# What the cut keeps by itself: of the best score such a share, and never less than this.
+# What the cut keeps by itself: such a share of the best score. The best is kept however low it is:
+# how sure the store is stands beside it.
 _CUT_SHARE: Final = 0.3
-_CUT_LEAST: Final = 0.05
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,8 +315,8 @@ class BoundQuery:
         confidence = self.confidence(scan, by)
         line = None
         if confidence is not None:
-            best = max((row.final_score for row in rows), default=0.0)
-            line = score_formula(fit(scan).score, confidence, best)
+            finals = [row.final_score for row in rows]
+            line = score_formula(fit(scan).score, confidence, finals)
         least, results = by.min_score, rows[:limit]
         if least is not None:
             scores = _scores(results, line)
@@ -509,7 +509,7 @@ def _least_score(cut: Cut, scores: Sequence[float], *, sure: bool) -> float | No
     """
     if cut != "auto":
         return cut
-    return max(_CUT_LEAST, _CUT_SHARE * scores[0]) if sure and scores else None
+    return _CUT_SHARE * scores[0] if sure and scores else None
 
 
 def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:

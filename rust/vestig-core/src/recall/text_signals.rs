@@ -117,7 +117,7 @@ pub(super) fn fill_words_window(table: &mut ScoreTable<'_>, statistics: &TermSta
     }
     let index = TurnIndex::of_parts(&table.parts, ranking.sittings);
     let segments: Vec<&Segment> = table.parts.iter().map(|columns| columns.segment).collect();
-    let scores = score_windows(&index, &segments, &statistics.numbers);
+    let scores = score_windows(&index, &segments, &statistics.numbers, &statistics.idfs);
     let whole: f64 = statistics.idfs.iter().sum();
     for (part, columns) in table.parts.iter_mut().enumerate() {
         let turns = index.turns(part).iter();

@@ -1,7 +1,8 @@
 //! BM25 over a memory with its neighbours as one field: term at a time over turns.
 //!
 //! Frequencies and lengths are summed over the window in whole units of the least weight, so that
-//! no layout can change a bit; N, df and mean length are those of the windows.
+//! no layout can change a bit; the mean length is that of the windows. A term is as rare as it is
+//! among memories: where all of a store was noted within the hour, every window holds every term.
 
 use std::ops::{AddAssign, Mul};
 
@@ -115,11 +116,12 @@ impl TurnIndex {
     }
 }
 
-/// BM25 of each window by turn; `terms`: by term, its number in each segment.
+/// BM25 of each window by turn; `terms`: by term, its number in each segment, and `idfs`.
 pub(super) fn score_windows(
     index: &TurnIndex,
     segments: &[&Segment],
     terms: &[Vec<Option<u32>>],
+    idfs: &[f64],
 ) -> Vec<f64> {
     let mut windows = Windows {
         index,
@@ -129,12 +131,12 @@ pub(super) fn score_windows(
     let mut holders = TurnPostings::new();
     let mut sparse = SparseCounts::default();
     let mut dense = DenseCounts::default();
-    for numbers in terms {
+    for (numbers, idf) in terms.iter().zip(idfs) {
         index.holders(segments, numbers, &mut holders);
         if index.single() && holders.len() * DENSE_SHARE >= index.len() {
-            windows.add_dense(&holders, &mut dense);
+            windows.add_dense(&holders, *idf, &mut dense);
         } else {
-            windows.add_sparse(&holders, &mut sparse);
+            windows.add_sparse(&holders, *idf, &mut sparse);
         }
     }
     windows.scores
@@ -164,12 +166,8 @@ struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    fn idf(&self, holding: u64) -> f64 {
-        lexical::idf(self.index.len() as u64, holding)
-    }
-
     /// Adds a term that few windows hold.
-    fn add_sparse(&mut self, holders: &TurnPostings, of: &mut SparseCounts) {
+    fn add_sparse(&mut self, holders: &TurnPostings, idf: f64, of: &mut SparseCounts) {
         let SparseCounts { counts, touched } = of;
         counts.resize(self.index.len(), 0);
         for (turn, tf) in holders {
@@ -181,7 +179,6 @@ impl Windows<'_> {
                 *count = count.saturating_add(weight * tf);
             });
         }
-        let idf = self.idf(touched.len() as u64);
         for turn in touched.drain(..) {
             let turn = turn as usize;
             let tf = f64::from(std::mem::take(&mut counts[turn]));
@@ -190,7 +187,7 @@ impl Windows<'_> {
     }
 
     /// Adds a term that many windows hold, where no text is split.
-    fn add_dense(&mut self, holders: &TurnPostings, of: &mut DenseCounts) {
+    fn add_dense(&mut self, holders: &TurnPostings, idf: f64, of: &mut DenseCounts) {
         let DenseCounts { own, frequencies } = of;
         own.resize(self.index.len(), 0);
         frequencies.resize(self.index.len(), 0);
@@ -198,8 +195,6 @@ impl Windows<'_> {
             own[*turn as usize] = *tf as u16;
         }
         self.index.spread_all(own, frequencies);
-        let holding: u32 = frequencies.iter().map(|tf| u32::from(*tf > 0)).sum();
-        let idf = self.idf(u64::from(holding));
         // Adding 0 changes no bit: scores are never below 0.
         for ((score, tf), norm) in self.scores.iter_mut().zip(&*frequencies).zip(self.norms) {
             let tf = f64::from(*tf);
