@@ -120,7 +120,9 @@ class NotFoundError(VestigError, LookupError):
     def __init__(self, kind: str, id: str, detail: str = "", *, message: str = "") -> None:
         self.kind = kind
         self.id = id
-        plain = f"{kind} not found: {_cut(id)}"
+        # of a path the end says most
+        shown = id if kind == "file" else _cut(id)
+        plain = f"{kind} not found: {shown}"
         super().__init__(message or (f"{plain} ({detail})" if detail else plain))
 
 

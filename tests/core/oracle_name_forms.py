@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # A space between punctuation goes with it.
-_OUTER: Final = frozenset(string.punctuation + " ")
+_OUTER: Final = frozenset(string.punctuation + " ’")
 
 
 def norm_name(name: str) -> str:

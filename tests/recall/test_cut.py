@@ -121,3 +121,45 @@ def test_why_not_names_it(store: vestig.Vestig) -> None:
 def test_what_is_no_cut_is_refused(store: vestig.Vestig, bad: Any) -> None:
     with pytest.raises(vestig.ValidationError, match="auto, or a number from 0 to 1"):
         store.recall(ASKED, cut=bad)
+
+
+def test_what_a_newer_word_took_the_place_of_is_not_cut_for_it(opener: Opener) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit("Nora works as a nurse at the clinic.", t_valid="2026-01-10")
+    store.commit("Nora has the flu and stays at home.", t_valid="2026-08-10")
+    for text in TEXTS:
+        store.commit(text, t_valid="2026-05-01")
+    found = store.recall("What is Nora's job?", cut="auto")
+    assert "Nora works as a nurse at the clinic." in [hit.content for hit in found]
+
+
+@pytest.mark.parametrize(
+    ("said", "later", "question"),
+    [
+        (
+            "The printer in the hall is a Brother HL-2350.",
+            "The printer in the hall was cleaned by Otto.",
+            "Which model is the printer in the hall?",
+        ),
+        (
+            "Ben's passport expires in March 2031.",
+            "Ben left his passport at the hotel.",
+            "When does Ben's passport expire?",
+        ),
+        (
+            "The bike lock code is 4471.",
+            "The bike lock was oiled.",
+            "What is the code of the bike lock?",
+        ),
+    ],
+)
+def test_a_later_word_without_a_number_is_no_version_of_one_with_a_number(
+    opener: Opener, said: str, later: str, question: str
+) -> None:
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit(said, t_valid="2026-01-10")
+    store.commit(later, t_valid="2026-08-10")
+    for text in TEXTS:
+        store.commit(text, t_valid="2026-05-01")
+    hit = store.recall(question)[0]
+    assert (hit.content, hit.reason.older_than) == (said, None)

@@ -327,6 +327,9 @@ class BoundQuery:
         # where recall abstains, these are the nearest misses
         abstains = least is not None and confidence is not None and confidence < least
         sure = line is not None and self._compares_pieces(by)
+        if chosen.cut == "auto":
+            # of what each says by itself: what a newer version took the place of is still near
+            scores = _scores(results, line, own=True)
         cut = None if abstains else _least_score(chosen.cut, scores, sure=sure)
         kept = [
             row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut
@@ -504,16 +507,19 @@ def _least_score(cut: Cut, scores: Sequence[float], *, sure: bool) -> float | No
     """The score from which on results are kept; None = all are.
 
     Args:
-        scores: of the results, best first.
+        scores: of the results.
         sure: they are probabilities; `auto` cuts nothing where they are not.
     """
     if cut != "auto":
         return cut
-    return _CUT_SHARE * scores[0] if sure and scores else None
+    return _CUT_SHARE * max(scores) if sure and scores else None
 
 
-def _scores(rows: Sequence[ScanRow], line: ScoreFormula | None) -> list[float]:
-    finals = [row.final_score for row in rows]
+def _scores(
+    rows: Sequence[ScanRow], line: ScoreFormula | None, *, own: bool = False
+) -> list[float]:
+    """Scores of the places of rows; `own`: those that they had before the newest came first."""
+    finals = [row.own_final_score if own else row.final_score for row in rows]
     return finals if line is None else scored(finals, line)
 
 

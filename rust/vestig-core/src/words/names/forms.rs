@@ -33,12 +33,12 @@ pub fn normal(name: &str) -> String {
     cased(&lower_case(&name.nfc().collect::<String>()))
 }
 
-/// Where a text without its outer ASCII punctuation begins and ends; a first `.` before a letter
+/// Where a text without its outer ASCII punctuation and ’ begins and ends; a first `.` before a letter
 /// and a final run of `+` or `#` after one stay. A space between punctuation goes with it.
 #[must_use]
 pub fn trimmed(chars: &[char]) -> (usize, usize) {
     let at = |place: usize| chars.get(place).copied().unwrap_or(' ');
-    let outer = |c: char| c.is_ascii_punctuation() || c == ' ';
+    let outer = |c: char| c.is_ascii_punctuation() || matches!(c, ' ' | '’');
     let letter = |c: char| class_of(c) & ALPHA != 0;
     let (mut start, mut end) = (0, chars.len());
     while start < end && outer(at(start)) {
