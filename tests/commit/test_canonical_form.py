@@ -150,3 +150,26 @@ def test_a_text_states_itself(text: str) -> None:
 @given(WORDS.map(" ".join), st.sampled_from(["almost", "unless", "maybe", "not", "without"]))
 def test_an_added_word_differs(text: str, word: str) -> None:
     assert not is_same(f"So {text} end", f"So {word} {text} end")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "The page is example.org/wiki/Bohr–Sommerfeld",
+            "The page is example.org/wiki/Bohr-Sommerfeld",
+        ),
+        ("It is the file rent–2026.pdf there.", "It is the file rent-2026.pdf there."),
+        ("The password is Heron42!", "The password is Heron42"),
+        ("FYI desk is closed on Fridays.", "Desk is closed on Fridays."),
+        ("For the record label he sings.", "Label he sings."),
+    ],
+)
+def test_signs_of_addresses_files_and_values_are_kept(one: str, other: str) -> None:
+    assert not is_same_statement(canonical_form(one), canonical_form(other))
+
+
+def test_a_lead_in_has_its_mark() -> None:
+    said = canonical_form("The desk is closed on Fridays.")
+    assert is_same_statement(canonical_form("FYI, the desk is closed on Fridays."), said)
+    assert is_same_statement(canonical_form("By the way: the desk is closed on Fridays."), said)

@@ -74,11 +74,13 @@ def test_a_fact_holds_from_the_first_day_on_which_it_was_stated(opener: Opener) 
     store = opener()
     store.commit(RAN, t_ref=APRIL)
     store.commit(RAN, t_ref=MARCH)
-    held = [
-        len(store.recall("who swam?", valid_at=day))
-        for day in ("2026-03-01", "2026-03-03", "2026-05-01")
-    ]
-    assert held == [0, 1, 1]
+    days = ("2026-03-01", "2026-03-03", "2026-05-01")
+    for held in (
+        [len(store.recall("who swam?", valid_at=day)) for day in days],
+        [store.count(valid_at=day) for day in days],
+        [len(store.list(valid_at=day)) for day in days],
+    ):
+        assert held == [0, 1, 1]
 
 
 def test_a_fact_stated_behind_its_end_holds_again(opener: Opener) -> None:
@@ -88,7 +90,9 @@ def test_a_fact_stated_behind_its_end_holds_again(opener: Opener) -> None:
 
     def held() -> list[int]:
         days = ("2026-03-10", "2026-03-25", "2026-04-20", "2026-07-01")
-        return [len(store.recall("who swam?", valid_at=day)) for day in days]
+        found = [len(store.recall("who swam?", valid_at=day)) for day in days]
+        assert [store.count(valid_at=day) for day in days] == found
+        return found
 
     assert held() == [1, 0, 0, 0]
     store.commit(RAN, t_ref=APRIL)

@@ -86,7 +86,7 @@ def _chunks(text: str) -> list[str]:
         return chunks
     parted: list[str] = []
     for chunk in chunks:
-        plain = chunk.isascii() or _is_quoted(chunk)
+        plain = chunk.isascii() or _is_quoted(chunk) or _SIGN_OF_CODE.search(chunk) is not None
         parted += [chunk] if plain else _with_plain_dashes(chunk)
     return parted
 
@@ -102,7 +102,7 @@ _LEAD_IN: Final = lazy_pattern(
     r"(?i:(?:please\s+)?(?:note|remember|keep\s+in\s+mind)\s+that\s+"
     r"|please\s+remember\s+(?!to\b)"
     r"|(?:fyi|btw|by\s+the\s+way|for\s+the\s+record|just\s+so\s+you\s+know"
-    r"|for\s+your\s+information)(?:\s*,|(\s*:))?\s+"
+    r"|for\s+your\s+information)(?:\s*,|(\s*:))\s+"
     r"|(?:(?:please\s+)?(?:note|remember)|(?:a\s+)?reminder)(\s*:)\s+)"
 )
 _LEAD_IN_INITIALS: Final = frozenset("pPnNrRkKfFbBjJaA")
@@ -158,6 +158,7 @@ def _uncapitalised(word: str, following: str) -> str:
 # Words that may not stand as they are.
 _LOOKED_AT: Final = QUANTITY_WORDS | JOINED_NEGATIONS
 _LETTER_OR_DIGIT: Final = lazy_pattern(r"[^\W_]")
+_LETTER_AND_DIGIT: Final = lazy_pattern(r"[^\W\d_]\S*\d")
 
 
 class _Tokens:
@@ -217,7 +218,7 @@ class _Tokens:
             body, marks = chunk[:-1], chunk[-1]
         if _LETTER_OR_DIGIT.search(body) is None and not _is_quoted(chunk):
             self._add(chunk if body.strip(_MARKS) == "" else body if ends else chunk, place)
-        elif body[-1] in "/\\" or (marks[0] == "!" and self._is_code(body)):
+        elif body[-1] in "/\\" or (marks[0] == "!" and self._may_be_part(body)):
             self._add(chunk, place)
         elif ends:
             self._add(body, place)
@@ -228,9 +229,12 @@ class _Tokens:
             self.found.append(".")
             self.start = True
 
-    def _is_code(self, body: str) -> bool:
-        """Whether an exclamation mark may belong to what it stands behind, as in `save_all!`."""
-        return not _is_quoted(body) and _SIGN_OF_CODE.search(body) is not None
+    def _may_be_part(self, body: str) -> bool:
+        """Whether an exclamation mark may belong to what it stands behind, as in `save_all!` and
+        `Tulip7!`."""
+        if _is_quoted(body):
+            return False
+        return _SIGN_OF_CODE.search(body) is not None or _LETTER_AND_DIGIT.search(body) is not None
 
     def _ends_sentence(self, body: str, marks: str, place: int) -> bool:
         if not self.chunks[place + 1].lstrip("([\"'¡¿")[:1].isalpha():

@@ -387,8 +387,11 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needs_projection(self) -> bool:
-        """Says that a field is none of the ledger's own columns, or that nothing is selected."""
-        return self.parts.ids is not None or bool(self.where.given().keys() - _OF_ROWS)
+        """Says that a field is none of the ledger's own columns, that nothing is selected, or that
+        a day is asked for: a memory holds on every day on which it was stated."""
+        if self.parts.ids is not None or self.parts.moments.valid_at_us is not None:
+            return True
+        return bool(self.where.given().keys() - _OF_ROWS)
 
 
 def _chosen(session: Session, namespace: object, at: Moments, where: Filter) -> _Chosen:
