@@ -161,6 +161,7 @@ def test_an_added_word_differs(text: str, word: str) -> None:
         ),
         ("It is the file rent–2026.pdf there.", "It is the file rent-2026.pdf there."),
         ("The password is Heron42!", "The password is Heron42"),
+        ("Tram 7 300 metres on.", "Tram 7300 metres on."),
         ("FYI desk is closed on Fridays.", "Desk is closed on Fridays."),
         ("For the record label he sings.", "Label he sings."),
     ],
