@@ -49,7 +49,7 @@ def text_of(number: int) -> str:
 
 def variant_of(number: int) -> str:
     """The same fact in other bytes."""
-    return f"{text_of(number).strip()}!"
+    return f"{text_of(number).strip()}."
 
 
 def said(number: int) -> dict[str, Any]:
