@@ -96,8 +96,8 @@ def test_recall_of_chats(chats: Chats, benchmark: Any) -> None:
             found = store.recall(next(questions), limit=10)
             signals = found.results[0].reason.signals
             assert len(found.results) == 10
-            assert signals["late.w2_idf"].raw is not None
-            assert signals["reply.lexical"].weight != 0
+            assert signals["late"].raw > 0
+            assert signals["words"].weight != 0
         benchmark.pedantic(once, rounds=200, warmup_rounds=20)
     yardstick = yardstick_ms(chats.size)
     shares = ", ".join(f"{name} {float(np.median(took)):.2f}" for name, took in stages.items())

@@ -50,9 +50,9 @@ def _rows(count: int) -> Rows:
         )
         vector = None if kind else matrix[number].tobytes()
         times = (NOW, None, NOW, None)
-        text = (0, None, None, None)
+        text = (0, None, None, None, None)
         return ProjectionRow(
-            *(*place, 0, None, None, None, 3, 3, False, *times, vector, *_EMPTY, edges, [], []),
+            *(*place, 0, None, None, None, 2, 3, False, *times, vector, *_EMPTY, edges, [], []),
             *text,
         )
 
@@ -85,10 +85,10 @@ def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
         use_tracerank=True,
         max_edges=10,
     )
-    weights = {"bias": -12.0, "cosine": 8.0} | ({"entity_walk": 16.0} if entity_walk else {})
+    weights = {"bias": -12.0, "topic": 8.0} | ({"entity_walk": 16.0} if entity_walk else {})
     return _core.Ranking(
         base="linear",
-        weights=[weights] * 4,
+        weights=[weights] * 2,
         trace=_core.TraceParams(event_weights=[0.0]),
         tracerank_power=0.5,
         path_power=1.0,
