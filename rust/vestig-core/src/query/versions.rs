@@ -38,7 +38,7 @@ struct Found<'a> {
     /// Distinct content terms of title and text, ascending, each with its idf.
     terms: Vec<(&'a str, f64)>,
     /// One of them has a digit.
-    counts: bool,
+    has_number: bool,
 }
 
 /// Stems of the words that frame a question.
@@ -108,7 +108,7 @@ fn found<'a>(
         row,
         valid: segment.column::<i64>(Section::Valid)[row],
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
-        counts: terms.keys().any(|term| term.chars().any(char::is_numeric)),
+        has_number: terms.keys().any(|term| term.chars().any(char::is_numeric)),
         terms: terms.into_iter().collect(),
     })
 }
@@ -135,7 +135,7 @@ fn overlap(one: &Found<'_>, other: &Found<'_>) -> f64 {
 fn strength(one: &Found<'_>, other: &Found<'_>) -> f64 {
     let later = one.valid.saturating_sub(other.valid) > APART_US;
     // What was said with a number is not said anew without one: that is a word on something else.
-    if one.scope != other.scope || !later || (other.counts && !one.counts) {
+    if one.scope != other.scope || !later || (other.has_number && !one.has_number) {
         return 0.0;
     }
     let vectors = (one.segment.vector(one.row), other.segment.vector(other.row));
