@@ -10,6 +10,7 @@ import pytest
 
 import vestig
 from vestig import hints, parameters
+from vestig.errors import NotFoundError
 from vestig.filters import FIELDS
 from vestig.hints import check_names, did_you_mean, nearest
 from vestig.surfaces.mcp.tools import TOOLS
@@ -134,3 +135,9 @@ def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
     rows = [found for found in vars(parameters).values() if isinstance(found, dict)]
     known = {*FIELDS, *TOOL_NAMES, "timestamp", "where", *(name for row in rows for name in row)}
     assert set(hints._OTHER_WORDS) <= known
+
+
+def test_a_path_is_named_to_its_end_and_an_id_is_cut() -> None:
+    path = f"/tmp/{'deep/' * 40}gone.jsonl"
+    assert path in str(NotFoundError("file", path))
+    assert len(str(NotFoundError("Memory", "m" * 400))) < 120

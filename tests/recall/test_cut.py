@@ -45,6 +45,17 @@ def test_a_list_is_whole_and_what_is_made_for_a_prompt_is_not(store: vestig.Vest
     assert len(store.recall(ASKED, context=True, cut=0)) == 5
 
 
+def test_several_right_ones_stay_together(store: vestig.Vestig) -> None:
+    prices = [
+        store.commit(f"The Pro plan costs {price} EUR.", t_valid=f"2026-0{month}-01").memory_id
+        for month, price in ((3, 29), (4, 34), (5, 39))
+    ]
+    every = store.recall("How much is the Pro plan?", limit=8)
+    assert every[2].score < 0.75 * every[0].score
+    found = store.recall("How much is the Pro plan?", limit=8, cut="auto")
+    assert [hit.id for hit in found] == prices[::-1]
+
+
 @pytest.mark.parametrize("question", ["What should I not cook for her?", "asdf jkl", "C++"])
 def test_the_best_comes_however_unlikely_it_is(store: vestig.Vestig, question: str) -> None:
     every = store.recall(question)
