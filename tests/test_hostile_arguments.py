@@ -46,7 +46,6 @@ class World:
         edge = self.store.graph.link(entities[0], entities[1], "RELATION", relation="KNOWS")
         file = folder / "lines.jsonl"
         file.write_text('{"content": "One sound line of a file."}\n', encoding="utf-8")
-        receipt = self.store.recall("keys", receipt=True).receipt
         self.sound: dict[str, Any] = {
             "content": "A fresh sentence about Trondheim.",
             "items": [{"content": "A fresh sentence about Trondheim."}],
@@ -57,7 +56,6 @@ class World:
             "query": "Who has the keys?",
             "queries": ["Who has the keys?"],
             "messages": [{"content": "Who has the keys?"}],
-            "receipt": receipt,
             "a": entities[0],
             "b": entities[1],
             "from_id": entities[0],

@@ -168,7 +168,6 @@ NEVER_IN_A_RECALL = {
     "vestig.language.time.expression_scan",
     "vestig.prompts",
     "vestig.recall.model_queries",
-    "vestig.recall.receipts",
     "vestig.recall.why_not",
     "vestig.session.model_answers",
     "vestig.session.model_calls",
@@ -266,7 +265,7 @@ def test_completion_knows_all_commands_and_the_options_of_one() -> None:
         return [line.partition(",")[2] for line in run.stdout.splitlines()]
 
     assert completed("re") == [
-        "recall", "rebuild", "replay", "replay-receipt", "restore", "retrieve"
+        "recall", "rebuild", "replay", "restore", "retrieve"
     ]  # fmt: skip
     assert completed("memory", "re") == ["recall", "restore"]
     assert completed("recall", "--lim") == ["--limit"]

@@ -81,7 +81,6 @@ METHODS = {
     "recall",
     "recall_many",
     "record_access",
-    "replay_receipt",
     "restore",
     "retrieve",
     "search",

@@ -26,14 +26,10 @@ __all__ = [
     "LeftOut",
     "QueryEntity",
     "QueryName",
-    "QueryPieces",
     "Reason",
     "RecallHit",
     "RecallResult",
-    "Receipt",
     "Repeat",
-    "ReplayReport",
-    "RerankedScores",
     "ScoreFormula",
     "SignalTrace",
     "Standing",
@@ -448,67 +444,11 @@ class WhyNot(_Value, frozen=True, kw_only=True):
     runs: int
 
 
-class QueryPieces(_Value, frozen=True, kw_only=True):
-    """The numbers of the query's word pieces, their hidden states and their places in the query,
-    each part in base64."""
-
-    ids: str
-    states: str
-    places: str = ""
-
-
-class RerankedScores(_Value, frozen=True, kw_only=True):
-    """The scores that a cross-encoder gave, by memory id, and which one it was."""
-
-    model: str
-    fingerprint: str
-    scores: dict[str, float]
-
-
 class QueryName(_Value, frozen=True, kw_only=True):
     """A name in a query with its type, as a language model found it."""
 
     type: str
     name: str
-
-
-class Receipt(_Value, frozen=True, kw_only=True):
-    """All that makes a recall repeatable. Holds the query, so it is the caller's to keep.
-
-    `config`: values that differ from the built-in ones. `arguments`: every default resolved.
-    `query_vector`: base64 of float32 values; `query_pieces`: the hidden states of its word pieces,
-    where they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids
-    and scores in order. `reranked`: the scores of a cross-encoder, and `query_names`: the names
-    that a language model found in the query, which a replay takes as they are. `analyser`: versions
-    of the rules for words, of the lists of words that count, and of the fit of the confidence.
-    """
-
-    version: int
-    store_uuid: str
-    seq: int
-    namespace: str
-    profile: str
-    config: dict[str, Any]
-    arguments: dict[str, Any]
-    seed: int
-    query: str
-    query_vector: str | None
-    query_pieces: QueryPieces | None = None
-    vector_hash: str | None
-    analyser: str
-    ids_hash: str
-    reranked: RerankedScores | None = None
-    query_names: tuple[QueryName, ...] | None = None
-
-
-class ReplayReport(_Value, frozen=True, kw_only=True):
-    """What `replay_receipt` found: the same ranking, or a ConflictError instead of this."""
-
-    equal: bool
-    seq: int
-    ledger_seq: int
-    ids_hash: str
-    returned: int
 
 
 class LeftOut(_Value, frozen=True, kw_only=True):
@@ -551,8 +491,8 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     that a walk along links reaches from them, the best by signal · base of the start first; none of
     them is a result, and none repeats the text of one. `min_confidence` and `min_score` are the
     thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
-    print these three, the JSON leaves them out. `why_not`, `receipt`, `context` and `trace` are
-    None, and not in the JSON, unless they were asked for.
+    print these three, the JSON leaves them out. `why_not`, `context` and `trace` are None, and not
+    in the JSON, unless they were asked for.
     """
 
     results: tuple[RecallHit, ...]
@@ -578,7 +518,6 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
     nearest_misses: tuple[RecallHit, ...] = ()
     associated: tuple[RecallHit, ...] = ()
     why_not: tuple[WhyNot, ...] | None = None
-    receipt: Receipt | None = None
     context: ContextBlock | None = None
     trace: tuple[Span, ...] | None = None
     degraded: tuple[Degradation, ...] = ()
@@ -623,7 +562,7 @@ class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
         return plain
 
 
-_ON_REQUEST: Final = frozenset(("why_not", "receipt", "context", "trace"))
+_ON_REQUEST: Final = frozenset(("why_not", "context", "trace"))
 _OTHER_NAMES_OF_RESULTS: Final = frozenset(("hits", "matches", "memories", "documents", "items"))
 _EXPLAINING: Final = frozenset(("formula", "analysis", "associated"))
 _HITS: Final = frozenset(("results", "nearest_misses", "associated"))

@@ -379,12 +379,6 @@ RECALL: Final = by_name(
         help="Ids expected in the result: for those missing, why, and what would bring them in.",
     ),
     Parameter(
-        name="receipt",
-        kind="flag",
-        flag="--receipt",
-        help="Add a receipt, by which `replay_receipt` derives the same ranking again.",
-    ),
-    Parameter(
         name="context",
         kind="flag",
         flag="--context",

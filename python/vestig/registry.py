@@ -60,7 +60,7 @@ SHIPPED_LLMS: Final[Mapping[str, str]] = MappingProxyType(
 _NO_MODEL: Final = "none"
 
 _PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")
-_RERANKER_PORT: Final = ("model", "fingerprint", "score")
+_RERANKER_PORT: Final = ("model", "score")
 _LLM_PORT: Final = ("provider", "complete")
 
 # The entry points of this package, known without reading the metadata of every installed
@@ -124,7 +124,7 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
     if not _fits(made, _RERANKER_PORT):
         raise ConfigError(
             f'reranker.provider: expected "{settings.provider}" to make a reranker (model,'
-            f" fingerprint, score), got {type(made).__name__}; correct the package that offers it"
+            f" score), got {type(made).__name__}; correct the package that offers it"
         )
     return made
 

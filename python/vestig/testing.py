@@ -364,11 +364,6 @@ class WordReranker:
         """Name."""
         return self._model
 
-    @property
-    def fingerprint(self) -> str:
-        """ "": there are no weights."""
-        return ""
-
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One number from 0 to 1 for each text."""
         query_words = set(_WORD.findall(query.lower()))

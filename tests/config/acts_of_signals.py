@@ -61,11 +61,12 @@ class LongestFirst(WordReranker):
         return float32_bytes([len(text) for text in texts])
 
 
-def who_read(world: World) -> Any:
-    """The model that a receipt names."""
+def named_when_it_fails(world: World) -> Any:
+    """The message that names the model of a reranker that failed."""
+    world.monkeypatch.setattr(WordReranker, "score", lambda *_: b"")
     store = world.open()
     store.commit(SESSION[1][0], provenance={"origin_type": "chat_peer"})
-    return store.recall(ASKED, receipt=True).receipt.reranked.model
+    return [entry.detail for entry in store.recall(ASKED).degraded]
 
 
 class SlowReranker(WordReranker):
@@ -122,7 +123,7 @@ SIGNALLED: Final[dict[str, Act]] = {
     "signals.sittings.enabled": Act(False, seen_in_a_sitting, weighing(["words"])),
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "words"])),
     "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
-    "reranker.model": Act("another", who_read, weighing(["rerank"])),
+    "reranker.model": Act("another", named_when_it_fails, weighing(["rerank"])),
     "reranker.timeout_s": Act(0.01, degraded_when_slow, weighing(["rerank"])),
     "signals.late.pool": Act(1, seen, weighing([*parts("late"), "words"])),
     **{

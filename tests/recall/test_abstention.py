@@ -84,13 +84,12 @@ KEY = "recall.min_confidence"
 
 
 def test_the_threshold_of_the_configuration_acts_like_the_argument(garden: vestig.Vestig) -> None:
-    argued = garden.recall(STRANGE, min_confidence=1.0, receipt=True, seed=1)
-    keyed = garden.recall(STRANGE, config={KEY: 1.0}, receipt=True, seed=1)
+    argued = garden.recall(STRANGE, min_confidence=1.0, seed=1)
+    keyed = garden.recall(STRANGE, config={KEY: 1.0}, seed=1)
     assert keyed.abstained
     assert keyed.results == ()
     assert keyed.nearest_misses == argued.nearest_misses
     assert keyed.min_confidence == 1.0
-    assert keyed.receipt == argued.receipt
     assert not garden.recall(STRANGE, config={KEY: 1.0}, min_confidence=0.0).abstained
     found = garden.recall(STRANGE, config={KEY: 1.0}, expect=[keyed.nearest_misses[0].id])
     (entry,) = found.why_not
@@ -148,13 +147,6 @@ def test_why_not_names_abstention(garden: vestig.Vestig) -> None:
     assert (behind.id, behind.stage, behind.change) == (away, "ranked_below", None)
     assert "abstains" in behind.no_change
     assert garden.recall(STRANGE, expect=[returned[1]]).why_not == ()
-
-
-def test_receipts_are_the_same_with_and_without_abstention(garden: vestig.Vestig) -> None:
-    plain = garden.recall(STRANGE, receipt=True, seed=1)
-    abstention = garden.recall(STRANGE, receipt=True, seed=1, min_confidence=1.0)
-    assert abstention.receipt == plain.receipt
-    assert garden.replay_receipt(abstention.receipt).equal
 
 
 def test_the_context_of_an_abstention_holds_no_memory(garden: vestig.Vestig) -> None:

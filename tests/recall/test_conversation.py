@@ -161,7 +161,7 @@ def test_seeds_out_of_range(seed: Any) -> None:
     ("fields", "word"),
     [
         ({"expect": "x"}, "expect"),
-        ({"receipt": 1}, "receipt"),
+        ({"touch": 1}, "touch"),
         ({"entities": 3}, "entities"),
     ],
 )

@@ -109,14 +109,6 @@ def test_of_a_vector_alone_nothing_is_cut_by_itself(store: vestig.Vestig) -> Non
     assert len(store.recall(query_vector=vector, cut="auto")) == 5
 
 
-def test_a_receipt_repeats_it(store: vestig.Vestig) -> None:
-    receipt = store.recall(ASKED, context=True, receipt=True).receipt
-    assert receipt is not None
-    assert receipt.arguments["cut"] == "auto"
-    store.commit("The lighthouse is painted every spring")
-    assert store.replay_receipt(receipt).equal
-
-
 def test_why_not_names_it(store: vestig.Vestig) -> None:
     last = store.recall(ASKED)[4]
     found = store.recall(ASKED, cut="auto", expect=last.id)

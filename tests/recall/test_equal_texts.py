@@ -236,17 +236,6 @@ def test_confidence_is_that_of_distinct_texts(opener: Opener) -> None:
     assert result.confidence == pytest.approx(expected, abs=0.05)
 
 
-def test_a_receipt_of_folded_results_replays(store: vestig.Vestig, clock: FrozenClock) -> None:
-    ids = turns(store, clock)
-    result = store.recall(QUERY, limit=2, where={"include_expired": True}, receipt=True)
-    said(store, "s9")
-    clock.move(days=1)
-    report = store.replay_receipt(result.receipt)
-    assert (report.equal, report.returned) == (True, 2)
-    store.deprecate(ids[0])
-    assert store.replay_receipt(result.receipt).equal
-
-
 def test_layouts_count_the_repeats(store: vestig.Vestig, clock: FrozenClock) -> None:
     turns(store, clock)
     from vestig.recall.layouts import render

@@ -50,7 +50,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_scores_are_there_without_reasons(store: vestig.Vestig, made: list[str]) -> None:
-    found = store.recall(QUERY, receipt=True, touch=True, context=True)
+    found = store.recall(QUERY, touch=True, context=True)
     for hit in found:
         assert hit.score > hit.final > 0
         assert hit.similarity is not None

@@ -447,14 +447,6 @@ def test_a_recall_that_abstains_gives_no_memory(
     assert not any(id in found.context.text for id in ids)
 
 
-def test_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
-    talk(store)
-    plain = store.recall(QUERY, receipt=True, seed=1, cut="auto")
-    both = store.recall(QUERY, receipt=True, seed=1, context=True, budget=100)
-    assert both.receipt == plain.receipt
-    assert store.replay_receipt(both.receipt).equal  # type: ignore[arg-type]
-
-
 def test_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
     store = opener(embedder=FailingEmbedder("error", after=len(TALK)))
     ids = talk(store)

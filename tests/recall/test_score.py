@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -137,17 +136,6 @@ def test_why_not_names_the_least_score_that_lets_it_in(garden: vestig.Vestig) ->
     assert (entry.change.key, entry.change.after) == ("recall.min_score", third.score)
     lower = garden.recall(KNOWN, config={"recall.min_score": entry.change.after})
     assert lower[2].id == third.id
-
-
-def test_receipts_hold_it(garden: vestig.Vestig) -> None:
-    receipt = garden.recall(KNOWN, receipt=True, seed=1).receipt
-    assert receipt is not None
-    assert garden.replay_receipt(receipt).equal
-    garden.commit("A thing that was stored later")
-    assert garden.replay_receipt(receipt).equal
-    other = msgspec.structs.replace(receipt, config={**receipt.config, "recall.min_score": 0.9})
-    with pytest.raises(vestig.ConflictError):
-        garden.replay_receipt(other)
 
 
 def test_layouts_and_json_of_the_command_line(tmp_path: Path) -> None:

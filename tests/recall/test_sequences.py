@@ -52,11 +52,11 @@ def test_what_was_not_asked_for_is_none_and_not_in_the_json(opener: Opener) -> N
     store = opener()
     id = str(store.commit("Ada keeps the keys of the harbour office").memory_id)
     plain = store.recall("keys")
-    assert plain.why_not is plain.receipt is plain.context is None
-    assert plain.to_dict().keys().isdisjoint(("why_not", "receipt", "context"))
-    whole = store.recall("keys", receipt=True, context=True, expect=[id], cut=0).to_dict()
+    assert plain.why_not is plain.context is None
+    assert plain.to_dict().keys().isdisjoint(("why_not", "context"))
+    whole = store.recall("keys", context=True, expect=[id], cut=0).to_dict()
     assert whole["why_not"] == []
-    assert {"receipt", "context"} < whole.keys()
+    assert "context" in whole
     detail = store.show(id)
     assert detail.mentions is detail.related is None
     assert detail.to_dict().keys().isdisjoint(("mentions", "related"))

@@ -6,7 +6,6 @@ import json
 import math
 from typing import Any
 
-import msgspec
 import pytest
 
 import vestig
@@ -14,7 +13,6 @@ from calls import selecting
 from chat_store import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, commit_texts, weighed
 from recomputed_scores import final, linear
 from scripted import Opener
-from vestig.answers import Receipt
 from vestig.config.signals import KINDS, LATE_TERMS, SIGNALS, SWITCHES, switch_of
 from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
@@ -189,24 +187,6 @@ def test_memories_of_every_kind_have_word_pieces(store: vestig.Vestig) -> None:
     compared = {hit.memory.origin_type for hit in found if "late" in hit.reason.signals}
     assert compared == {hit.memory.origin_type for hit in found}
     assert len(compared) == 4
-
-
-def test_a_receipt_keeps_the_vectors_of_the_query(store: vestig.Vestig, clock: FrozenClock) -> None:
-    found = store.recall(QUESTION, limit=4, receipt=True)
-    receipt = found.receipt
-    assert isinstance(receipt, Receipt)
-    assert receipt.query_pieces is not None
-    store.commit("Ann met no friends of Grace Hopper", author="Bob", session_id="chat", sequence=9)
-    clock.move(days=1)
-    again: Any = store.recall(QUESTION, limit=4, receipt=True).receipt
-    assert again.ids_hash != receipt.ids_hash
-    assert store.replay_receipt(json.loads(json.dumps(receipt.to_dict()))).equal
-    other = msgspec.structs.replace(receipt.query_pieces, states=receipt.query_pieces.ids)
-    with pytest.raises(vestig.ConflictError, match="vector_hash"):
-        store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=other))
-    quiet = {f"signals.{name}.enabled": False for name in ("late", "topic")}
-    plain: Any = store.recall(QUESTION, receipt=True, config=quiet).receipt
-    assert plain.query_pieces is None, "nothing compared them"
 
 
 def test_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:

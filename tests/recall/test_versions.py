@@ -88,15 +88,6 @@ def test_places_keep_their_final_scores(opener: Opener) -> None:
     assert ids(store, limit=1) == [moved[0].id], "before the cut to the limit"
 
 
-def test_a_receipt_repeats_the_order(opener: Opener) -> None:
-    store, made = store_of(opener, {f"Tom lives in flat {n}": MONTHS[n] for n in range(3)})
-    receipt = found(store, limit=2, receipt=True).receipt
-    assert receipt is not None
-    store.commit("Tom sold his flat", t_valid="2026-04-05")
-    assert store.replay_receipt(receipt).equal
-    assert ids(store, limit=2) == made[:0:-1]
-
-
 @pytest.mark.parametrize(
     ("query", "dated", "now"),
     [

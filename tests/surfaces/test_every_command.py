@@ -20,12 +20,6 @@ def two_entities(vestig: Vestig) -> list[str]:
     return [one["id"] for one in vestig("entity", "list", "--json").document["entities"]]
 
 
-def a_receipt(vestig: Vestig, tmp_path: Path) -> None:
-    """The file that `commands` replays."""
-    answer = vestig("memory", "recall", "which port", "--receipt", "--json")
-    (tmp_path / "receipt.json").write_text(answer.out, encoding="utf-8")
-
-
 def a_conversation(tmp_path: Path) -> Path:
     """A file of messages."""
     path = tmp_path / "talk.json"
@@ -51,7 +45,6 @@ def commands(
         "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
         "memory search": ("memory", "search", "which port"),
         "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
-        "replay-receipt": ("replay-receipt", str(tmp_path / "receipt.json")),
         "replay": ("replay", str(requests)),
         "memory show": ("memory", "show", ids[0]),
         "memory list": ("memory", "list"),
@@ -103,7 +96,6 @@ DOCUMENTS = {
     "memory add": "outcome",
     "memory search": "recall",
     "memory recall": "recall",
-    "replay-receipt": "replay",
     "replay": "retrieval_replay",
     "memory show": "memory",
     "memory list": "memories",
@@ -137,7 +129,6 @@ DOCUMENTS = {
 
 
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     assert set(lines) == {op.name for op in operations()} - SERVERS
     for name, words in lines.items():
@@ -148,7 +139,6 @@ def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_pa
 
 
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     for name, words in lines.items():
         answer = vestig(*words)

@@ -29,7 +29,6 @@ COMMANDS = {
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
     "replay",
-    "replay-receipt",
     "retrieve",
     "search",
     *(f"entity {name}" for name in ("list", "show", "extract", "merge", "expire", "purge")),
@@ -88,7 +87,6 @@ SURFACE_ONLY = {
     "config trust": {"file", "list", "remove"},
 }
 METHODS = {
-    "replay-receipt": "replay_receipt",
     "memory add": "commit",
     "memory search": "recall",
     "entity list": "entities",
@@ -108,7 +106,6 @@ RENAMED = {
     "file": {
         "export": "target",
         "import_": "source",
-        "replay_receipt": "receipt",
         "retrieve": "messages",
     }
 }

@@ -1,13 +1,7 @@
-"""Flags of `memory recall`, and `replay-receipt`, on the command line."""
+"""Flags of `memory recall` on the command line."""
 
 from __future__ import annotations
 
-import io
-import json
-import sys
-from pathlib import Path
-
-import pytest
 from command_answers import UNKNOWN, Vestig
 
 QUERY = "which port has the staging database?"
@@ -55,35 +49,6 @@ def test_why_not(vestig: Vestig, ids: list[str]) -> None:
         "limit",
     )
     assert vestig(*words, "--expect", "x").code == 2
-
-
-def test_a_receipt_from_file_and_stream(
-    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    as_text = vestig("memory", "recall", QUERY, "--receipt").out
-    assert "\n\nReceipt: {" in as_text
-    as_json = vestig("memory", "recall", QUERY, "--receipt", "--json").out
-    vestig("memory", "add", "The staging database moves to port 5434 in May")
-    for shown in (as_text, as_json, json.dumps(json.loads(as_json)["receipt"])):
-        file = tmp_path / "receipt.txt"
-        file.write_text(shown, encoding="utf-8")
-        answer = vestig("replay-receipt", str(file))
-        assert answer.code == 0, answer.err
-        assert answer.out.startswith("Equal: 3 results of transaction ")
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.encode())))
-        assert vestig("replay-receipt", "-", "--json").document["equal"] is True
-
-
-def test_what_cannot_be_replayed_exits_1(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    file = tmp_path / "receipt.json"
-    file.write_text(vestig("memory", "recall", QUERY, "--receipt", "--json").out, encoding="utf-8")
-    assert vestig("memory", "forget", ids[0], "--yes").code == 0
-    answer = vestig("replay-receipt", str(file), "--json")
-    assert answer.code == 1
-    assert "1 memories or names were forgotten" in answer.problem["detail"]
-    file.write_text("{}", encoding="utf-8")
-    assert vestig("replay-receipt", str(file)).code == 2
-    assert vestig("replay-receipt", str(tmp_path / "absent")).code == 2
 
 
 def test_entities_by_name(vestig: Vestig) -> None:

@@ -105,7 +105,6 @@ class World:
         store.recall_many([query, query], where=where)
         found = store.recall(query, context=True, touch=True, expect=[self.ids[0]])
         assert len(found) > 0
-        store.replay_receipt(store.recall(query, receipt=True).receipt)
         store.retrieve([{"content": query, "author": word("author")}], where=where)
         store.retrieve([{"content": self.marks.text()}, {"content": query}], debug=True)
         self.failing(store.retrieve, [{"content": 5}])

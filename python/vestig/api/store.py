@@ -29,7 +29,7 @@ from vestig.session.session import Session
 from vestig.store.sqlite import forks
 
 if TYPE_CHECKING:
-    from vestig.answers import RecallResult, Receipt, ReplayReport
+    from vestig.answers import RecallResult
     from vestig.arguments import Provenance
     from vestig.commit.update import UpdateResult
     from vestig.commit.worker import Worker
@@ -627,7 +627,6 @@ class Vestig:
         seed: int | str | None = None,
         config: Mapping[str, Any] | None = None,
         expect: Words = None,
-        receipt: bool = False,
         context: bool = False,
         budget: int | None = None,
         touch: bool = False,
@@ -665,7 +664,6 @@ class Vestig:
             config: Keys of the configuration for this call, of ranking and layout.
             expect: Ids expected in the result: for those missing, why, and what would bring them
                 in.
-            receipt: Add a receipt, by which `replay_receipt` derives the same ranking again.
             context: Add what was found as one block of text for a prompt, by session and time.
             budget: Most tokens of that block.
             touch: Count this as an access of each result.
@@ -708,7 +706,6 @@ class Vestig:
             query_time=query_time,
             seed=seed,
             expect=expect,
-            receipt=receipt,
             context=context,
             budget=budget,
             touch=touch,
@@ -820,30 +817,6 @@ class Vestig:
             include_vectors=include_vectors,
         )
         return recall_many(self._session, queries, request, overrides=config, profile=profile)
-
-    def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
-        """The ranking of a receipt derived again at its state of this store.
-
-        Args:
-            receipt: As `recall(receipt=True)` gave it, as an object, or as JSON.
-
-        Raises:
-            ConflictError: it comes out otherwise or cannot be derived; says why.
-            ValidationError: no receipt.
-
-        Example:
-            >>> import vestig
-            >>> from vestig.testing import HashingEmbedder
-            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-            ...     id = store.commit("The spare key lies under the pot").memory_id
-            ...     receipt = store.recall("where is the key?", receipt=True).receipt
-            ...     id = store.commit("The pot stands beside the back door").memory_id
-            ...     store.replay_receipt(receipt).equal
-            True
-        """
-        from vestig.recall import receipts
-
-        return receipts.replay(self._session, receipt)
 
     def search(
         self,

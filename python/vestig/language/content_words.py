@@ -10,36 +10,21 @@ from typing import Final
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.words import ContentTerm, ContentWords
 
-__all__ = ["ContentTerm", "content_terms", "frame_words", "frame_words_version"]
+__all__ = ["ContentTerm", "content_terms", "frame_words"]
 
 _FILE: Final = Path(__file__).parents[1] / "data" / "frame_words.txt"
 
 
 @cache
-def _read() -> tuple[str, frozenset[str]]:
-    first, *lines = _FILE.read_text(encoding="utf-8").splitlines()
-    words = (word for line in lines if not line.startswith("#") for word in line.split())
-    return first.removeprefix("# "), frozenset(words)
-
-
 def frame_words() -> frozenset[str]:
-    """Lower-cased words that frame a question: who, which, kind, many, recently …
+    """Return the lower-cased words that frame a question: who, which, kind, many, recently …
 
     Example:
         >>> "kind" in frame_words(), "dog" in frame_words()
         (True, False)
     """
-    return _read()[1]
-
-
-def frame_words_version() -> str:
-    """Names the list of frame words.
-
-    Example:
-        >>> frame_words_version()
-        'frame-words-1'
-    """
-    return _read()[0]
+    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["newer_words_version", "speaks_of_past", "speaks_of_present"]
+__all__ = ["speaks_of_past", "speaks_of_present"]
 
 _FILE: Final = Path(__file__).parents[1] / "data" / "newer_words.json"
 
@@ -18,7 +18,6 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The lists of `data/newer_words.json`, lower case; between the words of an entry there is any
     white space."""
 
-    version: str
     past: list[str]
     present: list[str]
 
@@ -33,16 +32,6 @@ def _pattern(name: str) -> re.Pattern[str]:
     """Finds any entry of a list, as whole words."""
     entries = [r"\s+".join(map(re.escape, one.split())) for one in getattr(_lists(), name)]
     return re.compile(rf"(?<!\w)(?:{'|'.join(entries)})(?!\w)")
-
-
-def newer_words_version() -> str:
-    """Names the lists.
-
-    Example:
-        >>> newer_words_version()
-        'newer-words-2'
-    """
-    return _lists().version
 
 
 def speaks_of_past(query: str) -> bool:

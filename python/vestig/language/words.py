@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from vestig import _core
 from vestig._core import (
-    ANALYSER_VERSION,
     ContentTerm,
     ContentWords,
     Substrings,
@@ -18,7 +17,6 @@ from vestig._core import (
 )
 
 __all__ = [
-    "ANALYSER_VERSION",
     "ContentTerm",
     "ContentWords",
     "Substrings",

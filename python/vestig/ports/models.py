@@ -249,11 +249,6 @@ class Reranker(Protocol):
         """Name of the model."""
         ...
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of its weights, or ""."""
-        ...
-
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One float32 little-endian number for each text, finite and at least 0, the greater the
         better: the largest of a call counts as 1. Limits its own time."""

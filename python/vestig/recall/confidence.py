@@ -7,7 +7,6 @@ with the digests of the labelled folders they were learned from. `make learn` wr
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -43,7 +42,6 @@ __all__ = [
     "confidence",
     "features",
     "fit",
-    "fit_version",
     "fits",
     "lead_of",
     "log_odds",
@@ -142,12 +140,6 @@ def fit(scan: Scan) -> Fit:
     """The fit for the memories of a scan."""
     pieces = any(row.signal(_PIECES) is not None for row in scan.rows)
     return fits().with_pieces if pieces else fits().without_pieces
-
-
-@cache
-def fit_version() -> str:
-    """Names the fit that comes with the package: scores and confidence depend on it."""
-    return f"confidence-{hashlib.sha256(FIT.read_bytes()).hexdigest()[:8]}"
 
 
 def features(scan: Scan, input: ConfidenceInput) -> dict[str, float]:

@@ -126,7 +126,7 @@ def analyse(
     Args:
         vector, states: of the text and of its word pieces; None = it was not embedded.
         names: those that a language model found; None = rules find them.
-        rerank_scores: those of a receipt; None = a reranker scores where the ranking weighs it.
+        rerank_scores: those of a call that compares this query with its own; None = none yet.
         name_vectors: those of `names_to_embed`; None = they are made here.
     """
     settings = config.settings

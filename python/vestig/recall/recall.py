@@ -71,7 +71,7 @@ class OneRecall:
             "score": score_ms,
             **spent,
         }
-        result = self.result(query, fields, timings)
+        result = self.result(fields, timings)
         ended = time.perf_counter()
         timings["format"] = format_ms + 1e3 * (ended - read)
         timings["total"] = 1e3 * (ended - started)
@@ -107,31 +107,21 @@ class OneRecall:
             return ("the access was not counted: the store is locked",)
         return ()
 
-    def result(
-        self, query: Query, fields: dict[str, Any], timings: dict[str, float]
-    ) -> RecallResult:
-        """What `read` found, with its times and all that degraded. The access is counted, and the
-        receipt made."""
+    def result(self, fields: dict[str, Any], timings: dict[str, float]) -> RecallResult:
+        """What `read` found, with its times and all that degraded. The access is counted."""
         session = self.session
         degraded = [*self.degraded, *session.keeper.take_degraded(), *fields["degraded"]]
         session.metrics.degraded(degraded)
         fields["degraded"] = tuple(degraded)
         fields["warnings"] += self.touch(fields["results"])
-        result = RecallResult(timings_ms=timings, **fields)
-        if not self.request.receipt:
-            return result
-        from vestig.recall.receipts import receipt_of
-
-        return msgspec.structs.replace(result, receipt=receipt_of(session, query, result))
+        return RecallResult(timings_ms=timings, **fields)
 
     def bound(self, view: LedgerView, query: Query) -> BoundQuery:
         """The query at the state of one view."""
-        # a receipt repeats, and changes are compared with, the exact scan
-        exact = self.request.receipt or bool(self.request.expect)
+        # changes are compared with the exact scan
+        scan = None if self.request.expect else scanner(self.session, view)
         with span("analyse"):
-            return BoundQuery(
-                self.session, view, query, None if exact else scanner(self.session, view)
-            )
+            return BoundQuery(self.session, view, query, scan)
 
     def read(self, view: LedgerView, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
         """What was found at the state of one view, as fields of the result; and the milliseconds of

@@ -94,7 +94,7 @@ class _Batch:
         analyse_ms = self.part_ms(mark)
         found, scan_ms = self.read_at_one_state(queries)
         results = []
-        for call, query, (fields, spent) in zip(self.calls, queries, found, strict=True):
+        for call, (fields, spent) in zip(self.calls, found, strict=True):
             timings = {
                 "embed": embed_ms,
                 "analyse": analyse_ms + spent.pop("analyse"),
@@ -102,7 +102,7 @@ class _Batch:
                 **spent,
             }
             timings["total"] = sum(timings.values())
-            results.append(call.result(query, fields, timings))
+            results.append(call.result(fields, timings))
         return results
 
     def part_ms(self, since: float) -> float:

@@ -141,7 +141,6 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     query_time: Any = None
     seed: Any = None
     expect: Any = None
-    receipt: Any = False
     context: Any = False
     budget: Any = None
     touch: Any = False
@@ -153,7 +152,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A checked call of `recall`.
 
     `arguments`: those of the call as values that can be read again, for another run of it with
-    one of them changed, and for its receipt.
+    one of them changed.
     """
 
     arguments: RecallRequest
@@ -167,7 +166,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     moments: Moments
     seed: Seed
     expect: tuple[str, ...]
-    receipt: bool
     # tokens that the context block may have; None = no block
     budget: int | None
     min_confidence: float | None
@@ -333,7 +331,6 @@ def check_request(
         moments=at,
         seed=seed_argument(request.seed),
         expect=() if request.expect is None else request.expect,
-        receipt=flag_argument("receipt", request.receipt),
         budget=_budget(request),
         min_confidence=_confidence(request.min_confidence),
         cut=cut_argument(request.cut),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
-from vestig.errors import ConflictError, ProviderError
+from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView, ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
@@ -46,22 +46,13 @@ class RerankScores:
     """The scores of one call, by memory id: each memory is read once, however often it is ranked.
 
     Args:
-        given: those of a receipt; None = it has none.
-        of_receipt: nothing else is scored.
         beside: those of the call's own question, where this is another that is compared with it:
             both share the time, and what fails here is said there.
     """
 
-    def __init__(
-        self,
-        given: Mapping[str, float] | None = None,
-        *,
-        of_receipt: bool = False,
-        beside: RerankScores | None = None,
-    ) -> None:
-        self.of_receipt = of_receipt
-        self.scores = dict(given or {})
-        self.missing = of_receipt and given is None
+    def __init__(self, beside: RerankScores | None = None) -> None:
+        self.scores: dict[str, float] = {}
+        self.missing = False
         self.degraded: Degradation | None = None
         self.spent_ms = 0.0
         self.beside = beside
@@ -71,7 +62,7 @@ class RerankScores:
         """Those of another question that is compared with the call's own; kept, so that a read that
         begins again finds what was scored before."""
         if text not in self._others:
-            self._others[text] = RerankScores(of_receipt=self.of_receipt, beside=self)
+            self._others[text] = RerankScores(beside=self)
         # a reranker that failed reads no more in a call
         self._others[text].missing |= self.missing
         return self._others[text]
@@ -130,7 +121,6 @@ def score_pool(
     """The scores of these memories; None = the term is unavailable.
 
     Raises:
-        ConflictError: a receipt holds no score of one of them.
         TextsToScoreError: the reranker has to read some of them first.
     """
     if not query.strip():
@@ -139,11 +129,6 @@ def score_pool(
     unknown = [id for id in ids if id not in known.scores]
     if known.missing and (unknown or not ids):
         return None
-    if unknown and known.of_receipt:
-        raise ConflictError(
-            f"the receipt holds no score of {unknown[0]}, which now is among the best: what the"
-            " reranker read then was another set of memories"
-        )
     if unknown:
         memories = view.memories(namespace, unknown)
         texts = embedded_texts(view, memories)

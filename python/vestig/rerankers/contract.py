@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from vestig.ports import Reranker
@@ -21,7 +20,7 @@ class RerankerContract:
     Example:
         >>> from vestig.embedders.checked import float32_bytes
         >>> class LengthReranker:
-        ...     model, fingerprint = "length-1", ""
+        ...     model = "length-1"
         ...     def score(self, query, texts):
         ...         return float32_bytes([1 / (1 + len(text)) for text in texts])
         >>> class TestLengthReranker(RerankerContract):
@@ -47,13 +46,11 @@ class RerankerContract:
         raise NotImplementedError("override reranker()")
 
     def test_fits_the_port(self) -> None:
-        """It has the methods and properties of `vestig.ports.Reranker`: a name of the model, and as
-        fingerprint 64 hexadecimal digits or ""."""
+        """It has the method and the property of `vestig.ports.Reranker`: a name of the model."""
         reranker = self.reranker()
         assert isinstance(reranker, Reranker)
         assert isinstance(reranker.model, str)
         assert reranker.model
-        assert re.fullmatch(r"([0-9a-f]{64})?", reranker.fingerprint)
 
     def test_scores_are_finite_and_not_negative(self) -> None:
         """`score` gives one finite little-endian float32 of at least 0 for each text, also an

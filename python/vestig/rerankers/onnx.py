@@ -6,7 +6,6 @@ the first texts are scored.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,20 +50,11 @@ class OnnxReranker:
                 )
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any, list[str]] | None = None
-        self._fingerprint: str | None = None
 
     @property
     def model(self) -> str:
         """Name of the folder."""
         return self._folder.resolve().name
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the model's bytes."""
-        if self._fingerprint is None:
-            with (self._folder / _FILES[0]).open("rb") as file:
-                self._fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
-        return self._fingerprint
 
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One float32 little-endian number for each text; b"" for [].

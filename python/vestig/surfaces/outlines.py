@@ -84,7 +84,6 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         short="forget",
         frequent=True,
     ),
-    "replay-receipt": Outline("replay", "Derive the ranking of a receipt again and compare it."),
     "replay": Outline(
         "replay",
         "Run recorded requests of retrieve under two configurations and compare what they find.",

@@ -14,7 +14,7 @@ from vestig.surfaces.outlines import OUTLINES
 
 # `memory search` is `recall` in another layout; `import` is a route of its own.
 ELSEWHERE = {"memory search", "import"}
-NOT_SERVED = {"destroy", "serve", "mcp", "demo", "eval", "replay", "replay-receipt"}
+NOT_SERVED = {"destroy", "serve", "mcp", "demo", "eval", "replay"}
 NOTES = (
     "Ada Lovelace looks after the pump in the cellar",
     "Grace Hopper keeps the spare key of the gate",

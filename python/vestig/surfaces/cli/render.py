@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
-from vestig.surfaces.cli.why import expectations, json_line, receipts
+from vestig.surfaces.cli.why import expectations, json_line
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -133,7 +133,7 @@ def _layout(value: RecallResult, args: Args, layout: str) -> str:
     else:
         zone = str(args.get("zone", "UTC"))
         shown = render(value, layout, explained=bool(args.get("explain")), zone=zone)
-    return "\n\n".join([shown, *expectations(value), *receipts(value)])
+    return "\n\n".join([shown, *expectations(value)])
 
 
 def timing(value: RecallResult) -> str:

@@ -1,4 +1,4 @@
-"""Why an expected memory is not among the results, and receipts, as text for humans."""
+"""Why an expected memory is not among the results, as text for humans."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.times import to_plain
 
 if TYPE_CHECKING:
-    from vestig.answers import RecallResult, ReplayReport, SignalTrace, WhyNot
+    from vestig.answers import RecallResult, SignalTrace, WhyNot
 
-__all__ = ["expectations", "json_line", "receipts", "replayed"]
+__all__ = ["expectations", "json_line"]
 
 _STAGES: Final = {
     "unknown": "no memory has this id",
@@ -85,18 +85,3 @@ def expectations(result: RecallResult) -> list[str]:
         "\n".join([f"Why not {entry.id}: {_stage(entry)}", *_signals(entry), *_change(entry)])
         for entry in result.why_not
     ]
-
-
-def receipts(result: RecallResult) -> list[str]:
-    """The receipt as one line of JSON."""
-    if result.receipt is None:
-        return []
-    return [f"Receipt: {json_line(result.receipt.to_dict())}"]
-
-
-def replayed(report: ReplayReport, _: Any) -> str:
-    """The outcome of a replay: it raises unless the ranking is equal."""
-    return (
-        f"Equal: {report.returned} results of transaction {report.seq}, derived again at"
-        f" {report.ledger_seq}"
-    )

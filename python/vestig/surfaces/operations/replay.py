@@ -1,5 +1,4 @@
-"""`replay-receipt`: the ranking that a receipt describes, derived again and compared; `replay`:
-recorded requests of retrieve under two configurations."""
+"""`replay`: recorded requests of retrieve under two configurations."""
 
 from __future__ import annotations
 
@@ -7,37 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.cli.why import replayed
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
     from vestig.evaluation.report import RetrievalReplay
 
 __all__ = ["OPERATIONS"]
-
-_LINE: Final = "Receipt: "
-
-
-def _replay(call: Call) -> Any:
-    from pathlib import Path
-
-    source = call.args["file"]
-    if source == "-" and call.input is not None:
-        text = call.input().read()
-    else:
-        text = Path(source).read_text(encoding="utf-8")
-    # as `memory recall --receipt` prints it among the results
-    lines = [line for line in text.splitlines() if line.startswith(_LINE)]
-    return call.store.replay_receipt(lines[-1].removeprefix(_LINE) if lines else text)
-
-
-_REPLAY: Final = Operation(
-    name="replay-receipt",
-    params=(Parameter(name="file", help="A receipt, or what printed it; - reads standard input."),),
-    run=_replay,
-    document="replay",
-    text=replayed,
-)
 
 
 def _replay_requests(call: Call) -> Any:
@@ -96,4 +70,4 @@ _REPLAY_REQUESTS: Final = Operation(
     needs_store=False,
 )
 
-OPERATIONS: Final = (_REPLAY, _REPLAY_REQUESTS)
+OPERATIONS: Final = (_REPLAY_REQUESTS,)
