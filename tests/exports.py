@@ -42,34 +42,5 @@ def sealed(lines: list[Line], **trailer: Any) -> list[bytes]:
     return [*body, _line(fields | trailer)]
 
 
-def before_claims(lines: list[Line]) -> list[Line]:
-    """The lines without what formats 6 and 7 brought."""
-    newer = ("claim", "evidence", "model_calls", "idempotency_key", "request", "token_codes")
-    older = [dict(line) for line in lines if line["record"] not in newer]
-    jobs = [line for line in older if line["record"] == "job"]
-    for job in jobs:
-        if job.pop("batch_id", None) is not None:
-            older.remove(job)
-    return older
-
-
-def as_version(lines: list[Line], version: int) -> list[bytes]:
-    """The lines as an older version wrote them."""
-    older = []
-    for line in lines:
-        fields = dict(line)
-        if fields["record"] == "end":
-            continue
-        if fields["record"] == "header":
-            fields["format_version"] = version
-            del fields["namespaces"], fields["where"]
-        if fields["record"] == "memory":
-            del fields["embedding_model"]
-        if fields["record"] == "job" and version < 6:
-            fields.pop("batch_id", None)
-        older.append(_line(fields))
-    return older
-
-
 def _line(fields: Line) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

@@ -111,7 +111,6 @@ GRAPH_METHODS = {
 ADMIN_METHODS = {
     "backup",
     "compact",
-    "correct_clock",
     "doctor",
     "enrich",
     "forget_finish",

@@ -142,7 +142,6 @@ class NewSource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     namespace: str
     source_type: str
     created_us: int
-    source_hash: str | None = None
     path: str | None = None
     agent: str | None = None
     session_id: str | None = None

@@ -19,7 +19,6 @@ from vestig.types import (
 
 __all__ = [
     "BackupReport",
-    "ClockCorrection",
     "CompactReport",
     "DoctorReport",
     "EdgeRebuildReport",
@@ -292,18 +291,6 @@ class RebuildReport(_Value, frozen=True, kw_only=True):
     seq: int
     generation: int
     bytes: int
-
-
-class ClockCorrection(_Value, frozen=True, kw_only=True):
-    """What `admin.correct_clock` did. `changed` is false where the ledger was not ahead; else new
-    transactions are recorded from `corrected_at` on, and the one before was recorded at
-    `before`."""
-
-    changed: bool
-    before: datetime
-    corrected_at: datetime
-    seq: int
-    degraded: tuple[Degradation, ...] = ()
 
 
 class CompactReport(_Value, frozen=True, kw_only=True):

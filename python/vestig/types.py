@@ -223,12 +223,8 @@ class EdgeType(RecordWord):
     MENTIONS = "MENTIONS"
     RELATED = "RELATED"
     SUMMARIZES = "SUMMARIZES"
-    CONTAINS = "CONTAINS"
-    SUMMARIZED_BY = "SUMMARIZED_BY"
-    LINKED = "LINKED"
-    PRODUCED = "PRODUCED"
-    HAS_CHUNK = "HAS_CHUNK"
     RELATION = "RELATION"
+    PRODUCED = "PRODUCED"
 
 
 class JobState(RecordWord):
@@ -439,7 +435,6 @@ class Source(_Value, frozen=True, kw_only=True):
     source_type: str
     created_at: datetime
     ingested_at: datetime
-    source_hash: str | None
     path: str | None
     agent: str | None
     session_id: str | None

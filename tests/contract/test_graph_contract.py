@@ -262,7 +262,7 @@ def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
         [("c++", "C++"), ("cpp", "Cpp"), ("c plus plus", "C plus plus")], 0, None, None, None, None,
     )  # fmt: skip
     assert person[19] is None
-    assert person[26] == [(id_bytes(relation.id), id_bytes(new.id), 8, 0.0, None, NOW, None)]
+    assert person[26] == [(id_bytes(relation.id), id_bytes(new.id), 3, 0.0, None, NOW, None)]
 
 
 def test_the_row_of_a_memory_has_its_time_windows(ledger: Ledger) -> None:

@@ -45,7 +45,7 @@ def linked(dice: random.Random, count: int) -> list[Given]:
             number += 1
             kind = 0 if other.kind == ENTITY else 1
             if row.kind == ENTITY:
-                kind = 8
+                kind = 3
             weight = 1.0 if kind == 0 and dice.random() < 0.9 else round(dice.random(), 3)
             confidence = dice.choice([None, weight, 0.5])
             created = dice.choice([row.t_created_us, row.t_created_us + DAY])

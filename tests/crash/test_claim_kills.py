@@ -1,22 +1,18 @@
-"""Claims, jobs and answers of a process that ends without warning, and a migration that does."""
+"""Claims, jobs and answers of a process that ends without warning."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
-import pytest
 from claim_writer import ROUNDS, secret_of
 from writer import open_store, text_of
 
 from traces import holding
-from vestig.store.ledger.opening import open_ledger
 
 WRITER = Path(__file__).with_name("claim_writer.py")
-STORES = Path(__file__).resolve().parent.parent / "compat" / "stores"
 POINTS = 8
 
 
@@ -77,18 +73,3 @@ def test_a_kill_before_any_statement_leaves_no_half_claim(tmp_path: Path) -> Non
         lines = run(store, 1 + point * total // POINTS)
         assert not any(line.startswith(".") for line in lines)
         check(store, lines)
-
-
-@pytest.mark.parametrize("statement", [10, 30, 50])
-def test_a_migration_that_is_killed_is_made_again(tmp_path: Path, statement: int) -> None:
-    with tarfile.open(STORES / "4" / "store.tar.gz") as archive:
-        archive.extractall(tmp_path / "store", filter="data")
-    run(tmp_path / "store", statement)
-    with open_ledger(tmp_path / "store") as ledger:
-        assert ledger.verify_all() == []
-        with ledger.read() as view:
-            tables = {name for (name,) in view.connection.execute(
-                "SELECT name FROM sqlite_schema WHERE type = 'table'"
-            )}  # fmt: skip
-            assert {"claims", "claim_evidence", "model_calls", "requests"} <= tables
-            assert view.stats("default")["jobs"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import io
 import json
@@ -16,7 +15,7 @@ import pytest
 
 import ledger_rows as made
 import vestig
-from exports import Line, as_version, before_claims, of, parsed, records, sealed
+from exports import Line, of, parsed, records, sealed
 from filled_store import IDENTITY, exported, fill, fill_requests
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.opening import open_ledger
@@ -25,7 +24,7 @@ from vestig.testing import ScriptedEmbedder
 Change = Callable[[list[Line]], object]
 KINDS = (
     "header", "source", "memory", "vector", "event", "edge", "entity", "entity_vector", "question",
-    "supersession", "job", "token_codes", "tombstone", "clock_epoch", "claim", "evidence",
+    "supersession", "job", "token_codes", "tombstone", "claim", "evidence",
     "model_calls", "idempotency_key", "request", "end",
 )  # fmt: skip
 NO_MEMORY = "mem_00000000-0000-4000-8000-000000000000"
@@ -51,8 +50,6 @@ def whole() -> bytes:
         txn.apply(made.added(poem, original_texts=(original,)))
     with ledger.write(made.NOW + 300) as txn:
         txn.forget("default", [ids[7]], actor="Omar")
-    with ledger.write(made.NOW + 400) as txn:
-        txn.begin_clock_epoch(made.NOW + 350, actor=None)
     return exported(ledger, "default")
 
 
@@ -172,49 +169,14 @@ def test_a_trailer_of_another_file_or_two_or_none_last(
         assert take(store, [*every, b"\n", b"  \n"]).imported == last - 2
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_older_formats_are_read_with_a_warning(version: int) -> None:
-    kinds = {"clock_epoch"} | ({"tombstone"} if version < 4 else set())
-    older = [line for line in before_claims(lines()) if line["record"] not in kinds]
-    for line in older:
-        if line["record"] == "memory":
-            line["content"] = line.pop("normal", line["content"])
-    with opened() as store:
-        report = take(store, as_version(older, version))
-        assert f"export of format {version}" in report.warnings[0]
-        assert report.imported == report.lines - 1
-        newer = [line for line in records(digest(store)) if line["record"] != "header"]
-        assert before_claims(newer) == [
-            line for line in older if line["record"] not in ("header", "end")
-        ]
-
-
-def test_format_5_is_read_without_a_warning() -> None:
-    older = before_claims(lines())
-    of(older, "header")["format_version"] = 5
-    with opened() as store:
-        report = take(store, sealed(older))
-        assert (report.warnings, report.imported) == ((), report.lines - 2)
-        newer = records(digest(store))
-        assert of(newer, "header")["format_version"] == 7
-        assert before_claims(newer)[1:] == [line for line in older[1:] if line["record"] != "end"]
-
-
-@pytest.mark.parametrize("kind", ["claim", "evidence", "model_calls", "idempotency_key", "request"])
-def test_records_of_format_6_are_refused_in_format_5(
-    kind: str, empty: vestig.Vestig, full: vestig.Vestig
+@pytest.mark.parametrize("version", [0, 2, 7])
+def test_another_format_is_refused_and_both_are_named(
+    version: int, empty: vestig.Vestig, full: vestig.Vestig
 ) -> None:
-    older = before_claims(lines())
-    of(older, "header")["format_version"] = 5
-    older.insert(-1, of(lines(), kind))
-    refused(empty, full, sealed(older), r"line \d+, (record|seq)")
-
-
-def test_format_5_has_no_batches(empty: vestig.Vestig, full: vestig.Vestig) -> None:
-    older = before_claims(lines())
-    of(older, "header")["format_version"] = 5
-    of(older, "job")["batch_id"] = None
-    refused(empty, full, sealed(older), r"line \d+, batch_id")
+    changed = lines()
+    of(changed, "header")["format_version"] = version
+    named = rf"line 1, schema: expected vestig/export/1, version 1, got .*version {version}"
+    refused(empty, full, sealed(changed), named)
 
 
 # --- records, by hand ----------------------------------------------------------------------------
@@ -337,7 +299,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "supersession twice": (_twice("supersession"), "id"),
     "tombstone twice": (_twice("tombstone"), "id"),
     "token vectors twice": (_twice("token_codes"), "id"),
-    "epoch twice": (_twice("clock_epoch"), "id"),
     "id of two memories": (_ids_of("memory"), "id"),
     "id of two events": (_ids_of("event"), "id"),
     "id of two edges": (_ids_of("edge"), "id"),
@@ -352,7 +313,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "source elsewhere": (_other_space("source"), "namespace"),
     "tombstone elsewhere": (_other_space("tombstone"), "namespace"),
     "namespaces": (_set("header", namespaces=[]), "namespace"),
-    "no namespaces": (_set("header", namespaces=None), "namespaces"),
+    "no namespaces": (_set("header", namespaces=None), "line"),
     "deep metadata": (_set("memory", metadata=_deep(33)), "metadata: expected at most 32 levels"),
     "deep metadata of a source": (_set("source", metadata=_deep(65)), "metadata"),
     "much metadata": (
@@ -386,7 +347,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "long reason of a pin": (_set("memory", pinned_reason="x" * 501), "pinned_reason"),
     "long reason": (_set("supersession", reason="x" * 501), "reason"),
     "actor of a tombstone": (_set("tombstone", actor="a\0b"), "actor"),
-    "actor of an epoch": (_set("clock_epoch", actor="a\0b"), "actor"),
     "blank keyword": (_set("memory", keywords=[" "]), "keywords"),
     "window beyond the years": (
         _set("memory", times=[_window(start_us=253_402_300_800_000_000)]), "times",
@@ -437,8 +397,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "written before it was there": (_set("memory", seq=5, wseq=4), "wseq"),
     "time": (_set("event", occurred_at="soon"), "occurred_at"),
     "year 0": (_set("memory", t_valid="0000-01-01T00:00:00Z"), "t_valid"),
-    "newer format": (_set("header", format_version=8), "schema"),
-    "format before claims": (_set("header", format_version=5), "line"),
     "claim twice": (_twice("claim"), "id"),
     "evidence twice": (_twice("evidence"), "id"),
     "calls twice": (_twice("model_calls"), "id"),
@@ -479,7 +437,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "count below 0": (_set("request", counts={"results": -1}), "counts"),
     "sure of a request": (_set("request", confidence=-0.1), "line"),
     "request that took less than nothing": (_set("request", duration=-1), "line"),
-    "older format": (_set("header", format_version=4), "line"),
     "no filter": (_set("header", where=[]), "line"),
     "position": (_set("question", position=-2), "line"),
     "codes": (_set("token_codes", codes="AAAA"), "ids, codes"),
@@ -541,7 +498,6 @@ KEPT: dict[str, Change] = {
     "no tokens": _drop("token_codes"),
     "no job": _drop("job"),
     "no tombstone": _drop("tombstone"),
-    "no epoch": _drop("clock_epoch"),
     "no evidence": lambda r: [r.remove(x) for x in list(r) if x["record"] == "evidence"],
     "evidence at other places": _set("evidence", position=7),
     "an attribute of every kind": _set("claim", attributes={"a": None, "b": [1.5], "c": {"d": ""}}),
@@ -593,63 +549,6 @@ def test_every_member_with_every_kind_of_value_is_refused_or_restored_whole(kind
                 store.close()
                 store = opened()
     store.close()
-
-
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_every_changed_record_of_an_older_format_is_refused_or_restored_whole(version: int) -> None:
-    """Without a trailer nobody can tell that a record is missing; what is there is whole."""
-    newer = ("clock_epoch", "tombstone", "end")
-    base = [line for line in before_claims(lines()) if line["record"] not in newer]
-    for line in base:
-        if line["record"] == "memory":
-            line["content"] = line.pop("normal", line["content"])
-    for kind in {line["record"] for line in base} - {"header"}:
-        first = next(n for n, line in enumerate(base) if line["record"] == kind)
-        for change in ("drop", "twice", "id", "seq", "time"):
-            changed = copy.deepcopy(base)
-            record = changed[first]
-            if change == "drop":
-                del changed[first]
-            elif change == "twice":
-                changed.insert(first, dict(record))
-            elif change == "id":
-                record.update({name: NO_MEMORY for name in ("id", "memory") if name in record})
-            elif change == "seq":
-                record["seq"] = 0
-            else:
-                record["t_created"] = record["created_at"] = "never"
-            if changed == base:
-                continue
-            with opened() as store:
-                report, error = outcome(store, as_version(changed, version))
-                if report is None:
-                    assert "line " in error
-                    assert store.admin.stats().seq == 0
-                else:
-                    assert change == "drop"
-                    assert kind not in ("memory", "source", "entity")
-                    assert report.imported == report.lines - 1
-                    assert "damage" not in {f.level for f in store.admin.doctor().findings}
-
-
-def test_a_memory_of_an_older_format_without_its_vector_gets_one_later() -> None:
-    older = [
-        line for line in before_claims(lines()) if line["record"] not in ("clock_epoch", "job")
-    ]
-    for line in older:
-        if line["record"] == "memory":
-            line["content"] = line.pop("normal", line["content"])
-    lost = of(older, "vector")
-    older.remove(lost)
-    with opened() as store:
-        report = take(store, as_version(older, 4))
-        assert (
-            "1 memories came without a vector; `vestig housekeeping enrich`" in report.warnings[1]
-        )
-        assert store.show(lost["memory"]).memory.embedding_model is None
-        assert store.admin.enrich().done == 1
-        assert store.show(lost["memory"]).memory.embedding_model == IDENTITY.model
-        assert take(store, as_version(older, 4), merge=True).imported == 0
 
 
 def test_vectors_of_zeros_and_of_any_length_that_the_store_held_come_back() -> None:
@@ -740,7 +639,6 @@ LEFT: dict[str, tuple[Change, int]] = {
     "entity": (_set("entity", created_at="never"), 0),
     "entity vector": (_set("entity_vector", embedding=""), 0),
     "supersession": (_set("supersession", created_at="never"), 0),
-    "epoch": (_set("clock_epoch", before="never"), 0),
     "claim": (_set("claim", confidence=2), 1),
     "evidence": (_set("evidence", stated_at="never"), 1),
     "calls": (_set("model_calls", reserved=-1), 0),
@@ -765,7 +663,7 @@ def test_partial_leaves_out_what_is_not_whole_and_names_it(case: str) -> None:
             assert "café" not in error.message
         kinds = {line["record"] for line in changed} - {"end"}
         assert kinds - {line["record"] for line in records(digest(store))} <= {
-            "supersession", "clock_epoch", "tombstone", "source", "claim", "evidence",
+            "supersession", "tombstone", "source", "claim", "evidence",
         }  # fmt: skip
 
 

@@ -57,8 +57,6 @@ def fill(store: Path, count: int = 6) -> list[str]:
         gone = add(ledger, "a text that was forgotten again")
         with ledger.write(NOW) as txn:
             txn.forget("default", [gone], actor=None)
-        with ledger.write(NOW) as txn:
-            txn.begin_clock_epoch(NOW - 1, actor="Ada")
         assert ledger.verify_all() == []
     return ids
 
@@ -80,7 +78,7 @@ def store(tmp_path: Path) -> Path:
 # --- rows ------------------------------------------------------------------------------------
 
 OUTSIDE_PROJECTION = (
-    "claim_evidence", "claims", "clock_epochs", "meta", "sources", "supersessions",
+    "claim_evidence", "claims", "meta", "sources", "supersessions",
 )  # fmt: skip
 FLIPS = [
     ("memories", "content = content || ' '"),
@@ -116,9 +114,6 @@ FLIPS = [
     ("claim_evidence", "snippet = 'x'"),
     ("claim_evidence", "stated_in = memory"),
     ("claim_evidence", "stated_us = stated_us + 1"),
-    ("clock_epochs", "before_us = before_us + 1"),
-    ("clock_epochs", "corrected_us = corrected_us - 1"),
-    ("clock_epochs", "actor = NULL"),
     ("meta", "value = x'00'"),
 ]
 
@@ -147,9 +142,7 @@ def test_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> None:
         assert {f.check for f in ledger.verify_all()} >= {"counts", "ends"}
 
 
-@pytest.mark.parametrize(
-    "table", [t for t in COLUMNS if t not in ("memories", "sources", "token_vectors")]
-)
+@pytest.mark.parametrize("table", [t for t in COLUMNS if t not in ("memories", "sources")])
 def test_a_removed_row_is_found(store: Path, table: str) -> None:
     fill(store)
     where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"

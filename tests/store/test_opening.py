@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import apsw
@@ -300,13 +303,34 @@ def test_a_newer_store_is_refused_and_untouched(
     ledger.close()
     before = contents(copy)
     with pytest.raises(
-        StoreDamagedError, match=rf"version {NOW_AT} or older, found version {NOW_AT + 1}"
+        StoreDamagedError, match=rf"schema version {NOW_AT}, found version {NOW_AT + 1}"
     ):
         open_ledger(copy)
     after = contents(copy)
     before.pop("ledger.sqlite-shm", None)  # marks of readers, no data
     after.pop("ledger.sqlite-shm", None)
     assert after == before
+
+
+@pytest.mark.parametrize("version", [0, 6, -1])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_ledger_of_another_schema_is_refused_and_untouched(
+    store: Path, version: int, read_only: bool
+) -> None:
+    """As one that a state before the first release wrote, or another program."""
+    with open_ledger(store) as ledger:
+        add(ledger, "one")
+    conn = apsw.Connection(str(store / "ledger.sqlite"))
+    conn.execute(f"PRAGMA user_version = {version}")
+    conn.close()
+    before = contents(store)
+    with pytest.raises(
+        StoreDamagedError,
+        match=rf"expected a ledger of schema version {NOW_AT}, found version {version};"
+        " nothing was changed, open it with the version of vestig that wrote it",
+    ):
+        open_ledger(store, read_only=read_only)
+    assert contents(store) == before
 
 
 def test_a_failed_migration_changes_nothing(store: Path) -> None:
@@ -319,6 +343,32 @@ def test_a_failed_migration_changes_nothing(store: Path) -> None:
         with ledger.read() as view:
             names = view.connection.execute("SELECT name FROM sqlite_schema").fetchall()
     assert ("half",) not in names
+
+
+KILLED_STEP = """
+import os, signal, sys
+from pathlib import Path
+from vestig.store.ledger.migrations import Migration
+from vestig.store.ledger.opening import open_ledger
+
+def step(conn):
+    conn.execute("CREATE TABLE extra (x INTEGER) STRICT")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+open_ledger(Path(sys.argv[1]), schema=[Migration(int(sys.argv[2]), step)])
+"""
+
+
+def test_a_migration_that_is_killed_is_made_again(store: Path) -> None:
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+    words = [sys.executable, "-c", KILLED_STEP, str(store), str(NOW_AT + 1)]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    with open_ledger(store) as ledger:
+        assert ledger.verify_all() == []
+    with open_ledger(store, schema=NEXT) as ledger, ledger.read() as view:
+        assert len(view.memories("default", [id])) == 1
+        assert view.connection.execute("SELECT COUNT(*) FROM extra").fetchall() == [(0,)]
 
 
 def test_an_older_store_is_not_migrated_read_only(store: Path) -> None:

@@ -248,7 +248,7 @@ BROKEN: dict[str, Callable[[list[Line]], list[bytes]]] = {
     "unknown record": _with(b'{"record": "ghost"}'),
     "a surrogate": _with(b'{"record": "\\ud800"}'),
     "other schema": _broken(lambda r: r[0].update(schema="vestig/export/2")),
-    "other version": _broken(lambda r: r[0].update(format_version=8)),
+    "other version": _broken(lambda r: r[0].update(format_version=2)),
     "origin": _broken(lambda r: r[0].update(origin="x")),
     "unknown field": _broken(lambda r: of(r, "memory").update(colour="blue")),
     "missing field": _broken(lambda r: of(r, "memory").pop("title")),

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 import ledger_rows as made
-from exports import Line, as_version, parsed, sealed
+from exports import Line, parsed, sealed
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
@@ -40,18 +40,6 @@ def remember(ledger: SqliteLedger, text: str, *names: str) -> str:
     with ledger.write(made.NOW) as txn:
         txn.apply(changes)
     return str(new.id)
-
-
-def test_an_export_of_the_first_version_is_read() -> None:
-    ledger = open_ledger(None)
-    ledger.set_embedding_identity(IDENTITY)
-    with ledger.write(made.NOW) as txn:
-        txn.apply(made.added(made.memory("A text from before the graph")))
-    raw = exported(ledger)
-    copy = open_ledger(None)
-    report = restore(copy, as_version(parsed(raw), 1))
-    assert exported(copy) == raw
-    assert "format 1" in report.warnings[0]
 
 
 def test_a_restored_graph_makes_the_same_projection() -> None:

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 import ledger_rows as made
-from exports import as_version, parsed, sealed
+from exports import parsed, sealed
 from filled_store import doctor, exported, filled, levels
 from vestig.changes import ChangeSet
 from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
 from vestig.errors import ProviderError, StoreDamagedError, ValidationError
 from vestig.ports import EmbeddingIdentity, Pieces
-from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.schema import INSERT
 from vestig.store.portable.restore import restore
 from vestig.store.upkeep.reembed import reembed
 from vestig.store.upkeep.token_codes import fill_codes, without_codes
@@ -202,64 +200,6 @@ def test_re_embedding_removes_token_codes_of_the_old_model(tmp_path: Path) -> No
         assert "vector_shapes" not in levels(doctor(ledger))
 
 
-def of_older_version(ledger: SqliteLedger, row: int) -> None:
-    """Vectors of word pieces as schema versions 3 to 5 wrote them."""
-    with ledger.write(made.NOW + 500) as txn:
-        link, salts = txn.new_link(), chain.Salts()
-        values = (salts.take(), row, txn.seq + 1, "test-model", bytes(8), bytes(128), bytes(8))
-        txn.connection.execute(INSERT["token_vectors"], values)
-        link.wrote("token_vectors", values)
-        link.touched.add(row)
-        txn.rows_written = 1
-        txn.close_link(link)
-
-
-def old_rows(ledger: SqliteLedger) -> int:
-    with ledger.read() as view:
-        return int(view.connection.execute("SELECT COUNT(*) FROM token_vectors").fetchone()[0])
-
-
-def test_vectors_of_an_earlier_version_are_not_compared_and_go_when_codes_are_complete(
-    tmp_path: Path,
-) -> None:
-    with open_ledger(tmp_path / "s") as ledger:
-        chats(ledger)
-        for row in (1, 2, 3):
-            of_older_version(ledger, row)
-        assert ledger.verify_all() == []
-        with ledger.read() as view:
-            assert [row.pieces for row in view.projection_rows(0)] == [None] * 5
-        found = doctor(ledger, wants_codes=True)["token_codes"]
-        assert (found.level, found.detail[:15]) == ("finding", "5 memories have")
-        assert "vestig rebuild --tokens" in found.detail
-        with pytest.raises(Killed):
-            fill_codes(ledger, Model(batches=1), batch=2)
-        assert (len(stored(ledger)), old_rows(ledger)) == (2, 3)
-        assert fill_codes(ledger, Model(), batch=2) == 3
-        assert (len(stored(ledger)), old_rows(ledger)) == (5, 0)
-        assert doctor(ledger, wants_codes=True)["token_codes"].level == "ok"
-        assert ledger.verify_all() == []
-
-
-def test_what_an_earlier_version_left_alone_is_a_finding_and_goes(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "s") as ledger:
-        ids = chats(ledger)
-        fill_codes(ledger, Model())
-        of_older_version(ledger, 3)
-        found = doctor(ledger, wants_codes=True)["token_codes"]
-        assert found.level == "finding"
-        assert "an earlier version" in found.detail
-        of_older_version(ledger, 1)
-        with ledger.write(made.NOW + 900) as txn:
-            txn.forget("default", [ids[0]], actor=None)
-        assert old_rows(ledger) == 1, "forgotten with the memory"
-        # where they do not count, the command that removes them is refused
-        assert doctor(ledger)["token_codes"].level == "ok"
-        assert fill_codes(ledger, Model()) == 0
-        assert old_rows(ledger) == 0
-        assert ledger.verify_all() == []
-
-
 def test_where_nothing_is_to_do_nothing_is_written(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
@@ -306,47 +246,17 @@ def test_an_export_restores_token_codes_to_the_byte(tmp_path: Path) -> None:
         assert stored(copy) == stored(ledger)
 
 
-def test_an_export_of_version_2_is_read(tmp_path: Path) -> None:
-    with filled(tmp_path / "s") as ledger:
-        records = parsed(exported(ledger))
-    older = as_version([line for line in records if line["record"] != "token_codes"], 2)
-    copy = open_ledger(None)
-    restore(copy, older)
-    assert (stored(copy), copy.verify_all()) == ({}, [])
-
-
-@pytest.mark.parametrize("how", ["axes", "format 6"])
-def test_codes_that_cannot_be_compared_are_left_out_with_a_warning(
-    tmp_path: Path, how: str
-) -> None:
+def test_codes_that_cannot_be_compared_are_left_out_with_a_warning(tmp_path: Path) -> None:
     with filled(tmp_path / "s") as ledger:
         lines = parsed(exported(ledger))
     for line in lines:
-        if how == "axes" and line["record"] == "token_codes":
+        if line["record"] == "token_codes":
             line["axes"] = "AAAA"
-        elif how == "format 6" and line["record"] == "token_codes":
-            line |= {"record": "token_vectors", "scales": "AAAA"}
-            del line["axes"]
-        elif how == "format 6" and line["record"] == "header":
-            line["format_version"] = 6
     copy = open_ledger(None)
     report = restore(copy, sealed(lines))
     assert (stored(copy), copy.verify_all()) == ({}, [])
     (warning,) = [one for one in report.warnings if "rebuild --tokens" in one]
     assert warning.startswith("6 memories come without codes")
-
-
-@pytest.mark.parametrize("version", [6, 7])
-def test_codes_and_vectors_stand_in_files_of_their_formats(tmp_path: Path, version: int) -> None:
-    with filled(tmp_path / "s") as ledger:
-        lines = parsed(exported(ledger))
-    lines[0]["format_version"] = version
-    if version == 7:
-        codes = next(line for line in lines if line["record"] == "token_codes")
-        codes |= {"record": "token_vectors", "scales": "AAAA"}
-        del codes["axes"]
-    with pytest.raises(ValidationError, match=f"a record of format {version}"):
-        restore(open_ledger(None), sealed(lines))
 
 
 BROKEN = {

@@ -173,7 +173,6 @@ class World:
         admin.rebuild()
         admin.doctor()
         admin.stats()
-        admin.correct_clock(actor=word("actor"))
         admin.backup(self.folder / f"{MARK}.backup")
         self.store.forget([self.ids[0]], actor=word("actor"))
         admin.forget_finish()

@@ -6,25 +6,24 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vestig.arguments import flag, label, path_argument
+from vestig.arguments import flag, path_argument
 from vestig.embedders.builtin import WEIGHTS_SHA256, cache_fault
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
 from vestig.registry import unused_entry_points
-from vestig.results import ClockCorrection, DoctorReport, Finding
+from vestig.results import DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wants_codes
 from vestig.session.opening import keeper_for
 from vestig.session.session import Session
-from vestig.session.transaction import catch_up
 from vestig.store.checks.doctor import checks
 from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep.backup import backup as copy_store
 from vestig.store.upkeep.reembed import reembed
 from vestig.store.upkeep.token_codes import fill_codes
-from vestig.times import DAY_US, from_us
+from vestig.times import DAY_US
 from vestig.types import JobState, Status
 
-__all__ = ["backup", "compact", "correct_clock", "doctor", "metrics", "rebuild", "stats"]
+__all__ = ["backup", "compact", "doctor", "metrics", "rebuild", "stats"]
 
 
 def stats(session: Session, namespace: object) -> dict[str, Any]:
@@ -89,26 +88,6 @@ def doctor(session: Session) -> DoctorReport:
         findings += _providers()
         with session.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
-
-
-def correct_clock(session: Session, actor: object) -> ClockCorrection:
-    """Begins an epoch of transaction time at the clock's, if the ledger lies ahead of it."""
-    who = label("actor", actor)
-    with session.operation("correct_clock"):
-        now = session.now_us()
-        with session.ledger.write(now) as txn:
-            before, seq = txn.last_recorded_us, txn.seq
-            changed = before > now
-            if changed:
-                seq = txn.begin_clock_epoch(now, actor=who)
-        notes = catch_up(session, []) if changed else ()
-        return ClockCorrection(
-            changed=changed,
-            before=from_us(before),
-            corrected_at=from_us(now),
-            seq=seq,
-            degraded=notes,
-        )
 
 
 def _language_model(session: Session) -> Finding:

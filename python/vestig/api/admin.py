@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
-from vestig.results import BackupReport, ClockCorrection, CompactReport, RebuildReport, StoreStats
+from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -69,18 +69,6 @@ class Admin:
         from vestig.admin import upkeep
 
         return upkeep.doctor(self._session)
-
-    def correct_clock(self, *, actor: str | None = None) -> ClockCorrection:
-        """Lets transaction time go on at the clock's time where the ledger lies ahead of it, as
-        after a commit under a clock that was wrong. Nothing that is stored changes; where times
-        are compared, a time that was recorded before and lies after this one counts as this one.
-
-        Args:
-            actor: Who corrects it.
-        """
-        from vestig.admin import upkeep
-
-        return upkeep.correct_clock(self._session, actor)
 
     def rebuild(
         self,

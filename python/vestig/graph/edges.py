@@ -50,11 +50,7 @@ ALL_TYPES: Final = (*(kind.value for kind in EdgeType), AFFECTS)
 _LINKABLE: Final = {EdgeType.RELATED: "mem", EdgeType.SUMMARIZES: "mem", EdgeType.RELATION: "ent"}
 _MAKERS: Final = {
     "MENTIONS": "extraction makes it, from the names in a memory's text",
-    "CONTAINS": "ingesting a document makes it",
-    "SUMMARIZED_BY": "ingesting a document makes it",
-    "LINKED": "ingesting a document makes it, from the names in its text",
     "PRODUCED": "every commit that has a source makes it",
-    "HAS_CHUNK": "ingesting a document makes it",
     AFFECTS: "it is a view of the event log, which every change of a memory writes",
 }
 LIST_LIMIT_DEFAULT: Final = 20

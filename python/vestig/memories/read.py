@@ -81,17 +81,14 @@ def show(
         with session.ledger.read() as view:
             (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
             expired = memory.t_expired is not None
-            below = view.recorded_below(at.known_at_us) if at.past else 0
-            if not _visible(memory, at, below) or (expired and not include_expired):
+            if not _visible(memory, at) or (expired and not include_expired):
                 raise NotFoundError(
                     "Memory", memory.id, "expired" if expired else "not known at that time"
                 )
             vector = view.vectors(space, [memory.id]).get(memory.id)
             history = view.events(space, memory.id)
             if at.past:
-                history = [
-                    e for e in history if to_us(e.recorded_at) <= at.known_at_us or e.seq < below
-                ]
+                history = [e for e in history if to_us(e.recorded_at) <= at.known_at_us]
             values = () if vector is None else memoryview(vector[1]).cast("f")
             detail = MemoryDetail(
                 memory=memory,
@@ -125,10 +122,9 @@ def _depth(value: object) -> int:
     return int(value)
 
 
-def _visible(memory: Memory, at: Moments, below_seq: int) -> bool:
-    """Whether the memory was known at K and, where V is given, true at V, expired or not; what has
-    a seq below `below_seq` counts as recorded by K."""
-    if to_us(memory.t_created) > at.known_at_us and memory.seq >= below_seq:
+def _visible(memory: Memory, at: Moments) -> bool:
+    """Whether the memory was known at K and, where V is given, true at V, expired or not."""
+    if to_us(memory.t_created) > at.known_at_us:
         return False
     if at.valid_at_us is None:
         return True

@@ -346,11 +346,6 @@ class LedgerView(Protocol):
         """The time of the last transaction, in microseconds."""
         ...
 
-    def recorded_below(self, known_at_us: int) -> int:
-        """The seq below which everything counts as recorded by that moment, for the clock was
-        corrected since; 0 = no such."""
-        ...
-
     def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
         """Those of these ids whose withdrawal counts as recorded by that moment."""
         ...
@@ -517,19 +512,6 @@ class WriteTransaction(LedgerView, Protocol):
     def clock_behind_us(self) -> int:
         """How far the wall clock lies before the last recorded time, which is used instead, in
         microseconds; 0 = it does not."""
-        ...
-
-    def begin_clock_epoch(self, corrected_us: int, *, actor: str | None) -> int:
-        """Lets transaction time go on at this moment, which may lie before the last one recorded,
-        and returns the new seq. Instead of `apply`."""
-        ...
-
-    def apply(self, changes: ChangeSet) -> int:
-        """Writes one change set and returns the new seq. May be called once.
-
-        Raises:
-            UniquenessCollision: another unexpired memory holds the same text.
-        """
         ...
 
     def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:

@@ -30,7 +30,7 @@ __all__ = ["META_SIGNALS", "RERANK", "Explainer", "ReasonParts", "contribution",
 # Terms of the metadata.
 META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
 START: Final = "START"
-_EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}
+_EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 3: "RELATION"}
 _MENTIONS: Final = 0
 # The term of a cross-encoder.
 RERANK: Final = "rerank"

@@ -76,14 +76,12 @@ def _evidence(
     plain = [row for row in memories if row not in found]
     if not at.past:
         return found | view.evidence_at(plain)
-    below = view.recorded_below(at.known_at_us)
     for row in plain:
         memory = memories[row].make()
         found[row] = [
             _piece(event, memory)
             for event in view.events(namespace, memory.id)
-            if event.event_type in _STATING
-            and (to_us(event.recorded_at) <= at.known_at_us or event.seq < below)
+            if event.event_type in _STATING and to_us(event.recorded_at) <= at.known_at_us
         ]
     return found
 

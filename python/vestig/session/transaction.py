@@ -34,7 +34,10 @@ class RollBack(Exception):
 CLOCKS_APART_US: Final = 30 * 60 * 1_000_000
 # A read says so where new times stand still for longer.
 LEDGER_AHEAD_US: Final = DAY_US
-_HINT: Final = "`vestig doctor --clock` lets times go on at that of the clock"
+_HINT: Final = (
+    "times go on at the clock's in a new store: `vestig export FILE`, then `vestig import FILE`"
+    " there"
+)
 
 
 def clock_notice(behind_us: int) -> list[Degradation]:

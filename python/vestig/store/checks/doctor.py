@@ -18,7 +18,6 @@ from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
 from vestig.store.erasure import erase
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
-from vestig.store.ledger.clock_epochs import clock_epochs
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NO_QUESTION
@@ -32,7 +31,7 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.upkeep.reembed import unfinished_vectors
-from vestig.store.upkeep.token_codes import old_vectors, without_codes
+from vestig.store.upkeep.token_codes import without_codes
 from vestig.times import duration_text, format_us
 
 __all__ = ["checks"]
@@ -209,17 +208,11 @@ def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
 def _token_codes(conn: apsw.Connection, wanted: bool) -> Finding:
     ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_codes WHERE axes = ?", (AXES,))
     lacking = without_codes(conn) if wanted else 0
-    old = old_vectors(conn)
     problems = []
     if lacking:
         problems.append(
             f"{lacking} memories have none that can be compared, and late interaction counts;"
             " make them with `vestig rebuild --tokens`"
-        )
-    elif old and wanted:
-        problems.append(
-            f"{old} memories still have vectors of word pieces that an earlier version wrote;"
-            " remove them with `vestig rebuild --tokens`"
         )
     good = f"{held} memories have them" if held else "none, and none are needed"
     return _verdict("token_codes", problems, good, FINDING)
@@ -294,18 +287,13 @@ def _leases(conn: apsw.Connection, now_us: int) -> Finding:
 
 def _clock(conn: apsw.Connection, now_us: int) -> Finding:
     ((last,),) = fetch(conn, "SELECT recorded_us FROM chain ORDER BY seq DESC LIMIT 1")
-    epochs = clock_epochs(conn)
-    good = "the ledger is not ahead of the clock"
-    if epochs:
-        began = format_us(epochs[-1].corrected_us)
-        often = "once" if len(epochs) == 1 else f"{len(epochs)} times"
-        good += f"; it was corrected {often}, last at {began}"
     if last - now_us <= _CLOCKS_APART_US:
-        return Finding(check="clock", level=OK, detail=good)
+        return Finding(check="clock", level=OK, detail="the ledger is not ahead of the clock")
     detail = (
         f"the ledger lies {duration_text(last - now_us)} ahead: its last transaction was recorded"
         f" at {format_us(last)}, the clock shows {format_us(now_us)}; until then new times stand"
-        " still, or let them go on at the clock's with `vestig doctor --clock`"
+        " still. In a new store they go on at the clock's: `vestig export FILE`, then"
+        " `vestig import FILE` there"
     )
     return Finding(check="clock", level=FINDING, detail=detail)
 

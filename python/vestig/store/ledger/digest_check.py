@@ -20,7 +20,7 @@ __all__ = ["CheckedMemories", "DigestCheck"]
 
 # Tables whose rows go to the projection.
 _CHECKED: Final = frozenset(CHAINED) - {
-    "claim_evidence", "claims", "clock_epochs", "meta", "sources", "supersessions", "tombstones",
+    "claim_evidence", "claims", "meta", "sources", "supersessions", "tombstones",
 }  # fmt: skip
 
 

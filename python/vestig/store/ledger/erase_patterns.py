@@ -144,8 +144,6 @@ def _patterns(
             # scales alone are too much alike to be told from others
             _numbers, signs, _scales = sections_of(ids, codes)
             yield from _token_patterns(ids, signs, codes)
-        elif table == "token_vectors":
-            yield from _token_patterns(*row[INDEX[table]["ids"] :])
         if "embedding" in INDEX[table]:
             yield from _vector_patterns(row[INDEX[table]["embedding"]])
     for raw in new_vectors:

@@ -35,16 +35,16 @@ _N: Final = INDEX["entities"]
 _KEY_COLUMN: Final = {
     "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
     "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
-    "questions": "row", "token_vectors": "memory", "token_codes": "memory",
+    "questions": "row", "token_codes": "memory",
     "original_texts": "memory", "claims": "memory", "claim_evidence": "row",
 }  # fmt: skip
-_MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
+_MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _RELATION: Final = EDGE_CODES["RELATION"]
-# Supported is an entity that was made by hand, that a memory or chunk mentions, that a claim names,
+# Supported is an entity that was made by hand, that a memory mentions, that a claim names,
 # or that an entity made by hand has a relation with or was merged into.
 _UNSUPPORTED: Final = (
     "e.origin <> 'manual'"
-    f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type IN {_MENTIONS})'
+    f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type = {_MENTIONS})'
     ' AND NOT EXISTS (SELECT 1 FROM claims WHERE subject_entity = e."row")'
     ' AND NOT EXISTS (SELECT 1 FROM claims WHERE object_entity = e."row")'
     " AND NOT EXISTS (SELECT 1 FROM entities o WHERE o.origin = 'manual'"

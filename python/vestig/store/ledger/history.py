@@ -10,7 +10,6 @@ import apsw
 from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
-from vestig.store.ledger.list_sql import EXPIRED_BY
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import EDGE_ENDS
 from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
@@ -69,21 +68,19 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
 
 
 def expired_by(
-    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int, below_seq: int
+    conn: apsw.Connection, namespace: str, ids: Sequence[str], known_at_us: int
 ) -> set[str]:
-    """Those of these memories whose withdrawal counts as recorded by then; what has a seq below
-    `below_seq` does."""
+    """Those of these memories whose withdrawal was recorded by then."""
     keys = known_ids(ids, "mem")
-    sql = f"SELECT m.id FROM memories m WHERE {EXPIRED_BY} AND +m.namespace = ? AND m.id IN (?*)"
-    rows = select_in(conn, sql, tuple(keys), (known_at_us, below_seq, namespace))
+    sql = "SELECT id FROM memories WHERE t_expired_us <= ? AND +namespace = ? AND id IN (?*)"
+    rows = select_in(conn, sql, tuple(keys), (known_at_us, namespace))
     return {keys[id] for (id,) in rows}
 
 
 def ends_before(
-    conn: apsw.Connection, namespace: str, known_at_us: int, below_seq: int
+    conn: apsw.Connection, namespace: str, known_at_us: int
 ) -> dict[tuple[int, bytes], int | None]:
-    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end; events
-    of a seq below `below_seq` count as earlier."""
+    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end."""
     # Newest first: the entry of the earliest later event is the one that stays.
     found: dict[tuple[int, bytes], int | None] = {}
     for event_type, payload, row, id in each(
@@ -91,10 +88,9 @@ def ends_before(
         'SELECT e.event_type, e.payload, m."row", m.id FROM events e INDEXED BY events_ends'
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE e.event_type IN ('DEPRECATE', 'SUPERSEDE', 'UPDATE') AND e.recorded_us > ?"
-        " AND e.seq >= ?"
         " AND m.namespace = ? AND instr(e.payload, 't_invalid') > 0"
         ' ORDER BY e.seq DESC, e."row" DESC',
-        (known_at_us, below_seq, namespace),
+        (known_at_us, namespace),
     ):
         fields = from_json(payload)
         if _wrote_end(event_type, fields):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import apsw
 
@@ -11,7 +11,10 @@ from vestig.ports import Listing
 from vestig.store.ledger.rows import MEMORY_SELECT, to_json
 from vestig.types import Status
 
-__all__ = ["EXPIRED_BY", "KnownThen", "count_sql", "ids_sql", "page_sql"]
+__all__ = ["KnownEnds", "count_sql", "ids_sql", "page_sql"]
+
+# Row of a memory → its end as known at an earlier moment, where it was written after it.
+KnownEnds = dict[int, int | None]
 
 _ORDER: Final[dict[str, tuple[str, ...]]] = {
     "created_at": ("m.t_created_us",),
@@ -29,21 +32,6 @@ _ACCESS: Final = ("access_count", "last_accessed_at")
 # it.
 _ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
 
-# That the withdrawal of a memory counts as recorded by a moment: it was by then, or an event of
-# that time has a seq below the second value, the first that does not count so by itself.
-EXPIRED_BY: Final = (
-    '(m.t_expired_us <= ? OR EXISTS (SELECT 1 FROM events x WHERE x.memory = m."row"'
-    " AND x.recorded_us = m.t_expired_us AND x.seq < ?))"
-)
-
-
-class KnownThen(NamedTuple):
-    """What a listing at an earlier moment needs: row → end of a memory as known then, where it was
-    written after it, and the seq below which everything counts as recorded by then."""
-
-    ends: dict[int, int | None]
-    below_seq: int
-
 
 class _Where:
     """Conditions and their values, in step."""
@@ -57,7 +45,7 @@ class _Where:
         self.values.extend(values)
 
 
-def page_sql(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, list[Any]]:
+def page_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
     """Statement and values of one page.
 
     Raises:
@@ -65,7 +53,7 @@ def page_sql(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, li
     """
     if listing.order_by not in _ORDER:
         raise ValidationError("order_by", listing.order_by, f"one of {', '.join(_ORDER)}")
-    joins, where = _conditions(namespace, listing, then)
+    joins, where = _conditions(namespace, listing, ends)
     direction = "DESC" if listing.descending else "ASC"
     limit = -1 if listing.limit is None else listing.limit
     keys = [
@@ -84,27 +72,27 @@ def page_sql(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, li
     return sql, [*where.values, limit, listing.offset]
 
 
-def ids_sql(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, list[Any]]:
+def ids_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
     """Statement and values of the ids of a full listing, ascending."""
-    joins, where = _conditions(namespace, listing, then)
+    joins, where = _conditions(namespace, listing, ends)
     sql = f"SELECT m.id FROM memories m{joins} WHERE {' AND '.join(where.parts)} ORDER BY m.id"
     return sql, where.values
 
 
-def count_sql(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, list[Any]]:
+def count_sql(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, list[Any]]:
     """Statement and values of the number of a full listing."""
-    joins, where = _conditions(namespace, listing, then)
+    joins, where = _conditions(namespace, listing, ends)
     sql = f"SELECT COUNT(*) FROM memories m{joins} WHERE {' AND '.join(where.parts)}"
     return sql, where.values
 
 
-def _conditions(namespace: str, listing: Listing, then: KnownThen) -> tuple[str, _Where]:
+def _conditions(namespace: str, listing: Listing, ends: KnownEnds) -> tuple[str, _Where]:
     where = _Where()
     joins = ""
     t_invalid = "m.t_invalid_us"
-    if then.ends:
+    if ends:
         joins = f' LEFT JOIN {_ENDS} ON known_ends.memory = m."row"'
-        where.values.append(to_json({str(row): end for row, end in then.ends.items()}))
+        where.values.append(to_json({str(row): end for row, end in ends.items()}))
         t_invalid = (
             "(CASE WHEN known_ends.memory IS NULL THEN m.t_invalid_us ELSE known_ends.t END)"
         )
@@ -124,14 +112,14 @@ def _conditions(namespace: str, listing: Listing, then: KnownThen) -> tuple[str,
             where.add("0")
     if listing.pinned is not None:
         where.add("m.pinned = ?", int(listing.pinned))
-    _add_time(where, listing, t_invalid, then.below_seq)
+    _add_time(where, listing, t_invalid)
     return joins, where
 
 
-def _add_time(where: _Where, listing: Listing, t_invalid: str, below_seq: int) -> None:
+def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     known, valid = listing.known_at_us, listing.valid_at_us
     if known is not None:
-        where.add("(m.t_created_us <= ? OR m.seq < ?)", known, below_seq)
+        where.add("m.t_created_us <= ?", known)
     if valid is not None:
         where.add(f"m.t_valid_us <= ? AND ({t_invalid} IS NULL OR {t_invalid} > ?)", valid, valid)
     if listing.statuses is None:
@@ -143,10 +131,10 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str, below_seq: int) -
     else:
         # The status at the earlier moment: whatever expired later was still active or archived.
         status = (
-            f"(CASE WHEN m.t_expired_us IS NULL OR {EXPIRED_BY} THEN m.status"
+            "(CASE WHEN m.t_expired_us IS NULL OR m.t_expired_us <= ? THEN m.status"
             f" ELSE 'active' END) {wanted}"
         )
-        values = [known, below_seq, *words]
+        values = [known, *words]
     if valid is not None and Status.ACTIVE in listing.statuses:
         # An expired fact with an end stays true history.
         status += f" OR (m.t_expired_us IS NOT NULL AND {t_invalid} IS NOT NULL)"

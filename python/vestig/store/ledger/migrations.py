@@ -1,4 +1,7 @@
-"""Creates a ledger, and migrates an older one to the newest schema."""
+"""Creates a ledger, and brings one of an earlier schema to the newest.
+
+There is one schema so far, so no step stands here yet: a later one is an entry of `MIGRATIONS`.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import (
-    ADD_CLAIMS,
-    ADD_GRAPH,
-    ADD_ORIGINAL_TEXTS,
-    ADD_TOKEN_CODES,
-    ADD_TOKEN_VECTORS,
-    APPLICATION_ID,
-    CHAINED,
-    CREATE_TABLES,
-    INSERT,
-)
+from vestig.store.ledger.schema import APPLICATION_ID, CHAINED, CREATE_TABLES, INSERT
 from vestig.store.ledger.settings import UUID
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
@@ -40,34 +33,8 @@ class Migration(NamedTuple):
     apply: Callable[[apsw.Connection], None]
 
 
-def _add_graph(conn: apsw.Connection) -> None:
-    conn.execute(ADD_GRAPH)
-
-
-def _add_tokens(conn: apsw.Connection) -> None:
-    conn.execute(ADD_TOKEN_VECTORS)
-
-
-def _add_original_texts(conn: apsw.Connection) -> None:
-    conn.execute(ADD_ORIGINAL_TEXTS)
-
-
-def _add_claims(conn: apsw.Connection) -> None:
-    conn.execute(ADD_CLAIMS)
-
-
-def _add_token_codes(conn: apsw.Connection) -> None:
-    conn.execute(ADD_TOKEN_CODES)
-
-
 # Ascending, without gaps, starting above FIRST_VERSION.
-MIGRATIONS: Final[tuple[Migration, ...]] = (
-    Migration(2, _add_graph),
-    Migration(3, _add_tokens),
-    Migration(4, _add_original_texts),
-    Migration(5, _add_claims),
-    Migration(6, _add_token_codes),
-)
+MIGRATIONS: Final[tuple[Migration, ...]] = ()
 
 
 def newest_version(migrations: Sequence[Migration]) -> int:
@@ -123,22 +90,18 @@ def version_of(conn: apsw.Connection) -> int:
 
 
 def check_version(version: int, where: str, migrations: Sequence[Migration]) -> None:
-    """Refuses a ledger that is newer than this program.
+    """Refuses a ledger of a schema that no step leads from.
 
     Raises:
         StoreDamagedError: names both versions.
     """
     newest = newest_version(migrations)
-    if version > newest:
-        raise StoreDamagedError(
-            f"{where}: expected a ledger of schema version {newest} or older, found version"
-            f" {version}; nothing was changed, open it with a newer vestig (`vestig doctor` there)"
-        )
-    if version < FIRST_VERSION:
-        raise StoreDamagedError(
-            f"{where}: expected a ledger, found a file with schema version {version};"
-            " run `vestig doctor`"
-        )
+    if FIRST_VERSION <= version <= newest:
+        return
+    raise StoreDamagedError(
+        f"{where}: expected a ledger of schema version {newest}, found version {version};"
+        " nothing was changed, open it with the version of vestig that wrote it"
+    )
 
 
 def migrate(
@@ -147,7 +110,7 @@ def migrate(
     """Brings the ledger to the newest version after a copy `ledger.bak-<version>`.
 
     Raises:
-        StoreDamagedError: newer than this program.
+        StoreDamagedError: of a version that no step leads from.
         StoreLockedError: older, and the store is read-only.
     """
     version = version_of(conn)

@@ -13,7 +13,7 @@ from vestig.store.sqlite.lookups import node_keys, rows_of
 
 __all__ = ["NodeRows"]
 
-_KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
+_KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity"}
 
 
 class NodeRows:

@@ -58,8 +58,8 @@ def open_ledger(
         NotFoundError: no store, and `read_only` or `without_store="refuse"`.
         ConflictError: the folder holds other files and no store.
         StoreLockedError: a network file system, or no permission.
-        StoreDamagedError: the ledger is lost, damaged, older than its witness, or newer than
-            this program.
+        StoreDamagedError: the ledger is lost, damaged, older than its witness, or of another
+            schema version.
 
     Example:
         >>> ledger = open_ledger(None)
@@ -261,7 +261,7 @@ def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:
     anything else is opened.
 
     Raises:
-        StoreDamagedError: it is newer than this program.
+        StoreDamagedError: it is of a version that no step leads from.
     """
     clean = not has_wal(ledger)
     if not clean and not os.access(ledger.parent, os.W_OK):

@@ -13,7 +13,6 @@ from vestig.changes import StoredWindow
 from vestig.language.text_flags import text_flags, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
-from vestig.store.ledger.clock_epochs import EpochTimes, read_epochs
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.projection_rows_graph import (
     NodeEdges,
@@ -82,13 +81,12 @@ def projection_rows(
 ) -> Iterator[ProjectionRow]:
     """As `LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
     digests = DigestCheck(conn, where, seq, retired)
-    times = read_epochs(conn, where)
     memories, entities = _touched(conn, after_seq)
     for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
         found = 0
         for selection in selections:
             try:
-                rows = list(batch(conn, selection, digests, times))
+                rows = list(batch(conn, selection, digests))
             except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
                 raise damaged(where, "a row with values that were never written") from error
             found += len(rows)
@@ -145,7 +143,7 @@ class MemoryParts(NamedTuple):
 
 
 def _memory_rows(
-    conn: apsw.Connection, selection: Selection, digests: DigestCheck, times: EpochTimes
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck
 ) -> Iterator[ProjectionRow]:
     memories = list(select(conn, _MEMORIES, selection, ' ORDER BY "row"'))
     order = ' ORDER BY memory, "row"'
@@ -155,7 +153,7 @@ def _memory_rows(
         {row[1]: row for row in select(conn, _ORIGINALS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
-        read_edges(conn, "mem", selection, times),
+        read_edges(conn, "mem", selection),
         read_sources(conn, [row[_M["row"]] for row in memories if _may_sit(row)]),
     )
     seqs = {row[_M["wseq"]] for row in memories}
@@ -215,10 +213,6 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
             sources[source] = None
             if actor is not None:
                 actors[actor] = None
-    if parts.edges.times.epochs:
-        events, t_created, t_expired = _counted(
-            parts.edges.times, events, (t_created, seq), t_expired
-        )
     edges, newest_edge = parts.edges.starting_at(number, id, digests)
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
@@ -234,22 +228,6 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         questions, [], text_flags(content), title_key(title), pieces, source_row,
         title,
     )  # fmt: skip
-
-
-def _counted(
-    times: EpochTimes, events: list[_Event], created: tuple[int, int], t_expired: int | None
-) -> tuple[list[_Event], int, int | None]:
-    """Events, creation (time, seq) and withdrawal of a memory by what their times count as. The
-    withdrawal was recorded with the event of its time; what happened by the time of its recording
-    is no later than that counts."""
-    found, withdrawn = [], t_expired
-    for kind, occurred, recorded, seq, place in events:
-        counts = times.counted(recorded, seq)
-        happened = min(occurred, counts) if occurred <= recorded else occurred
-        found.append((kind, happened, counts, seq, place))
-        if recorded == t_expired:
-            withdrawn = counts
-    return found, times.counted(*created), withdrawn
 
 
 def _tags(metadata: str) -> list[str]:

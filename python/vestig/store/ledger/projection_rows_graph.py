@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.ports import ProjectionRow
-from vestig.store.ledger.clock_epochs import EpochTimes
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.schema import (
@@ -56,8 +55,6 @@ _OTHER_END: Final = _EDGE_WIDTH
 _WRITING_SEQ: Final = _EDGE_WIDTH + 1
 _other_end: Final = itemgetter(_OTHER_END)
 _writing_seq: Final = itemgetter(_WRITING_SEQ)
-_CREATED: Final = _X["t_created_us"]
-_EXPIRED: Final = _X["t_expired_us"]
 _EDGE_COLUMNS: Final = itemgetter(
     _X["id"],
     _OTHER_END,
@@ -123,12 +120,10 @@ def by_node(rows: Iterable[tuple[Any, ...]], at: int) -> dict[int, list[tuple[An
 
 
 class NodeEdges(NamedTuple):
-    """Rows of the edges that start at nodes of one kind. `times`: what their recorded times count
-    as."""
+    """Rows of the edges that start at nodes of one kind."""
 
     prefix: str
     rows: Mapping[int, Sequence[Sequence[Any]]]
-    times: EpochTimes = EpochTimes()
 
     def seqs(self) -> set[int]:
         """The transactions that wrote these versions."""
@@ -143,27 +138,16 @@ class NodeEdges(NamedTuple):
             return [], 0
         digests.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
         newest: int = max(map(_writing_seq, rows))
-        counted = self._counted(rows) if self.times.epochs else rows
-        found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, counted))
+        found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, rows))
         if None in map(_other_end, rows):
             raise digests.missing_end("edges", id, self.prefix)
         return found, newest
 
-    def _counted(self, rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-        for row in rows:
-            edge = list(row)
-            edge[_CREATED] = self.times.counted(edge[_CREATED], edge[_X["seq"]])
-            if edge[_EXPIRED] is not None:
-                edge[_EXPIRED] = self.times.counted(edge[_EXPIRED], edge[_X["expired_seq"]])
-            yield edge
 
-
-def read_edges(
-    conn: apsw.Connection, prefix: str, selection: Selection, times: EpochTimes
-) -> NodeEdges:
+def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:
     """Edges that start at these rows, in one statement."""
     rows = select(conn, _EDGES[prefix], selection, " ORDER BY from_row")
-    return NodeEdges(prefix, by_node(rows, _X["from_row"]), times)
+    return NodeEdges(prefix, by_node(rows, _X["from_row"]))
 
 
 def read_sources(conn: apsw.Connection, rows: Sequence[int]) -> NodeEdges:
@@ -182,12 +166,12 @@ def first_source(edges: NodeEdges, node: int, id: bytes, digests: DigestCheck) -
 
 
 def entity_rows(
-    conn: apsw.Connection, selection: Selection, digests: DigestCheck, times: EpochTimes
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck
 ) -> Iterator[ProjectionRow]:
     """Entities as nodes of the projection, by row."""
     entities = list(select(conn, _ENTITIES, selection, ' ORDER BY "row"'))
     vectors = {row[1]: row for row in select(conn, _VECTORS, selection)}
-    edges = read_edges(conn, "ent", selection, times)
+    edges = read_edges(conn, "ent", selection)
     seqs = {row[_N["wseq"]] for row in entities}
     seqs.update(row[2] for row in vectors.values())
     digests.load(seqs | edges.seqs())
@@ -210,9 +194,6 @@ def entity_row(
         touched = max(touched, vector[2])
         embedding = vector[4]
     starting, newest = edges.starting_at(number, id, digests)
-    created = edges.times.counted(created, seq)
-    if expired is not None:
-        expired = edges.times.counted(expired, wseq - 1)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
     return ProjectionRow(
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,

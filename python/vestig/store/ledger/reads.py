@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from unicodedata import normalize
 
 import apsw
@@ -63,9 +63,6 @@ from vestig.store.sqlite.lookups import (
 )
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
-if TYPE_CHECKING:
-    from vestig.store.ledger.clock_epochs import EpochTimes
-
 __all__ = ["SqliteView"]
 
 
@@ -102,7 +99,6 @@ class SqliteView:
         self._head: bytes
         self._last_us: int
         ((self._seq, self._head, self._last_us),) = rows
-        self._epochs: EpochTimes | None = None
 
     @property
     def connection(self) -> apsw.Connection:
@@ -331,7 +327,7 @@ class SqliteView:
         with store_faults(self._where):
             rows = each(
                 self._conn,
-                "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.source_hash, s.path,"
+                "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.path,"
                 " s.agent, s.session_id, s.metadata FROM edges e"
                 ' JOIN sources s ON s."row" = e.from_row'
                 " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
@@ -388,7 +384,9 @@ class SqliteView:
             StoreDamagedError: a memory was never written so.
         """
         with store_faults(self._where):
-            sql, values = list_sql.page_sql(namespace, listing, self._then(namespace, listing))
+            sql, values = list_sql.page_sql(
+                namespace, listing, self._known_ends(namespace, listing)
+            )
             rows = fetch(self._conn, sql, values)
             self.checked.check(self._conn, self._where, [row[0] for row in rows])
         return [memory_of(row, self._where) for row in rows]
@@ -396,14 +394,16 @@ class SqliteView:
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.count_sql(namespace, listing, self._then(namespace, listing))
+            sql, values = list_sql.count_sql(
+                namespace, listing, self._known_ends(namespace, listing)
+            )
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
     def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.ids_sql(namespace, listing, self._then(namespace, listing))
+            sql, values = list_sql.ids_sql(namespace, listing, self._known_ends(namespace, listing))
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
@@ -427,30 +427,15 @@ class SqliteView:
         """The time of the last transaction, in microseconds."""
         return self._last_us
 
-    def _epoch_times(self) -> EpochTimes:
-        if self._epochs is None:
-            from vestig.store.ledger.clock_epochs import read_epochs
-
-            self._epochs = read_epochs(self._conn, self._where)
-        return self._epochs
-
-    def recorded_below(self, known_at_us: int) -> int:
-        """The seq below which everything counts as recorded by that moment, for the clock was
-        corrected since; 0 = no such."""
-        with store_faults(self._where):
-            return self._epoch_times().recorded_below(known_at_us)
-
     def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
-        """Those of these ids whose withdrawal counts as recorded by that moment."""
-        below = self.recorded_below(known_at_us)
+        """Those of these ids whose withdrawal was recorded by that moment."""
         with store_faults(self._where):
-            return history.expired_by(self._conn, namespace, ids, known_at_us, below)
+            return history.expired_by(self._conn, namespace, ids, known_at_us)
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, where the end was written after it."""
         with store_faults(self._where):
-            below = self.recorded_below(known_at_us)
-            found = history.ends_before(self._conn, namespace, known_at_us, below)
+            found = history.ends_before(self._conn, namespace, known_at_us)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
 
     def reinforcements_at(
@@ -462,11 +447,11 @@ class SqliteView:
             rows = select_in(
                 self._conn,
                 "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
-                ' LEFT JOIN events e ON e.memory = m."row" AND (e.recorded_us <= ? OR e.seq < ?)'
+                ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
                 " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
                 ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
                 tuple(keys),
-                (known_at_us, self.recorded_below(known_at_us), namespace),
+                (known_at_us, namespace),
             )
             return {keys[id]: (count, seen) for id, count, seen in rows}
 
@@ -784,16 +769,13 @@ class SqliteView:
             )
         return int(rows[0][0]) if rows else None
 
-    def _then(self, namespace: str, listing: Listing) -> list_sql.KnownThen:
+    def _known_ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
+        """Row → end of a memory as known at the listing's moment, where it was written after it."""
         known = listing.known_at_us
-        if known is None:
-            return list_sql.KnownThen({}, 0)
-        below = self.recorded_below(known)
-        ends = {}
-        if listing.valid_at_us is not None:
-            found = history.ends_before(self._conn, namespace, known, below)
-            ends = {row: end for (row, _id), end in found.items()}
-        return list_sql.KnownThen(ends, below)
+        if known is None or listing.valid_at_us is None:
+            return {}
+        found = history.ends_before(self._conn, namespace, known)
+        return {row: end for (row, _id), end in found.items()}
 
 
 def _full(ids: Sequence[str]) -> list[str]:

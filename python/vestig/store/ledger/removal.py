@@ -54,16 +54,13 @@ _REINFORCING: Final = ("REINFORCE_EXACT", "REINFORCE_NEAR")
 # Tables under the chain with rows that belong to a memory, and the columns that name it.
 _CHAINED: Final = (
     ("vectors", ("memory",)),
-    ("token_vectors", ("memory",)),
     ("token_codes", ("memory",)),
     ("original_texts", ("memory",)),
     ("questions", ("memory",)),
     ("events", ("memory",)),
     ("supersessions", ("superseding", "superseded")),
 )
-_FROM_SOURCE: Final = tuple(
-    code for code, (start, _end) in enumerate(EDGE_ENDS) if start == "source"
-)
+_PRODUCED: Final = EDGE_CODES["PRODUCED"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 # Edges that say how alike the vectors of two memories are.
 _COMPUTED: Final = (
@@ -72,7 +69,7 @@ _COMPUTED: Final = (
 )
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
 # What is made of the text that a memory is embedded as.
-_EMBEDDED: Final = ("vectors", "token_vectors", "token_codes")
+_EMBEDDED: Final = ("vectors", "token_codes")
 # Such tables outside the chain.
 _PLAIN: Final = ("tags", "jobs", "access")
 
@@ -130,7 +127,7 @@ def remove(
     remove_evidence(removal, fields.namespace, numbers, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
-    sources = unsupported_sources(conn, sorted(_ends(edges, _FROM_SOURCE, "from_row")))
+    sources = unsupported_sources(conn, sorted(_ends(edges, (_PRODUCED,), "from_row")))
     remove_evidence_of_sources(removal, sources)
     removal.remove_rows("sources", removal.select("sources", "row", sources))
     named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
@@ -173,12 +170,8 @@ def _ends(edges: Iterable[Sequence[Any]], codes: Sequence[int], column: str) -> 
 
 def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[int]:
     """Those of these sources that have no product."""
-    return [row for row in sources if not _has_product(conn, row)]
-
-
-def _has_product(conn: apsw.Connection, source: int) -> bool:
     sql = "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? LIMIT 1"
-    return any(fetch(conn, sql, (source, code)) for code in _FROM_SOURCE)
+    return [row for row in sources if not fetch(conn, sql, (row, _PRODUCED))]
 
 
 def _is_evidence(conn: apsw.Connection, source: int) -> bool:

@@ -331,14 +331,13 @@ def event_of(row: Sequence[Any], memory_id: str) -> Event:
 
 
 def source_of(row: Sequence[Any]) -> Source:
-    """A row (id, type, created, ingested, source_hash, path, agent, session_id, metadata)."""
-    id, source_type, created, ingested, source_hash, path, agent, session_id, metadata = row
+    """A row (id, type, created, ingested, path, agent, session_id, metadata)."""
+    id, source_type, created, ingested, path, agent, session_id, metadata = row
     return Source(
         id=id_text("source", id),
         source_type=source_type,
         created_at=from_us(created),
         ingested_at=from_us(ingested),
-        source_hash=source_hash,
         path=path,
         agent=agent,
         session_id=session_id,

@@ -11,11 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "ADD_CLAIMS",
-    "ADD_GRAPH",
-    "ADD_ORIGINAL_TEXTS",
-    "ADD_TOKEN_CODES",
-    "ADD_TOKEN_VECTORS",
     "APPLICATION_ID",
     "CHAINED",
     "COLUMNS",
@@ -52,7 +47,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "sources": (
         "salt", "row", "id", "namespace", "seq", "source_type", "created_us", "ingested_us",
-        "source_hash", "path", "agent", "session_id", "metadata",
+        "path", "agent", "session_id", "metadata",
     ),
     "edges": (
         "id", "salt", "from_row", "edge_type", "to_row", "relation", "expired_seq", "seq",
@@ -76,11 +71,8 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "entity_vectors": ("salt", "entity", "seq", "model", "embedding"),
     # Position NO_QUESTION says that questions were tried for a memory.
     "questions": ("salt", "row", "memory", "position", "seq", "text", "model", "embedding"),
-    "token_vectors": ("salt", "memory", "seq", "model", "ids", "codes", "scales"),
     # The text as it was given, where it differs from the normal form in `memories`.
     "original_texts": ("salt", "memory", "seq", "content", "sha256"),
-    # Where transaction time began again: its last value before, and where it goes on.
-    "clock_epochs": ("salt", "seq", "before_us", "corrected_us", "actor"),
     # What a memory states of whom. Entities by their rows.
     "claims": (
         "salt", "memory", "seq", "subject", "subject_entity", "fact_type", "object",
@@ -95,7 +87,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "token_codes": ("salt", "memory", "seq", "model", "axes", "ids", "codes"),
 }  # fmt: skip
 
-# In the order of their codes in the chain: a table is only ever added at the end.
+# In the order of their codes in the chain.
 CHAINED: Final = tuple(COLUMNS)
 TABLE_CODES: Final = {name: code for code, name in enumerate(CHAINED)}
 INDEX: Final = {
@@ -114,16 +106,12 @@ INSERT: Final = {
     for table, columns in COLUMNS.items()
 }
 
-# An edge type is stored as its code; codes are never re-used.
-EDGE_TYPES: Final = (
-    "MENTIONS", "RELATED", "SUMMARIZES", "CONTAINS", "SUMMARIZED_BY", "LINKED", "PRODUCED",
-    "HAS_CHUNK", "RELATION",
-)  # fmt: skip
+# An edge type is stored as its code.
+EDGE_TYPES: Final = ("MENTIONS", "RELATED", "SUMMARIZES", "RELATION", "PRODUCED")
 EDGE_CODES: Final = {name: code for code, name in enumerate(EDGE_TYPES)}
 # Id prefixes of both ends. `from_row` and `to_row` count rows of these ends' tables.
 EDGE_ENDS: Final[tuple[tuple[str, str], ...]] = (
-    ("mem", "ent"), ("mem", "mem"), ("mem", "mem"), ("chunk", "mem"), ("chunk", "mem"),
-    ("chunk", "ent"), ("source", "mem"), ("source", "chunk"), ("ent", "ent"),
+    ("mem", "ent"), ("mem", "mem"), ("mem", "mem"), ("ent", "ent"), ("source", "mem"),
 )  # fmt: skip
 
 # Tables of the nodes of the graph, by id prefix.
@@ -135,11 +123,11 @@ ENTITY_NODE: Final = 2
 
 # Text is unique per (namespace, scope, author) among unexpired memories. NULL and "" are two
 # values, so each nullable column stands twice; an expired row is unique by its own number.
-_TEXT_KEY = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
-    (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END)"""
 # A memory with a session is a turn: its text is unique per session and sequence as well, and no
 # sequence is a position of its own. The sequence of a memory without a session counts for nothing.
-_TURN_KEY = f"""{_TEXT_KEY}, (session_id IS NULL), IFNULL(session_id, ''),
+_TEXT_KEY: Final = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
+    (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END),
+    (session_id IS NULL), IFNULL(session_id, ''),
     (session_id IS NULL OR sequence IS NULL),
     (CASE WHEN session_id IS NULL THEN 0 ELSE IFNULL(sequence, 0) END)"""
 
@@ -194,7 +182,7 @@ CREATE TABLE sources (
     "row" INTEGER PRIMARY KEY,
     salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL, seq INTEGER NOT NULL,
     source_type TEXT NOT NULL, created_us INTEGER NOT NULL, ingested_us INTEGER NOT NULL,
-    source_hash TEXT, path TEXT, agent TEXT, session_id TEXT, metadata TEXT NOT NULL
+    path TEXT, agent TEXT, session_id TEXT, metadata TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX sources_id ON sources (id);
 CREATE UNIQUE INDEX sources_agentic ON sources (
@@ -211,6 +199,7 @@ CREATE TABLE edges (
     PRIMARY KEY (from_row, edge_type, to_row, relation, expired_seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX edges_to ON edges (to_row, edge_type);
+CREATE INDEX edges_id ON edges (id);
 
 CREATE TABLE supersessions (
     "row" INTEGER PRIMARY KEY,
@@ -231,10 +220,11 @@ CREATE TABLE jobs (
     id BLOB NOT NULL UNIQUE, memory INTEGER NOT NULL REFERENCES memories, kind TEXT NOT NULL,
     state TEXT NOT NULL, attempts INTEGER NOT NULL, next_attempt_us INTEGER,
     lease_until_us INTEGER, last_error TEXT, created_us INTEGER NOT NULL,
-    updated_us INTEGER NOT NULL
+    updated_us INTEGER NOT NULL, batch_id TEXT
 ) STRICT;
 CREATE INDEX jobs_memory ON jobs (memory);
-CREATE INDEX jobs_open ON jobs (state, "row") WHERE state IN ('pending', 'running', 'failed');
+CREATE INDEX jobs_open ON jobs (state, "row")
+    WHERE state IN ('pending', 'running', 'submitted', 'failed');
 
 CREATE TABLE access (
     memory INTEGER PRIMARY KEY REFERENCES memories,
@@ -260,10 +250,7 @@ CREATE TABLE chain (
     touched BLOB NOT NULL, counts BLOB NOT NULL, h BLOB NOT NULL
 ) STRICT;
 CREATE INDEX chain_retired ON chain (seq) WHERE retired IS NOT NULL;
-"""
 
-# Version 2: entities and hypothetical questions.
-ADD_GRAPH: Final = """
 CREATE TABLE entities (
     "row" INTEGER PRIMARY KEY,
     salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL,
@@ -292,47 +279,12 @@ CREATE TABLE questions (
     seq INTEGER NOT NULL, text TEXT NOT NULL, model TEXT NOT NULL, embedding BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX questions_of ON questions (memory, position);
-"""
 
-# Version 3: vectors of word pieces.
-ADD_TOKEN_VECTORS: Final = """
-CREATE TABLE token_vectors (
-    memory INTEGER PRIMARY KEY REFERENCES memories,
-    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL,
-    ids BLOB NOT NULL, codes BLOB NOT NULL, scales BLOB NOT NULL
-) STRICT;
-"""
-
-# Version 6: one-bit codes of word pieces; nothing reads the vectors of version 3.
-ADD_TOKEN_CODES: Final = """
-CREATE TABLE token_codes (
-    memory INTEGER PRIMARY KEY REFERENCES memories,
-    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, axes BLOB NOT NULL,
-    ids BLOB NOT NULL, codes BLOB NOT NULL
-) STRICT;
-"""
-
-# Version 4: texts as they were given, epochs of the clock, turns of a session as memories of their
-# own, and edges by id.
-ADD_ORIGINAL_TEXTS: Final = f"""
 CREATE TABLE original_texts (
     memory INTEGER PRIMARY KEY REFERENCES memories,
     salt BLOB NOT NULL, seq INTEGER NOT NULL, content TEXT NOT NULL, sha256 BLOB NOT NULL
 ) STRICT;
 
-CREATE TABLE clock_epochs (
-    seq INTEGER PRIMARY KEY,
-    salt BLOB NOT NULL, before_us INTEGER NOT NULL, corrected_us INTEGER NOT NULL, actor TEXT
-) STRICT;
-
-DROP INDEX memories_text;
-CREATE UNIQUE INDEX memories_text ON memories ({_TURN_KEY});
-CREATE INDEX edges_id ON edges (id);
-"""
-
-# Version 5: claims with their evidence, jobs that a batch holds, calls of a model by day, answers
-# to requests, the log of requests.
-ADD_CLAIMS: Final = """
 CREATE TABLE claims (
     memory INTEGER PRIMARY KEY REFERENCES memories,
     salt BLOB NOT NULL, seq INTEGER NOT NULL,
@@ -354,11 +306,6 @@ CREATE UNIQUE INDEX claim_evidence_of ON claim_evidence (memory, position);
 CREATE INDEX claim_evidence_source ON claim_evidence (source) WHERE source IS NOT NULL;
 CREATE INDEX claim_evidence_stated ON claim_evidence (stated_in) WHERE stated_in IS NOT NULL;
 
-ALTER TABLE jobs ADD COLUMN batch_id TEXT;
-DROP INDEX jobs_open;
-CREATE INDEX jobs_open ON jobs (state, "row")
-    WHERE state IN ('pending', 'running', 'submitted', 'failed');
-
 -- day counts from 1970-01-01 (UTC).
 CREATE TABLE model_calls (
     day INTEGER PRIMARY KEY, reserved INTEGER NOT NULL
@@ -378,5 +325,11 @@ CREATE TABLE requests (
     id BLOB NOT NULL UNIQUE, namespace TEXT NOT NULL, route TEXT NOT NULL,
     began_us INTEGER NOT NULL, duration INTEGER NOT NULL, status INTEGER NOT NULL,
     counts TEXT NOT NULL, confidence REAL, reason TEXT, payload TEXT
+) STRICT;
+
+CREATE TABLE token_codes (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, axes BLOB NOT NULL,
+    ids BLOB NOT NULL, codes BLOB NOT NULL
 ) STRICT;
 """

@@ -1,5 +1,4 @@
-"""Rows of `token_codes`: the codes of a memory's word pieces under the chain; and of
-`token_vectors`, which earlier versions wrote and nothing compares."""
+"""Rows of `token_codes`: the codes of a memory's word pieces under the chain."""
 
 from __future__ import annotations
 
@@ -20,7 +19,6 @@ __all__ = [
     "WRONG_SHAPE",
     "compared_pieces",
     "drop_codes",
-    "drop_old_vectors",
     "sections_of",
     "segment_numbers",
     "stored_pieces",
@@ -102,22 +100,9 @@ def write_codes(
 
 
 def drop_codes(conn: apsw.Connection, link: chain.Link) -> None:
-    """Removes all codes: those of another model cannot be compared."""
-    _drop(conn, link, "token_codes", None)
-
-
-def drop_old_vectors(conn: apsw.Connection, link: chain.Link, limit: int | None) -> int:
-    """Removes rows of `token_vectors`, at most `limit`; how many."""
-    return _drop(conn, link, "token_vectors", limit)
-
-
-def _drop(conn: apsw.Connection, link: chain.Link, table: str, limit: int | None) -> int:
-    """Row by row, since all at once might not fit into memory."""
-    sql = f"SELECT memory FROM {table} ORDER BY memory LIMIT ?"
-    rows = fetch(conn, sql, (-1 if limit is None else limit,))
-    sql = f"SELECT {columns_sql(table)} FROM {table} WHERE memory = ?"
-    for (memory,) in rows:
-        link.removed(table, fetch(conn, sql, (memory,))[0])
+    """Removes all codes: those of another model cannot be compared. Row by row, since all at once
+    might not fit into memory."""
+    for (memory,) in fetch(conn, "SELECT memory FROM token_codes ORDER BY memory"):
+        link.removed("token_codes", fetch(conn, _SELECT, (memory,))[0])
         link.touched.add(memory)
-        conn.execute(f"DELETE FROM {table} WHERE memory = ?", (memory,))
-    return len(rows)
+        conn.execute("DELETE FROM token_codes WHERE memory = ?", (memory,))

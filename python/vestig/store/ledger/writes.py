@@ -23,7 +23,6 @@ from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow, StoredAnswer
 from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
 from vestig.store.ledger.claim_rows import named_nodes, write_claims
-from vestig.store.ledger.clock_epochs import ClockEpoch, write_epoch
 from vestig.store.ledger.digest_check import CheckedMemories
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
@@ -59,7 +58,6 @@ class SqliteTransaction(SqliteView):
         recorded, counts = fetch(
             conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
         )[0]
-        self._before_us = recorded
         self.clock_behind_us = max(0, recorded - now_us)
         self.recorded_us = max(now_us, recorded)
         self.applied: tuple[int, bytes] | None = None
@@ -176,18 +174,6 @@ class SqliteTransaction(SqliteView):
             self._close_removal(link, counts)
         return counts
 
-    def begin_clock_epoch(self, corrected_us: int, *, actor: str | None) -> int:
-        """Lets transaction time go on at this moment, which may lie before the last one recorded,
-        and returns the new seq. Instead of `apply`."""
-        assert self.applied is None, "apply may be called once"
-        self.recorded_us = corrected_us
-        with store_faults(self._where):
-            link = self.new_link()
-            epoch = ClockEpoch(self._new_seq, self._before_us, corrected_us, actor)
-            write_epoch(self._conn, link, self._salts.take(), epoch)
-            self.close_link(link)
-        return self._new_seq
-
     def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:
         """Keeps the answer to a request with a key; see the port.
 
@@ -274,8 +260,8 @@ class SqliteTransaction(SqliteView):
             row = self._next_row("sources") if row is None else row + 1
             values = (
                 self._salts.take(), row, id_bytes(new.id), new.namespace, self._new_seq,
-                new.source_type, new.created_us, self.recorded_us, new.source_hash, new.path,
-                new.agent, new.session_id, to_json(new.metadata),
+                new.source_type, new.created_us, self.recorded_us, new.path, new.agent,
+                new.session_id, to_json(new.metadata),
             )  # fmt: skip
             self._conn.execute(INSERT["sources"], values)
             link.wrote("sources", values)

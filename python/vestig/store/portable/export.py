@@ -246,9 +246,8 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
         _vectors(conn, "token_codes", _TOKEN_CODES, namespace, 9),
         _tombstones(conn, namespace, 10),
-        _clock_epochs(conn, 11),
-        _claims(conn, namespace, 12),
-        _evidence(conn, namespace, 13),
+        _claims(conn, namespace, 11),
+        _evidence(conn, namespace, 12),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -297,7 +296,6 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
     "supersession": ("superseding", "superseded"),
     "token_codes": ("memory",),
     "job": ("memory",),
-    "clock_epoch": (),
     "claim": ("memory",),
     "evidence": ("memory",),
 }
@@ -557,15 +555,6 @@ def _tombstones(conn: apsw.Connection, namespace: str | None, order: int) -> Ite
     for number, row in enumerate(rows):
         fields = _TOMBSTONES.fields(row)
         yield (fields["seq"], order, number), "tombstone", fields
-
-
-def _clock_epochs(conn: apsw.Connection, order: int) -> Iterator[_Ordered]:
-    """Those of the whole store: the times of all namespaces are of one clock."""
-    columns = _plain("clock_epochs")
-    names = ", ".join(columns)
-    for row in conn.execute(f"SELECT {names} FROM clock_epochs ORDER BY seq"):
-        fields = fields_of(columns, row)
-        yield (fields["seq"], order, 0), "clock_epoch", fields
 
 
 def _claims(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:

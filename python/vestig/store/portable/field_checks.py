@@ -24,7 +24,6 @@ from vestig.errors import ValidationError
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.store.portable.records import (
     ClaimRecord,
-    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EventRecord,
@@ -141,11 +140,6 @@ def _check_snippet(name: str, text: str) -> None:
         )
 
 
-def _check_batch(name: str, value: str | msgspec.UnsetType) -> None:
-    if isinstance(value, str):
-        _check_name(name, value, SCOPE_CHARS_MAX)
-
-
 def _check_counts(name: str, raw: msgspec.Raw) -> None:
     if any(count < 0 for count in _counts.decode(bytes(raw)).values()):
         raise ValidationError(name, "a number below 0", "numbers from 0")
@@ -186,7 +180,10 @@ _CHECKS: Final[dict[type[Record], dict[str, _Check]]] = {
         "attributes": _check_attributes,
     },
     EvidenceRecord: {"author": label, "snippet": _check_snippet},
-    JobRecord: {"kind": _check_name, "batch_id": _check_batch},
+    JobRecord: {
+        "kind": _check_name,
+        "batch_id": lambda name, value: _check_name(name, value, SCOPE_CHARS_MAX),
+    },
     RequestLogRecord: {"route": _check_name, "reason": label, "counts": _check_counts},
     EventRecord: {
         "source": _as(source_text),
@@ -197,5 +194,4 @@ _CHECKS: Final[dict[type[Record], dict[str, _Check]]] = {
     QuestionRecord: {"text": label},
     SupersessionRecord: {"reason": _as(reason_argument)},
     TombstoneRecord: {"actor": label},
-    ClockEpochRecord: {"actor": label},
 }

@@ -19,18 +19,9 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.ledger.token_rows import AXES
-from vestig.store.portable.lines import (
-    CLAIMS_SINCE,
-    CODES_SINCE,
-    TRAILER_SINCE,
-    Oddity,
-    check_line,
-    oddity_of,
-    read_line,
-)
+from vestig.store.portable.lines import Oddity, check_line, oddity_of, read_line
 from vestig.store.portable.records import (
     ClaimRecord,
-    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -47,7 +38,6 @@ from vestig.store.portable.records import (
     SourceRecord,
     SupersessionRecord,
     TokenCodesRecord,
-    TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
     VectorRecord,
@@ -64,7 +54,7 @@ _HINT: Final = "the file was cut or changed: export it again, or take what is wh
 # The field of a line that names the memory, entity or source that it is or belongs to.
 _OWNER_FIELDS: Final = {
     "memory": "id", "entity": "id", "source": "id", "vector": "memory", "event": "memory",
-    "question": "memory", "token_vectors": "memory", "token_codes": "memory", "job": "memory",
+    "question": "memory", "token_codes": "memory", "job": "memory",
     "entity_vector": "entity", "claim": "memory", "evidence": "memory",
 }  # fmt: skip
 _any_line: Final = msgspec.json.Decoder()
@@ -219,8 +209,7 @@ class _FileCheck:
         """Lines stand in the order of their seq, so that what a line refers to is before it; jobs,
         which have none, are the last."""
         seq = getattr(record, "seq", None)
-        assert self._header is not None
-        if seq is None or self._header.format_version < TRAILER_SINCE:
+        if seq is None:
             return
         if seq < self._seq:
             raise ValidationError("seq", seq, f"at least {self._seq}, that of the line before")
@@ -256,24 +245,11 @@ class _FileCheck:
     def _begin(self, header: Header) -> None:
         if self._header is not None:
             raise ValidationError("record", "header", "one header, on the first line")
-        if header.format_version >= TRAILER_SINCE and header.namespaces is None:
-            raise ValidationError("namespaces", None, "the namespaces of the file")
-        spaces = header.namespaces
-        if header.namespace is not None and spaces and header.namespace not in spaces:
+        if header.namespace is not None and header.namespace not in header.namespaces:
             raise ValidationError("namespace", header.namespace, "one of namespaces, or null")
-        if header.format_version < TRAILER_SINCE:
-            self._warnings.append(
-                f"an export of format {header.format_version} has no last line that says what is in"
-                " it: whether the file is complete cannot be checked"
-            )
         self._header = header
 
     def _end(self, trailer: Trailer) -> None:
-        assert self._header is not None
-        if self._header.format_version < TRAILER_SINCE:
-            raise ValidationError(
-                "record", "end", f"a record of format {self._header.format_version}"
-            )
         self._trailer = trailer
         for kind in sorted(trailer.counts.keys() | self._counts.keys()):
             stated, found = trailer.counts.get(kind, 0), self._counts[kind]
@@ -317,11 +293,11 @@ class _FileCheck:
                 if record.position != NO_QUESTION:
                     self._check_model(record)
                     self._vector(record.embedding, record.memory, number)
-            case TokenCodesRecord() | TokenVectorsRecord():
+            case TokenCodesRecord():
                 self._own(record.memory)
                 self._key(f"tokens {record.memory}", "one such line for each memory")
                 self._check_name(record.model)
-                self._check_codes(record)
+                self._other_codes += record.axes != AXES
             case EventRecord():
                 self._event(record)
             case EdgeRecord():
@@ -331,20 +307,13 @@ class _FileCheck:
             case JobRecord():
                 self._own(record.memory)
                 self._key(record.id, "an id that no other line has")
-                self._check_batch(record)
             case TombstoneRecord():
                 self._key(record.id, "the id of no memory of this file, and of no other tombstone")
-            case ClockEpochRecord():
-                self._key(f"clock epoch {record.seq}", "one clock epoch of a seq")
             case _:
-                self._newer_record(record)
+                self._record_beside(record)
 
-    def _newer_record(self, record: Record) -> None:
-        """A record of a kind that no format before `CLAIMS_SINCE` has."""
-        assert self._header is not None
-        version = self._header.format_version
-        if version < CLAIMS_SINCE:
-            raise ValidationError("record", kind_of(record), f"a record of format {version}")
+    def _record_beside(self, record: Record) -> None:
+        """A claim, its evidence, or a record that belongs to no node."""
         match record:
             case ClaimRecord():
                 self._named(record.memory, record.subject_id, record.object_id)
@@ -372,26 +341,8 @@ class _FileCheck:
         namespace = getattr(record, "namespace", None)
         if namespace is None:
             return
-        known = self._header.namespaces
-        if known is None and self._header.namespace is not None:
-            known = (self._header.namespace,)
-        if known is not None and namespace not in known:
+        if namespace not in self._header.namespaces:
             raise ValidationError("namespace", namespace, "a namespace that the header names")
-
-    def _check_batch(self, record: JobRecord) -> None:
-        assert self._header is not None
-        version = self._header.format_version
-        if (record.batch_id is not msgspec.UNSET) != (version >= CLAIMS_SINCE):
-            given = "no such field" if record.batch_id is msgspec.UNSET else "one"
-            raise ValidationError("batch_id", given, f"what format {version} has")
-
-    def _check_codes(self, record: TokenCodesRecord | TokenVectorsRecord) -> None:
-        """Codes since `CODES_SINCE`, vectors before; codes that cannot be compared are counted."""
-        assert self._header is not None
-        version = self._header.format_version
-        if isinstance(record, TokenCodesRecord) != (version >= CODES_SINCE):
-            raise ValidationError("record", kind_of(record), f"a record of format {version}")
-        self._other_codes += not isinstance(record, TokenCodesRecord) or record.axes != AXES
 
     def _named(self, *ids: str | None) -> None:
         """Nodes that one record names, the first of which it belongs to, are of one namespace."""
@@ -464,25 +415,20 @@ class _FileCheck:
     ) -> None:
         of_memory: tuple[object, ...] = (None, 0, None, None)
         if memory is not None:
-            model = None if memory.embedding_model is msgspec.UNSET else memory.embedding_model
             superseded = memory.status is Status.SUPERSEDED
-            of_memory = (model, int(superseded), memory.superseded_by, memory.revives)
+            of_memory = (
+                memory.embedding_model,
+                int(superseded),
+                memory.superseded_by,
+                memory.revives,
+            )
         self._conn.execute(
             "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)",
             (id, number, namespace, id.partition("_")[0], *of_memory, merged_into),
         )
 
     def _memory(self, record: MemoryRecord, number: int) -> None:
-        assert self._header is not None
-        stated = record.embedding_model is not msgspec.UNSET
-        if stated != (self._header.format_version >= TRAILER_SINCE):
-            raise ValidationError(
-                "embedding_model", "no such field" if not stated else "one",
-                f"what format {self._header.format_version} has",
-            )  # fmt: skip
         if record.normal is not msgspec.UNSET:
-            if not stated:
-                raise ValidationError("normal", "one", "no such field before format 5")
             forms = self._normal_forms
             if forms is not None and record.normal not in forms(record.content):
                 raise ValidationError("normal", "another text", "the normal form of content")
@@ -490,13 +436,9 @@ class _FileCheck:
         self._node(record.id, record.namespace, number, memory=record)
 
     def _memory_model(self, record: VectorRecord) -> None:
-        assert self._header is not None
-        if self._header.format_version >= TRAILER_SINCE:
-            for (model,) in fetch(
-                self._conn, "SELECT model FROM nodes WHERE id = ?", (record.memory,)
-            ):
-                if model != record.model:
-                    raise ValidationError("model", record.model, "the model of the memory's line")
+        for (model,) in fetch(self._conn, "SELECT model FROM nodes WHERE id = ?", (record.memory,)):
+            if model != record.model:
+                raise ValidationError("model", record.model, "the model of the memory's line")
         self._conn.execute("UPDATE nodes SET has_vector = 1 WHERE id = ?", (record.memory,))
 
     def _event(self, record: EventRecord) -> None:
@@ -535,7 +477,7 @@ class _FileCheck:
         """
         if self._header is None:
             raise ValidationError("line 1", "nothing", "the header of an export")
-        if self._trailer is None and self._header.format_version >= TRAILER_SINCE:
+        if self._trailer is None:
             with self._fault(self._number + 1, None):
                 raise ValidationError(
                     "record", "the end of the file", f"more lines, the last with the record end"
@@ -618,11 +560,9 @@ class _FileCheck:
             " AND s.superseding = n.superseded_by) ORDER BY line"
         )
         refused = fetch(self._conn, unrecorded_sql)
-        assert self._header is not None
-        if self._header.format_version >= TRAILER_SINCE:
-            lone = fetch(self._conn, lone_sql)
-            cut = 0 if self._trailer is None else self._trailer.cut_references
-            refused += lone if len(lone) > cut else []
+        lone = fetch(self._conn, lone_sql)
+        cut = 0 if self._trailer is None else self._trailer.cut_references
+        refused += lone if len(lone) > cut else []
         if refused and not self._partial:
             number, _id = min(refused)
             raise ValidationError(

@@ -50,8 +50,6 @@ _OWNERS: Final = (
 # Fields of a claim that name entities; it can be without.
 CLAIM_NAMES: Final = ("subject_id", "object_id")
 _MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_SUPPORTING_ENTITY: Final = (EdgeType.MENTIONS, EdgeType.LINKED)
-_SUPPORTING_SOURCE: Final = (EdgeType.PRODUCED, EdgeType.HAS_CHUNK)
 _MANUAL: Final = "manual"
 
 
@@ -246,9 +244,9 @@ class _Support:
             for one, other in (ends, ends[::-1]):
                 if one in self._manual:
                     self._supported.add(other)
-        elif record.edge_type in _SUPPORTING_ENTITY and record.from_id in self._new:
+        elif record.edge_type is EdgeType.MENTIONS and record.from_id in self._new:
             self._supported.add(record.to_id)
-        elif record.edge_type in _SUPPORTING_SOURCE and record.to_id in self._new:
+        elif record.edge_type is EdgeType.PRODUCED and record.to_id in self._new:
             self._supported.add(record.from_id)
 
     def unfounded(self, gone: Collection[str]) -> frozenset[str]:

@@ -26,7 +26,6 @@ from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
 from vestig.store.portable.field_checks import check_fields, check_text
 from vestig.store.portable.records import (
     ClaimRecord,
-    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -43,7 +42,6 @@ from vestig.store.portable.records import (
     SourceRecord,
     SupersessionRecord,
     TokenCodesRecord,
-    TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
     VectorRecord,
@@ -52,12 +50,9 @@ from vestig.times import format_us
 from vestig.types import JobState, Status
 
 __all__ = [
-    "CLAIMS_SINCE",
-    "CODES_SINCE",
     "EXPORT_SCHEMA",
     "EXPORT_VERSION",
     "FIRST_DAY",
-    "TRAILER_SINCE",
     "Oddity",
     "check_line",
     "columns_of",
@@ -70,14 +65,7 @@ __all__ = [
 ]
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
-# Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones,
-# version 4 no trailer, version 5 no claims, batches, model calls, keys and requests; versions 3 to
-# 6 had vectors of word pieces in the place of codes. All are read as well.
-EXPORT_VERSION: Final = 7
-TRAILER_SINCE: Final = 5
-CLAIMS_SINCE: Final = 6
-CODES_SINCE: Final = 7
-_VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
+EXPORT_VERSION: Final = 1
 # From which days of model calls are counted.
 FIRST_DAY: Final = date(1970, 1, 1)
 _JSON_DEPTH_MAX: Final = 64
@@ -230,10 +218,9 @@ def check_line(record: Header | Trailer | Record) -> None:
         ValidationError: names the field.
     """
     if isinstance(record, Header):
-        if record.schema != EXPORT_SCHEMA or record.format_version not in _VERSIONS:
+        if record.schema != EXPORT_SCHEMA or record.format_version != EXPORT_VERSION:
             shown = f"{record.schema}, version {record.format_version}"
-            known = f"{_VERSIONS[0]} to {_VERSIONS[-1]}"
-            raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {known}")
+            raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {EXPORT_VERSION}")
         return
     if isinstance(record, Trailer):
         return
@@ -315,7 +302,7 @@ def _check_job(record: JobRecord) -> None:
     submitted = record.state is JobState.SUBMITTED
     if record.state is JobState.RUNNING:
         raise ValidationError("state", record.state.value, "pending, submitted, done or failed")
-    if submitted != isinstance(record.batch_id, str):
+    if submitted != (record.batch_id is not None):
         raise ValidationError("batch_id", record.batch_id, "a batch exactly where it is submitted")
 
 
@@ -379,11 +366,9 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     EntityVectorRecord: (("entity", "ent"),),
     QuestionRecord: (("memory", "mem"),),
     TokenCodesRecord: (("memory", "mem"),),
-    TokenVectorsRecord: (("memory", "mem"),),
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
     TombstoneRecord: (("id", "mem"),),
-    ClockEpochRecord: (),
     ClaimRecord: (("memory", "mem"), ("subject_id", "ent"), ("object_id", "ent")),
     EvidenceRecord: (("memory", "mem"),),
     ModelCallsRecord: (),
@@ -412,11 +397,9 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
     EntityVectorRecord: (),
     QuestionRecord: (),
     TokenCodesRecord: (),
-    TokenVectorsRecord: (),
     SupersessionRecord: _read_columns(*COLUMNS["supersessions"]),
     JobRecord: _read_columns("next_attempt_us", "created_us", "updated_us"),
     TombstoneRecord: _read_columns(*COLUMNS["tombstones"]),
-    ClockEpochRecord: _read_columns(*COLUMNS["clock_epochs"]),
     ClaimRecord: _read_columns(*COLUMNS["claims"]),
     EvidenceRecord: _read_columns(*COLUMNS["claim_evidence"]),
     ModelCallsRecord: (),

@@ -30,7 +30,6 @@ from vestig.types import (
 
 __all__ = [
     "ClaimRecord",
-    "ClockEpochRecord",
     "EdgeRecord",
     "EntityRecord",
     "EntityVectorRecord",
@@ -47,7 +46,6 @@ __all__ = [
     "SourceRecord",
     "SupersessionRecord",
     "TokenCodesRecord",
-    "TokenVectorsRecord",
     "TombstoneRecord",
     "Trailer",
     "VectorRecord",
@@ -71,7 +69,7 @@ class _Line(
 
 class Header(_Line, frozen=True, kw_only=True, tag="header"):
     """First line. `namespace` is null when all of the store's namespaces follow; `namespaces`
-    names those that follow, and `where` is the filter of a selection (both from version 5 on)."""
+    names those that follow, and `where` is the filter of a selection."""
 
     schema: str
     format_version: int
@@ -79,12 +77,12 @@ class Header(_Line, frozen=True, kw_only=True, tag="header"):
     seq: _Count
     namespace: _Namespace | None
     embedding: EmbeddingIdentity | None
-    namespaces: tuple[_Namespace, ...] | None = None
-    where: dict[str, Any] | None = None
+    namespaces: tuple[_Namespace, ...]
+    where: dict[str, Any] | None
 
 
 class Trailer(_Line, frozen=True, kw_only=True, tag="end"):
-    """Last line from version 5 on: what the lines before it are.
+    """Last line: what the lines before it are.
 
     Attributes:
         counts: records by kind, the header left out.
@@ -112,7 +110,6 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
     source_type: Literal["file", "agentic", "legacy"]
     created_at: _Time
     ingested_at: _Time
-    source_hash: str | None
     path: str | None
     agent: str | None
     session_id: str | None
@@ -123,8 +120,8 @@ class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
     """A memory with its access counters.
 
     The vector is a line of its own; `embedding_model` says whether there is one. `content` is the
-    text as it was given, `normal` its normal form, absent where it is the same (both from version 5
-    on). `content_hash` is that of the normal form.
+    text as it was given, `normal` its normal form, absent where it is the same. `content_hash` is
+    that of the normal form.
     """
 
     id: str
@@ -166,7 +163,7 @@ class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
     access_count: _Count
     last_accessed_at: _Time | None
     processing: Literal["pending", "ready", "failed"]
-    embedding_model: str | msgspec.UnsetType | None = msgspec.UNSET
+    embedding_model: str | None
 
 
 class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
@@ -188,18 +185,6 @@ class TokenCodesRecord(_Line, frozen=True, kw_only=True, tag="token_codes"):
     axes: bytes
     ids: bytes
     codes: bytes
-
-
-class TokenVectorsRecord(_Line, frozen=True, kw_only=True, tag="token_vectors"):
-    """Vectors of a memory's word pieces as formats 3 to 6 have them; nothing compares them, so
-    their values are not looked at."""
-
-    memory: str
-    seq: _Seq
-    model: str
-    ids: bytes
-    codes: bytes
-    scales: bytes
 
 
 class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
@@ -289,8 +274,8 @@ class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
 
 
 class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
-    """An enrichment job. A running one is written as pending: leases do not travel. `batch_id`,
-    from version 6 on, is that of a submitted one."""
+    """An enrichment job. A running one is written as pending: leases do not travel. `batch_id` is
+    that of a submitted one."""
 
     id: str
     memory: str
@@ -299,7 +284,7 @@ class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
     attempts: _Count
     next_attempt_at: _Time | None
     last_error: str | None
-    batch_id: str | msgspec.UnsetType | None = msgspec.UNSET
+    batch_id: str | None
     created_at: _Time
     updated_at: _Time
 
@@ -378,15 +363,6 @@ class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
     counts: msgspec.Raw
 
 
-class ClockEpochRecord(_Line, frozen=True, kw_only=True, tag="clock_epoch"):
-    """Where transaction time went on at `corrected`, after a transaction of the time `before`."""
-
-    seq: _Seq
-    before: _Time
-    corrected: _Time
-    actor: str | None
-
-
 Record = (
     SourceRecord
     | MemoryRecord
@@ -399,9 +375,7 @@ Record = (
     | SupersessionRecord
     | JobRecord
     | TokenCodesRecord
-    | TokenVectorsRecord
     | TombstoneRecord
-    | ClockEpochRecord
     | ClaimRecord
     | EvidenceRecord
     | ModelCallsRecord

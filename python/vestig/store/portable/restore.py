@@ -41,11 +41,10 @@ from vestig.store.portable.file_check import (
     kind_of,
 )
 from vestig.store.portable.forgotten_records import CLAIM_NAMES, ForgottenRecords, owners_of
-from vestig.store.portable.lines import TRAILER_SINCE, columns_of, read_line
+from vestig.store.portable.lines import columns_of, read_line
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
     ClaimRecord,
-    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -62,7 +61,6 @@ from vestig.store.portable.records import (
     SourceRecord,
     SupersessionRecord,
     TokenCodesRecord,
-    TokenVectorsRecord,
     TombstoneRecord,
     Trailer,
     VectorRecord,
@@ -79,7 +77,7 @@ from vestig.store.portable.stored_nodes import (
     stored_source,
     stored_text,
 )
-from vestig.store.sqlite.lookups import fetch, next_row, select_in
+from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.telemetry.spans import span
 from vestig.types import Status
 
@@ -239,9 +237,8 @@ class _Restoration:
         # Written records by kind.
         self._counts: Counter[str] = Counter()
         self._present = self._different = self._duplicates = 0
-        self._left_lines = self._frame_lines = self._skipped_epochs = 0
+        self._left_lines = self._frame_lines = 0
         self._left_out = dict(check.left_out)
-        self._first_row = next_row(self._conn, "memories")
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -358,8 +355,6 @@ class _Restoration:
                 written = self._vector(record)
             case TokenCodesRecord():
                 written = self._token_codes(record)
-            case TokenVectorsRecord():
-                written = False  # the check says so
             case EventRecord():
                 written = self._event(record)
             case EdgeRecord():
@@ -376,8 +371,6 @@ class _Restoration:
                 written = self._job(record)
             case TombstoneRecord():
                 written = self._forgotten.tombstone(record)
-            case ClockEpochRecord():
-                written = self._clock_epoch(record)
             case ClaimRecord():
                 written = self._claims.claim(record)
             case EvidenceRecord():
@@ -517,19 +510,13 @@ class _Restoration:
         columns = ("kind", "state", "attempts", "next_attempt_us", "last_error")
         times = ("created_us", "updated_us")
         names = ", ".join(("id", "memory", "batch_id", *columns, *times))
-        batch = record.batch_id if isinstance(record.batch_id, str) else None
-        values = (id_bytes(record.id), memory, batch, *columns_of(record, columns + times))
+        values = (
+            id_bytes(record.id),
+            memory,
+            record.batch_id,
+            *columns_of(record, columns + times),
+        )
         self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-        return True
-
-    def _clock_epoch(self, record: ClockEpochRecord) -> bool:
-        """Epochs are places in the order of transactions: they hold where seqs are kept."""
-        if not self._placement.keeps_seqs:
-            self._skipped_epochs += 1
-            return False
-        times = columns_of(record, ("before_us", "corrected_us", "actor"))
-        values = (self._placement.salt(), record.seq, *times)
-        self._placement.write("clock_epochs", values, record.seq)
         return True
 
     # --- entities ----------------------------------------------------------------------------
@@ -655,29 +642,15 @@ class _Restoration:
             left_lines=self._left_lines,
             left_out=tuple(sorted(self._left_out.items())),
             frame_lines=self._frame_lines,
-            warnings=(*self._check.warnings, *self._epoch_warnings(), *unembedded),
+            warnings=(*self._check.warnings, *unembedded),
             records=dict(self._counts),
             seq=last,
         )
 
     def _queue_embedding(self) -> tuple[str, ...]:
-        """Jobs for memories that came without a vector from a file that cannot say whether they
-        had one, and for those whose vector was made of evidence that is forgotten here; a warning
-        if there are such."""
-        header = self._check.header
+        """Jobs for memories whose vector was made of evidence that is forgotten here; a warning if
+        there are such."""
         found = self._reembedded()
-        if header.format_version < TRAILER_SINCE and header.embedding is not None:
-            found |= dict(
-                fetch(
-                    self._conn,
-                    'SELECT "row", t_created_us FROM memories m WHERE "row" >= ?'
-                    " AND t_expired_us IS NULL"
-                    ' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m."row")'
-                    " AND NOT EXISTS (SELECT 1 FROM jobs j"
-                    " WHERE j.memory = m.\"row\" AND j.kind = 'embed')",
-                    (self._first_row,),
-                )
-            )
         for row, created_us in found.items():
             jobs.renew(self._conn, row, "embed", id_bytes(new_id("job")), created_us)
         if not found:
@@ -692,14 +665,6 @@ class _Restoration:
         rows = [place.row(id) for id in sorted(restored)]
         sql = 'SELECT "row", t_created_us FROM memories WHERE "row" IN (?*)'
         return dict(select_in(self._conn, sql, rows))
-
-    def _epoch_warnings(self) -> tuple[str, ...]:
-        if not self._skipped_epochs:
-            return ()
-        return (
-            f"{self._skipped_epochs} corrections of the clock belong to the order of the file's"
-            " transactions and were left out; its times stay as they were recorded",
-        )
 
     def _insert_deferred(self) -> None:
         """Writes the nodes that refer to one of a later line."""

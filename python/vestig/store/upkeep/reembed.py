@@ -25,7 +25,7 @@ from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
-from vestig.store.ledger.token_rows import drop_codes, drop_old_vectors
+from vestig.store.ledger.token_rows import drop_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
@@ -238,7 +238,6 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
             work.run(kind)
             replaced, added = replaced + work.replaced, added + work.added
         drop_codes(conn, link)
-        drop_old_vectors(conn, link, None)
         _set_identity(conn, link, raw, seq)
         conn.execute(f"DROP TABLE {NEW_VECTORS}")
         txn.rows_written = replaced + added

@@ -1,5 +1,5 @@
-"""Makes codes of word pieces for memories that have none to compare: of an older store, along other
-axes, or of another configuration.
+"""Makes codes of word pieces for memories that have none to compare: along other axes, or of
+another configuration.
 
 Each batch is one transaction, so a run that was killed goes on where it stopped.
 """
@@ -19,12 +19,12 @@ from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.token_rows import AXES, drop_old_vectors, write_codes
+from vestig.store.ledger.token_rows import AXES, write_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = ["check_text", "fill_codes", "old_vectors", "without_codes"]
+__all__ = ["check_text", "fill_codes", "without_codes"]
 
 EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 
@@ -58,8 +58,7 @@ def fill_codes(
     batch: int = 64,
     progress: Progress | None = None,
 ) -> int:
-    """Makes codes for the memories that have none to compare; how many. Then what earlier versions
-    wrote in their place is removed.
+    """Makes codes for the memories that have none to compare; how many.
 
     Args:
         embed: the model of the store's vectors.
@@ -81,7 +80,6 @@ def fill_codes(
             read_at = view.seq
             claims = claims_at(view.connection, [row[0] for row in todo])
         if not todo:
-            _drop_old(ledger, batch)
             return done
         texts = [_text(row, where) for row in todo]
         made = embed(
@@ -138,19 +136,3 @@ def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, read_at: i
         txn.rows_written = len(rows)
         txn.close_link(link)
     return len(rows)
-
-
-def old_vectors(conn: apsw.Connection) -> int:
-    """How many memories have vectors of word pieces of an earlier version."""
-    return int(fetch(conn, "SELECT COUNT(*) FROM token_vectors")[0][0])
-
-
-def _drop_old(ledger: SqliteLedger, batch: int) -> None:
-    where, dropped = ledger.where, batch
-    while dropped == batch:
-        with ledger.write(NO_CLOCK) as txn, store_faults(where):
-            link = txn.new_link()
-            dropped = drop_old_vectors(txn.connection, link, batch)
-            if dropped:
-                txn.rows_written = dropped
-                txn.close_link(link)

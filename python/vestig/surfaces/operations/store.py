@@ -82,12 +82,6 @@ def _demo(call: Call) -> Any:
     return tour(call.say, keep=bool(call.args.get("keep", False)))
 
 
-def _doctor(call: Call) -> Any:
-    if call.args.get("clock"):
-        call.store.admin.correct_clock()
-    return call.store.admin.doctor()
-
-
 def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "accept_ledger": bool(args.get("accept_ledger", False)),
@@ -285,12 +279,6 @@ OPERATIONS: Final = (
         name="doctor",
         params=(
             Parameter(
-                name="clock",
-                kind="flag",
-                flag="--clock",
-                help="First let transaction time go on at the clock's, if the ledger lies ahead.",
-            ),
-            Parameter(
                 name="forget_lost",
                 kind="flag",
                 flag="--forget-lost",
@@ -304,7 +292,7 @@ OPERATIONS: Final = (
                 help="List every store known on this machine, and name those that are gone.",
             ),
         ),
-        run=_doctor,
+        run=lambda call: call.store.admin.doctor(),
         alone=_doctor_alone,
         document="doctor",
         text=render.doctor,

@@ -10,7 +10,7 @@ use crate::segment::map::fetch;
 
 /// Codes of the edge types that are walked, by their place in an edge record: MENTIONS, RELATED,
 /// SUMMARIZES, RELATION.
-pub const EDGE_KINDS: [u8; 4] = [0, 1, 2, 8];
+pub const EDGE_KINDS: [u8; 4] = [0, 1, 2, 3];
 /// Code of MENTIONS: its weight is 1 and its confidence counts.
 pub const MENTIONS: u8 = EDGE_KINDS[0];
 /// Code of RELATED.

@@ -10,7 +10,7 @@ mod sections;
 pub use sections::{SECTION_TABLE, SECTIONS, Section};
 
 /// Version of the file layout; any other one is discarded and rebuilt.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 1;
 /// Sections begin at multiples of this.
 pub const ALIGNMENT: u64 = 64;
 /// Longest header that is accepted.
