@@ -16,13 +16,13 @@ from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
 from vestig.filters import checked_filter
 from vestig.ids import id_bytes, id_text, repeatable_ids
-from vestig.ports import LedgerView
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
 from vestig.recall.request import RecallRequest
 from vestig.recall.scan import Scan
 from vestig.session.embedding import all_query_vectors, query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 
 PAGE = 1_000
 

@@ -12,11 +12,12 @@ from msgspec import structs
 import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, EntityPatch, NewClaim, NewEvidence
 from vestig.ids import new_id
-from vestig.ports import EmbeddingIdentity, RequestRecord, StoredAnswer
+from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
 from vestig.store.checks.doctor import checks
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import RequestRecord, StoredAnswer
 from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.types import EdgeType
@@ -28,7 +29,7 @@ LATER = made.NOW + 1_000_000_000
 
 
 def fill(
-    ledger: SqliteLedger, count: int = 12, namespace: str = "default", *, jobs: bool = True
+    ledger: Ledger, count: int = 12, namespace: str = "default", *, jobs: bool = True
 ) -> list[str]:
     """Memories with tags, edges, jobs, entities, questions, token vectors; one superseded, one
     reinforced, one touched; an entity that was merged away, an edge that ended."""
@@ -65,7 +66,7 @@ def fill(
     return ids
 
 
-def fill_requests(ledger: SqliteLedger, ids: list[str], namespace: str = "default") -> None:
+def fill_requests(ledger: Ledger, ids: list[str], namespace: str = "default") -> None:
     """Claims with evidence of a memory, of a source and of neither; jobs of every kind, one of them
     in a batch; reserved calls, answers and logged requests."""
     with ledger.read() as view:
@@ -136,14 +137,14 @@ def with_graph(changes: ChangeSet, namespace: str, number: int) -> ChangeSet:
     return structs.replace(changes, questions_tried=(memory.id,)) if number == 4 else changes
 
 
-def filled(folder: Path | None, *, jobs: bool = True, **options: Any) -> SqliteLedger:
+def filled(folder: Path | None, *, jobs: bool = True, **options: Any) -> Ledger:
     """A new ledger with `fill` in it."""
     ledger = open_ledger(folder, **options)
     fill(ledger, jobs=jobs)
     return ledger
 
 
-def keeper_of(ledger: SqliteLedger, **options: Any) -> ProjectionKeeper:
+def keeper_of(ledger: Ledger, **options: Any) -> ProjectionKeeper:
     """The projection beside a ledger."""
     identity = ledger.embedding_identity() or IDENTITY
     return ProjectionKeeper(
@@ -155,7 +156,7 @@ def keeper_of(ledger: SqliteLedger, **options: Any) -> ProjectionKeeper:
     )
 
 
-def doctor(ledger: SqliteLedger, **options: Any) -> dict[str, Finding]:
+def doctor(ledger: Ledger, **options: Any) -> dict[str, Finding]:
     """Findings by check; the keeper only reads."""
     keeper = keeper_of(ledger, read_only=True)
     findings = checks(ledger, keeper, **{"now_us": LATER, **options})
@@ -168,7 +169,7 @@ def levels(findings: dict[str, Finding]) -> dict[str, str]:
     return {name: f.level for name, f in findings.items() if f.level != "ok"}
 
 
-def exported(ledger: SqliteLedger, namespace: str | None = None) -> bytes:
+def exported(ledger: Ledger, namespace: str | None = None) -> bytes:
     """The bytes of an export."""
     out = io.BytesIO()
     export(ledger, out, namespace=namespace)

@@ -32,7 +32,11 @@ __all__ = [
     "NewTokenCodes",
     "NewVector",
     "StoredWindow",
+    "TurnPosition",
 ]
+
+# Where a turn stands: session and sequence. No sequence is a position of its own.
+TurnPosition = tuple[str, int | None]
 
 
 class StoredWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -10,7 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener, pair
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
 
@@ -367,7 +367,7 @@ def test_a_state_of_the_store_is_read_once(
     """What is read before the embedding call, of texts and names, is not read again."""
     store, reads = opener(), list[str]()
     store.commit("We met Ada Lovelace in the harbour")
-    for kind, name in ((SqliteView, "known_hashes"), (SqliteView, "entity_ids_by_key")):
+    for kind, name in ((LedgerView, "known_hashes"), (LedgerView, "entity_ids_by_key")):
         whole = getattr(kind, name)
 
         def counted(*given: Any, whole: Any = whole, name: str = name) -> Any:

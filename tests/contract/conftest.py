@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ledger_adapters import LEDGERS
 
-from vestig.ports import Ledger
+from vestig.store.ledger.ledger import Ledger
 
 
 @pytest.fixture(params=sorted(LEDGERS))

@@ -8,7 +8,7 @@ from typing import Any
 
 import ledger_rows as made
 from vestig.changes import ChangeSet
-from vestig.ports import Ledger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 
 # Name → factory of an empty ledger in a folder of its own.

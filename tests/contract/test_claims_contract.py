@@ -9,7 +9,7 @@ import ledger_rows as made
 from vestig.changes import ChangeSet, NewClaim, NewEvidence
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes, new_id
-from vestig.ports import Ledger
+from vestig.store.ledger.ledger import Ledger
 from vestig.times import from_us
 from vestig.types import Claim, EdgeType, EventType, Evidence
 

@@ -14,9 +14,11 @@ import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, new_id
-from vestig.ports import EmbeddingIdentity, Ledger, Listing
+from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.jobs import JobRules
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import JobResult, Listing
 from vestig.times import format_us, from_us
 from vestig.types import EventType, Kind, Status
 
@@ -258,23 +260,23 @@ def test_jobs() -> None:
         assert (taken.id, taken.memory_id, taken.state) == (job.id, new.id, "running")
         assert due(NOW + 9 * second) == []
         assert due(NOW + 10 * second) == [job.id]
-        ledger.finish_job(job.id, NOW, changes=None, error="x" * 900)
+        ledger.finish_jobs([JobResult(job_id=job.id, changes=None, error="x" * 900)], NOW)
         assert due(NOW + 60 * second - 1) == []
         (again,) = ledger.due_jobs("default", NOW + 60 * second, ["embed"], 5)
         assert (again.attempts, again.last_error) == (1, "x" * 500)
-        ledger.finish_job(job.id, NOW, changes=None, error="x")
+        ledger.finish_jobs([JobResult(job_id=job.id, changes=None, error="x")], NOW)
         assert due(NOW + 100 * second - 1) == []
         assert due(NOW + 100 * second) == [job.id]
-        ledger.finish_job(job.id, NOW, changes=None, error="x")
+        ledger.finish_jobs([JobResult(job_id=job.id, changes=None, error="x")], NOW)
         assert due(NOW + 10_000 * second) == []
         assert state() == ("failed", 1)
         assert ledger.retry_failed("default", ["embed"], NOW) == 1
         assert due(NOW) == [job.id]
         result = ChangeSet(namespace="default", vectors=(made.vector(new.id),))
-        ledger.finish_job(job.id, NOW, changes=result, error=None)
+        ledger.finish_jobs([JobResult(job_id=job.id, changes=result, error=None)], NOW)
         assert state() == ("ready", 2)
-        ledger.finish_job(job.id, NOW, changes=result, error=None)
-        ledger.finish_job(new_id("job"), NOW, changes=result, error=None)
+        ledger.finish_jobs([JobResult(job_id=job.id, changes=result, error=None)], NOW)
+        ledger.finish_jobs([JobResult(job_id=new_id("job"), changes=result, error=None)], NOW)
         assert state() == ("ready", 2)
         with ledger.read() as view:
             assert set(view.vectors("default", [new.id])) == {new.id}

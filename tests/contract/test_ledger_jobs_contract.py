@@ -13,7 +13,8 @@ import ledger_rows as made
 from vestig.changes import ChangeSet
 from vestig.errors import ConflictError
 from vestig.ids import new_id
-from vestig.ports import Job, JobResult, Ledger, RequestRecord, StoredAnswer
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.values import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.types import EventType
 
 NOW = made.NOW

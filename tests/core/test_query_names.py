@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import vestig
 from vestig.language.names.analysed_text import analyse
 from vestig.language.names.name_table import EntityRows
-from vestig.ports import LedgerView
 from vestig.session import known_names as known_names_module
 from vestig.session.known_names import (
     LATEST_US,
@@ -25,6 +24,7 @@ from vestig.session.known_names import (
     known_names,
     query_names,
 )
+from vestig.store.ledger.reads import LedgerView
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 

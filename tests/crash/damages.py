@@ -22,10 +22,10 @@ from vestig import Vestig
 from vestig.changes import ChangeSet
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.ports import EntityListing, Listing
 from vestig.results import DoctorReport
 from vestig.store.checks import doctor
 from vestig.store.ledger import digest_check, rows
+from vestig.store.ledger.values import EntityListing, Listing
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"

@@ -23,7 +23,7 @@ from search_world import (
 )
 from vestig.changes import EntityPatch
 from vestig.errors import ProviderError, ValidationError
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.testing import FailingEmbedder
 
 # --- vector ----------------------------------------------------------------------------------
@@ -51,12 +51,12 @@ def test_a_stale_row_is_skipped_and_replaced(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that the index still has and the ledger has not."""
-    plain = SqliteView.memories
+    plain = LedgerView.memories
 
     def without(self: Any, namespace: str, ids: Any) -> Any:
         return [one for one in plain(self, namespace, ids) if one.id != world[PUMP]]
 
-    monkeypatch.setattr(SqliteView, "memories", without)
+    monkeypatch.setattr(LedgerView, "memories", without)
     found = world["store"].search(QUERY, "vector", limit=2, trace=True)
     assert rows(found, **named(world)) == [("G", 0.6, "vector", 0), ("E", 0.5, "vector", 0)]
     assert found.trace[-1].counts["stale"] == 1

@@ -18,7 +18,7 @@ from search_world import (
 )
 from vestig.embedders.checked import float32_bytes
 from vestig.errors import NotFoundError
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.testing import FrozenClock, vector_at
 
 # --- options ---------------------------------------------------------------------------------
@@ -164,13 +164,13 @@ def test_memories_behind_a_hit(
         mention(store, world[text], ada)
     whole = summary(store, "a summary of the boiler", [world[PUMP]])
     calls: list[Any] = []
-    plain = SqliteView.mentioning
+    plain = LedgerView.mentioning
 
     def counted(self: Any, namespace: str, ids: Any) -> Any:
         calls.append(list(ids))
         return plain(self, namespace, ids)
 
-    monkeypatch.setattr(SqliteView, "mentioning", counted)
+    monkeypatch.setattr(LedgerView, "mentioning", counted)
     found = store.search(QUERY, "vector")
     behind = {hit.node_id: hit.memory_ids for hit in found}
     assert behind[ada] == (world[LEDGER], world[GASKET], world[PUMP])

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
-from vestig.ports import UniquenessCollision
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import UniquenessCollision
 from vestig.types import EventType, Status
 
 NOW = made.NOW
@@ -39,7 +39,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @initialize(in_memory=st.booleans())
     def open(self, in_memory: bool) -> None:
         self.path = None if in_memory else Path(self.folder.name) / "store"
-        self.ledger: SqliteLedger = open_ledger(self.path)
+        self.ledger: Ledger = open_ledger(self.path)
 
     def teardown(self) -> None:
         if hasattr(self, "ledger"):

@@ -12,16 +12,17 @@ import pytest
 import ledger_rows as made
 from vestig.changes import ChangeSet, MemoryPatch
 from vestig.errors import StoreDamagedError
-from vestig.ports import EmbeddingIdentity, Listing
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.ports import EmbeddingIdentity
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.ledger.schema import COLUMNS
+from vestig.store.ledger.values import Listing
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent
 
 
-def add(ledger: SqliteLedger, text: str, *related: str) -> str:
+def add(ledger: Ledger, text: str, *related: str) -> str:
     new = made.memory(text, metadata={"source": "manual", "tags": ["t"]})
     with ledger.write(NOW) as txn:
         txn.apply(made.added(new, *related))
@@ -236,7 +237,7 @@ def test_dangling_ends_are_found(store: Path) -> None:
 # --- bytes -----------------------------------------------------------------------------------
 
 
-def answers(ledger: SqliteLedger) -> tuple[object, ...]:
+def answers(ledger: Ledger) -> tuple[object, ...]:
     with ledger.read() as view:
         memories = view.list_memories("default", Listing(statuses=None, limit=None))
         ids = [m.id for m in memories]

@@ -21,8 +21,9 @@ from filled_store import (
     levels,
 )
 from vestig.ports import ProjectionRow
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import JobResult
 from vestig.store.sqlite.files import LEDGER_FILE
 
 CHECKS = [
@@ -40,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def tampered(ledger: SqliteLedger, *statements: str) -> None:
+def tampered(ledger: Ledger, *statements: str) -> None:
     """Changes behind the back of the chain."""
     with ledger.write(made.NOW) as txn:
         conn = txn.connection
@@ -285,48 +286,49 @@ def test_a_projection_behind_the_ledger_is_sound(folder: Path) -> None:
         assert "13 memories and 2 entities equal" in doctor(ledger)["projection"].detail
 
 
-def _queue(ledger: SqliteLedger, _folder: Path) -> None:
+def _queue(ledger: Ledger, _folder: Path) -> None:
     with ledger.write(made.NOW) as txn:
         new = made.memory("One with a job")
         txn.apply(made.added(new, jobs=(made.job(new.id),)))
 
 
-def _jobs(ledger: SqliteLedger, folder: Path) -> None:
+def _jobs(ledger: Ledger, folder: Path) -> None:
     _queue(ledger, folder)
     for job in ledger.due_jobs("default", made.NOW * 2, ["embed"], 10):
         for _attempt in range(10):
-            ledger.finish_job(job.id, made.NOW * 2, changes=None, error="the model is away")
+            failed = JobResult(job_id=job.id, error="the model is away")
+            ledger.finish_jobs([failed], made.NOW * 2)
 
 
-def _batch(ledger: SqliteLedger, folder: Path) -> None:
+def _batch(ledger: Ledger, folder: Path) -> None:
     _queue(ledger, folder)
     taken = ledger.due_jobs("default", made.NOW * 2, ["embed"], 10)
     ledger.submit_jobs([job.id for job in taken], "batch-1", made.NOW * 2)
 
 
-def _lease(ledger: SqliteLedger, folder: Path) -> None:
+def _lease(ledger: Ledger, folder: Path) -> None:
     _queue(ledger, folder)
     ledger.due_jobs("default", made.NOW + 200, ["embed"], 10)
 
 
-def _future(ledger: SqliteLedger, _folder: Path) -> None:
+def _future(ledger: Ledger, _folder: Path) -> None:
     with ledger.write(LATER * 2) as txn:
         txn.apply(made.added(made.memory("Written in the future")))
 
 
-def _file(name: str) -> Callable[[SqliteLedger, Path], None]:
-    def make(_ledger: SqliteLedger, folder: Path) -> None:
+def _file(name: str) -> Callable[[Ledger, Path], None]:
+    def make(_ledger: Ledger, folder: Path) -> None:
         (folder / name).write_text("")
         (folder / name).chmod(0o600)
 
     return make
 
 
-def _mode(name: str) -> Callable[[SqliteLedger, Path], None]:
+def _mode(name: str) -> Callable[[Ledger, Path], None]:
     return lambda _ledger, folder: (folder / name).chmod(0o644)
 
 
-FINDINGS: dict[str, tuple[Callable[[SqliteLedger, Path], None], str, str]] = {
+FINDINGS: dict[str, tuple[Callable[[Ledger, Path], None], str, str]] = {
     "pending": (_queue, "jobs", "1 pending"),
     "jobs": (_jobs, "jobs", "the model is away"),
     "batch": (_batch, "jobs", "1 submitted in 1 batches"),

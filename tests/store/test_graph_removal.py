@@ -13,10 +13,10 @@ from filled_store import IDENTITY, doctor, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import EntityListing
 from vestig.store.erasure import erase
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import EntityListing
 from vestig.types import EdgeType
 
 NOW = made.NOW
@@ -30,12 +30,12 @@ def ledger(tmp_path: Path) -> Any:
         yield opened
 
 
-def put(ledger: SqliteLedger, **parts: Any) -> int:
+def put(ledger: Ledger, **parts: Any) -> int:
     with ledger.write(NOW) as txn:
         return txn.apply(ChangeSet(namespace="default", **parts))
 
 
-def remember(ledger: SqliteLedger, text: str, *entities: Any, **fields: Any) -> str:
+def remember(ledger: Ledger, text: str, *entities: Any, **fields: Any) -> str:
     """A memory that mentions these entities, with a question."""
     new = made.memory(text)
     changes = made.added(new)
@@ -56,18 +56,18 @@ def remember(ledger: SqliteLedger, text: str, *entities: Any, **fields: Any) -> 
     return str(new.id)
 
 
-def forget(ledger: SqliteLedger, *ids: str) -> dict[str, int]:
+def forget(ledger: Ledger, *ids: str) -> dict[str, int]:
     with ledger.write(NOW) as txn:
         return txn.forget("default", ids, actor=None).rows
 
 
-def names(ledger: SqliteLedger) -> set[str]:
+def names(ledger: Ledger) -> set[str]:
     with ledger.read() as view:
         return {entity.canonical_name for entity, _n in view.list_entities("default", EVERY)}
 
 
 def test_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
-    ledger: SqliteLedger,
+    ledger: Ledger,
 ) -> None:
     shared, alone = made.entity("Ada Lovelace"), made.entity("Zaphod Beeblebrox")
     byhand = made.entity("Somebody by hand", origin="manual")
@@ -100,7 +100,7 @@ def test_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
     assert levels(doctor(ledger)).get("projection") is None
 
 
-def test_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger) -> None:
+def test_forget_removes_the_summaries_that_quoted_it(ledger: Ledger) -> None:
     gone, stays = remember(ledger, "first"), remember(ledger, "second")
     sums = [remember(ledger, f"summary {n}") for n in range(3)]
     links = [
@@ -124,7 +124,7 @@ def test_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger) -> No
     assert ledger.verify_all() == []
 
 
-def test_names_questions_and_evidence_are_in_no_file(ledger: SqliteLedger, tmp_path: Path) -> None:
+def test_names_questions_and_evidence_are_in_no_file(ledger: Ledger, tmp_path: Path) -> None:
     entity = made.entity(
         "Zaphod Beeblebrox", aliases=("President of the Galaxy",), description="two heads, one hat"
     )
@@ -148,7 +148,7 @@ def test_names_questions_and_evidence_are_in_no_file(ledger: SqliteLedger, tmp_p
         assert erase.unfinished(view.connection) == []
 
 
-def test_a_name_that_a_live_text_holds_is_no_residue(ledger: SqliteLedger) -> None:
+def test_a_name_that_a_live_text_holds_is_no_residue(ledger: Ledger) -> None:
     gone = remember(ledger, "one", made.entity("Zaphod Beeblebrox"))
     remember(ledger, "Zaphod Beeblebrox came by")
     keeper = keeper_of(ledger)
@@ -158,7 +158,7 @@ def test_a_name_that_a_live_text_holds_is_no_residue(ledger: SqliteLedger) -> No
     assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
 
 
-def test_an_entity_merged_into_a_removed_one_stays_merged_into_none(ledger: SqliteLedger) -> None:
+def test_an_entity_merged_into_a_removed_one_stays_merged_into_none(ledger: Ledger) -> None:
     into, byhand = made.entity("Into"), made.entity("By hand", origin="manual")
     put(ledger, entities=(byhand,))
     gone = remember(ledger, "one", into)
@@ -183,7 +183,7 @@ def test_an_entity_merged_into_a_removed_one_stays_merged_into_none(ledger: Sqli
 
 
 def test_gc_removes_what_nothing_supports_and_then_finds_nothing(
-    ledger: SqliteLedger,
+    ledger: Ledger,
 ) -> None:
     mentioned, byhand = made.entity("Mentioned"), made.entity("By hand", origin="manual")
     friend, loose = made.entity("Friend of it"), made.entity("Loose", embedding=None)
@@ -203,7 +203,7 @@ def test_gc_removes_what_nothing_supports_and_then_finds_nothing(
     assert ledger.verify_all() == []
 
 
-def test_purge_removes_expired_entities_only(ledger: SqliteLedger) -> None:
+def test_purge_removes_expired_entities_only(ledger: Ledger) -> None:
     kept, old, older = made.entity("Kept"), made.entity("Old"), made.entity("Older")
     memory = remember(ledger, "one", kept, old, older)
     put(
@@ -230,7 +230,7 @@ def test_purge_removes_expired_entities_only(ledger: SqliteLedger) -> None:
     assert ledger.verify_all() == []
 
 
-def test_the_row_number_of_a_removed_entity_is_never_used_again(ledger: SqliteLedger) -> None:
+def test_the_row_number_of_a_removed_entity_is_never_used_again(ledger: Ledger) -> None:
     gone = remember(ledger, "one", made.entity("Gone"))
     forget(ledger, gone)
     new = made.entity("New")
@@ -241,7 +241,7 @@ def test_the_row_number_of_a_removed_entity_is_never_used_again(ledger: SqliteLe
     assert ledger.verify_all() == []
 
 
-def test_forgetting_removes_new_vectors_of_a_stopped_re_embedding(ledger: SqliteLedger) -> None:
+def test_forgetting_removes_new_vectors_of_a_stopped_re_embedding(ledger: Ledger) -> None:
     from test_reembedding import Killed, Recorder, identity_of
 
     from vestig.store.upkeep.reembed import reembed

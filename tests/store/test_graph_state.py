@@ -14,10 +14,10 @@ import ledger_rows as made
 from filled_store import IDENTITY, exported, keeper_of
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.ids import id_bytes
-from vestig.ports import EntityListing
 from vestig.store.checks.comparison import compare_projection
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import EntityListing
 from vestig.store.portable.restore import restore
 from vestig.types import EdgeType
 
@@ -41,7 +41,7 @@ class GraphMachine(RuleBasedStateMachine):
     @initialize(in_memory=st.booleans())
     def open(self, in_memory: bool) -> None:
         self.path = None if in_memory else Path(self.folder.name) / "store"
-        self.ledger: SqliteLedger = open_ledger(self.path)
+        self.ledger: Ledger = open_ledger(self.path)
         self.ledger.set_embedding_identity(IDENTITY)
         self.keeper = keeper_of(self.ledger)
 

@@ -22,16 +22,16 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
-from vestig.ports import Listing
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import Listing
 from vestig.store.sqlite import connections, files
 
 NOW = made.NOW
 
 
-def add(ledger: SqliteLedger, text: str) -> str:
+def add(ledger: Ledger, text: str) -> str:
     new = made.memory(text)
     with ledger.write(NOW) as txn:
         txn.apply(made.added(new))

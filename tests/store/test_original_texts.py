@@ -11,17 +11,18 @@ import ledger_rows as made
 from filled_store import doctor, keeper_of, levels
 from vestig.changes import ChangeSet
 from vestig.errors import StoreDamagedError
-from vestig.ports import EmbeddingIdentity, Listing
+from vestig.ports import EmbeddingIdentity
 from vestig.store.erasure import erase
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import Listing
 
 GIVEN = "| valve | open |\n|-------|------|\n| north |  yes |"
 NORMAL = " ".join(GIVEN.split())
 IDENTITY = EmbeddingIdentity(model="test-model", dimensions=8, normalized=True, fingerprint="0")
 
 
-def with_original(folder: Path) -> tuple[SqliteLedger, str]:
+def with_original(folder: Path) -> tuple[Ledger, str]:
     """A ledger with a table as it was given, and a plain text."""
     ledger = open_ledger(folder)
     ledger.set_embedding_identity(IDENTITY)

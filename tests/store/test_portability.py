@@ -23,19 +23,20 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
-from vestig.ports import EmbeddingIdentity, EntityListing, Listing
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.ports import EmbeddingIdentity
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import EntityListing, Listing
 from vestig.store.portable.export import export
 from vestig.store.portable.restore import restore
 
 
 @pytest.fixture
-def store() -> SqliteLedger:
+def store() -> Ledger:
     return filled(None)
 
 
-def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: Path) -> None:
+def test_export_import_export_gives_equal_bytes(store: Ledger, tmp_path: Path) -> None:
     first = exported(store)
     with open_ledger(tmp_path / "copy") as copy:
         report = restore(copy, first.splitlines())
@@ -50,7 +51,7 @@ def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: P
         assert exported(third) == first
 
 
-def test_same_id_with_changed_content_writes_nothing(store: SqliteLedger) -> None:
+def test_same_id_with_changed_content_writes_nothing(store: Ledger) -> None:
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     before = exported(copy)
@@ -65,7 +66,7 @@ def test_same_id_with_changed_content_writes_nothing(store: SqliteLedger) -> Non
     assert exported(copy) == before
 
 
-def test_every_field_and_record_survives(store: SqliteLedger) -> None:
+def test_every_field_and_record_survives(store: Ledger) -> None:
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     listing = Listing(limit=None, statuses=None)
@@ -93,7 +94,7 @@ def test_every_field_and_record_survives(store: SqliteLedger) -> None:
     assert [job.id for job in due[0]] == [job.id for job in due[1]] != []
 
 
-def test_the_header_comes_first_then_lines_by_seq(store: SqliteLedger) -> None:
+def test_the_header_comes_first_then_lines_by_seq(store: Ledger) -> None:
     header, *records, end = parsed(exported(store))
     assert header["schema"] == "vestig/export/1"
     assert header["origin"] == store.store_uuid.hex()
@@ -109,7 +110,7 @@ def test_the_header_comes_first_then_lines_by_seq(store: SqliteLedger) -> None:
     }  # fmt: skip
 
 
-def test_the_origin_is_kept_by_later_exports(store: SqliteLedger) -> None:
+def test_the_origin_is_kept_by_later_exports(store: Ledger) -> None:
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     with copy.write(made.NOW * 2) as txn:
@@ -118,7 +119,7 @@ def test_the_origin_is_kept_by_later_exports(store: SqliteLedger) -> None:
     assert copy.store_uuid != store.store_uuid
 
 
-def test_restored_times_do_not_move_the_clock(store: SqliteLedger) -> None:
+def test_restored_times_do_not_move_the_clock(store: Ledger) -> None:
     """The store was filled with a clock ahead; its copy is written to with one behind."""
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
@@ -127,7 +128,7 @@ def test_restored_times_do_not_move_the_clock(store: SqliteLedger) -> None:
         assert txn.recorded_us == 1_000
 
 
-def test_restored_rows_are_under_the_chain(store: SqliteLedger, tmp_path: Path) -> None:
+def test_restored_rows_are_under_the_chain(store: Ledger, tmp_path: Path) -> None:
     with open_ledger(tmp_path / "copy") as copy:
         restore(copy, exported(store).splitlines())
         with copy.write(made.NOW) as txn:
@@ -139,7 +140,7 @@ def test_restored_rows_are_under_the_chain(store: SqliteLedger, tmp_path: Path) 
             exported(copy)
 
 
-def test_seqs_are_kept_only_in_an_empty_store(store: SqliteLedger) -> None:
+def test_seqs_are_kept_only_in_an_empty_store(store: Ledger) -> None:
     copy = open_ledger(None)
     with copy.write(made.NOW) as txn:
         txn.apply(made.added(made.memory("Elsewhere", namespace="other")))
@@ -157,14 +158,14 @@ def test_seqs_are_kept_only_in_an_empty_store(store: SqliteLedger) -> None:
     assert sorted(map(key, before)) == sorted(map(key, after))
 
 
-def test_a_namespace_that_holds_records_is_refused(store: SqliteLedger) -> None:
+def test_a_namespace_that_holds_records_is_refused(store: Ledger) -> None:
     raw = exported(store)
     with pytest.raises(ConflictError, match="namespace default: expected an empty one"):
         restore(store, raw.splitlines())
     assert exported(store) == raw
 
 
-def test_one_namespace_or_all_can_be_exported(store: SqliteLedger) -> None:
+def test_one_namespace_or_all_can_be_exported(store: Ledger) -> None:
     fill(store, 3, "other")
     one, all_ = parsed(exported(store, "other")), parsed(exported(store))
     spaces = {record["namespace"] for record in one if record["record"] == "memory"}
@@ -184,7 +185,7 @@ def test_one_namespace_or_all_can_be_exported(store: SqliteLedger) -> None:
         restore(open_ledger(None), sealed(all_), namespace="third")
 
 
-def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> None:
+def test_merging_adds_by_id_and_leaves_what_is_there(store: Ledger) -> None:
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     before = exported(copy)
@@ -204,7 +205,7 @@ def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> Non
         assert view.sources("default", new.id) != []
 
 
-def test_merging_counts_different_states_and_duplicate_texts(store: SqliteLedger) -> None:
+def test_merging_counts_different_states_and_duplicate_texts(store: Ledger) -> None:
     raw = exported(store)
     copy = open_ledger(None)
     restore(copy, raw.splitlines())
@@ -278,7 +279,7 @@ BROKEN: dict[str, Callable[[list[Line]], list[bytes]]] = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_bad_line_is_named_and_nothing_is_written(case: str, store: SqliteLedger) -> None:
+def test_a_bad_line_is_named_and_nothing_is_written(case: str, store: Ledger) -> None:
     records = parsed(exported(store))
     target = open_ledger(None)
     before = exported(target)
@@ -291,7 +292,7 @@ def test_a_bad_line_is_named_and_nothing_is_written(case: str, store: SqliteLedg
     assert target.embedding_identity() is None
 
 
-def test_vectors_of_another_model_are_refused(store: SqliteLedger) -> None:
+def test_vectors_of_another_model_are_refused(store: Ledger) -> None:
     raw = exported(store).splitlines()
     other = EmbeddingIdentity(model="other", dimensions=9, normalized=True)
     with pytest.raises(EmbeddingMismatchError, match=r"test-model with 8 .*other with 9"):
@@ -302,7 +303,7 @@ def test_vectors_of_another_model_are_refused(store: SqliteLedger) -> None:
         restore(target, raw)
 
 
-def test_a_file_is_private_whole_and_replaced(store: SqliteLedger, tmp_path: Path) -> None:
+def test_a_file_is_private_whole_and_replaced(store: Ledger, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("old")
     counts = export(store, target, namespace=None)
@@ -316,14 +317,14 @@ def test_a_file_is_private_whole_and_replaced(store: SqliteLedger, tmp_path: Pat
     assert text.getvalue().encode() == exported(store)
 
 
-def test_a_place_that_cannot_be_written_is_an_error(store: SqliteLedger, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_an_error(store: Ledger, tmp_path: Path) -> None:
     with pytest.raises(ValidationError, match="the path of a file"):
         export(store, tmp_path, namespace=None)
     with pytest.raises(VestigError, match="No such file"):
         export(store, tmp_path / "no" / "folder", namespace=None)
 
 
-def test_progress_and_blank_lines(store: SqliteLedger) -> None:
+def test_progress_and_blank_lines(store: Ledger) -> None:
     seen: list[tuple[int, int | None]] = []
     raw = exported(store).splitlines(keepends=True)
     report = restore(
@@ -333,7 +334,7 @@ def test_progress_and_blank_lines(store: SqliteLedger) -> None:
     assert report.lines == len(raw)
 
 
-def test_an_export_never_takes_the_place_of_a_pipe(store: SqliteLedger, tmp_path: Path) -> None:
+def test_an_export_never_takes_the_place_of_a_pipe(store: Ledger, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:

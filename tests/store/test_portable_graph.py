@@ -13,9 +13,9 @@ from exports import Line, parsed, sealed
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
-from vestig.ports import EntityListing
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import EntityListing
 from vestig.store.portable.restore import restore
 from vestig.types import EdgeType
 
@@ -26,7 +26,7 @@ def of(records: list[Line], kind: str) -> list[Line]:
     return [record for record in records if record["record"] == kind]
 
 
-def remember(ledger: SqliteLedger, text: str, *names: str) -> str:
+def remember(ledger: Ledger, text: str, *names: str) -> str:
     new = made.memory(text)
     entities = tuple(made.entity(name) for name in names)
     changes = made.added(new)

@@ -19,9 +19,9 @@ import pytest
 import ledger_rows as made
 import vestig
 from vestig.errors import ConflictError, StoreLockedError
-from vestig.ports import Listing, UniquenessCollision
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.values import Listing, UniquenessCollision
 from vestig.store.sqlite import files
 from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
@@ -53,7 +53,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import ledger_rows as made
 from pathlib import Path
-from vestig.ports import UniquenessCollision
+from vestig.store.ledger.values import UniquenessCollision
 from vestig.store.ledger.opening import open_ledger
 
 ledger = open_ledger(Path(sys.argv[2]), lock_timeout_s=60)
@@ -85,14 +85,14 @@ def start(script: str, *arguments: object) -> subprocess.Popen[bytes]:
     )
 
 
-def add(ledger: SqliteLedger, text: str) -> str:
+def add(ledger: Ledger, text: str) -> str:
     new = made.memory(text)
     with ledger.write(NOW) as txn:
         txn.apply(made.added(new))
     return str(new.id)
 
 
-def check_whole(ledger: SqliteLedger) -> set[str]:
+def check_whole(ledger: Ledger) -> set[str]:
     """Every memory has its event, its source and its vector; all ids."""
     with ledger.read() as view:
         memories = view.list_memories("default", Listing(limit=None))
@@ -265,7 +265,7 @@ def test_the_lock_holder_is_empty_where_the_system_does_not_say(tmp_path: Path) 
 # --- forks -----------------------------------------------------------------------------------
 
 
-def in_child(ledger: SqliteLedger, known: str, out: multiprocessing.SimpleQueue[object]) -> None:
+def in_child(ledger: Ledger, known: str, out: multiprocessing.SimpleQueue[object]) -> None:
     with ledger.read() as view:
         seen = len(view.memories("default", [known]))
     new = made.memory("from the child")
@@ -325,12 +325,12 @@ def test_a_fork_waits_for_the_transactions_of_other_threads(tmp_path: Path) -> N
         assert ledger.verify_all() == []
 
 
-def check_memories(ledger: SqliteLedger) -> set[str]:
+def check_memories(ledger: Ledger) -> set[str]:
     with ledger.read() as view:
         return {m.id for m in view.list_memories("default", Listing(limit=None))}
 
 
-def slow_child(ledger: SqliteLedger, opened: Event, closed: Event) -> None:
+def slow_child(ledger: Ledger, opened: Event, closed: Event) -> None:
     with ledger.read():
         pass
     opened.set()

@@ -11,10 +11,11 @@ import ledger_rows as made
 from filled_store import IDENTITY, doctor, filled, keeper_of, levels
 from vestig.errors import ProviderError, StoreDamagedError
 from vestig.ids import id_bytes
-from vestig.ports import EmbeddingIdentity, EntityListing, Listing
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.ports import EmbeddingIdentity
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.ledger.same_model import same_model
+from vestig.store.ledger.values import EntityListing, Listing
 from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 
@@ -53,7 +54,7 @@ def identity_of(embedder: HashingEmbedder) -> EmbeddingIdentity:
     )
 
 
-def vectors_of(ledger: SqliteLedger) -> dict[str, tuple[str, bytes]]:
+def vectors_of(ledger: Ledger) -> dict[str, tuple[str, bytes]]:
     with ledger.read() as view:
         ids = [memory.id for memory in view.list_memories("default", ALL)]
         return view.vectors("default", ids)

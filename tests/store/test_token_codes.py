@@ -14,7 +14,7 @@ from vestig.changes import ChangeSet
 from vestig.embedders.checked import CheckedTokenEmbedder, checked_embedder
 from vestig.errors import ProviderError, StoreDamagedError, ValidationError
 from vestig.ports import EmbeddingIdentity, Pieces
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore
 from vestig.store.upkeep.reembed import reembed
@@ -53,14 +53,14 @@ class Model:
         return self.inner.embed_codes(texts)
 
 
-def stored(ledger: SqliteLedger) -> dict[int, tuple[str, Pieces]]:
+def stored(ledger: Ledger) -> dict[int, tuple[str, Pieces]]:
     """row → (model, codes of word pieces)."""
     with ledger.read() as view:
         rows = view.connection.execute("SELECT memory, model, ids, codes FROM token_codes")
         return {row: (model, Pieces(*parts)) for row, model, *parts in rows}
 
 
-def chats(ledger: SqliteLedger, count: int = 5) -> list[str]:
+def chats(ledger: Ledger, count: int = 5) -> list[str]:
     """Memories with vectors and without those of their word pieces; two kinds of origin."""
     ledger.set_embedding_identity(IDENTITY)
     ids = []

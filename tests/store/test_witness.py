@@ -13,16 +13,16 @@ import pytest
 
 import ledger_rows as made
 from vestig.errors import StoreDamagedError
-from vestig.ports import Listing
 from vestig.store.ledger import witness
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import accept_ledger, open_ledger
+from vestig.store.ledger.values import Listing
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent
 
 
-def add(ledger: SqliteLedger, text: str) -> str:
+def add(ledger: Ledger, text: str) -> str:
     new = made.memory(text)
     with ledger.write(NOW) as txn:
         txn.apply(made.added(new))

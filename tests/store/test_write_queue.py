@@ -16,7 +16,7 @@ import pytest
 
 import ledger_rows as made
 from vestig.errors import StoreLockedError
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite import write_queue
 from vestig.store.sqlite.write_queue import WriteQueue
@@ -238,13 +238,13 @@ def test_a_writer_in_a_loop_lets_another_in(tmp_path: Path) -> None:
     """It holds the lock nearly all of the time, and is back at once: the other is next."""
     store = tmp_path / "store"
     commits, over = [0], threading.Event()
-    faithful = SqliteLedger._commit
+    faithful = Ledger._commit
 
-    def slow(ledger: SqliteLedger, conn: apsw.Connection, rows: int) -> None:
+    def slow(ledger: Ledger, conn: apsw.Connection, rows: int) -> None:
         time.sleep(0.02)
         faithful(ledger, conn, rows)
 
-    def write(ledger: SqliteLedger) -> None:
+    def write(ledger: Ledger) -> None:
         while not over.is_set() and commits[0] < 2_000:
             add(ledger, f"text {commits[0]}")
             commits[0] += 1
@@ -252,7 +252,7 @@ def test_a_writer_in_a_loop_lets_another_in(tmp_path: Path) -> None:
     with (
         open_ledger(store, lock_timeout_s=LONG_S) as busy,
         open_ledger(store, lock_timeout_s=LONG_S) as other,
-        mock.patch.object(SqliteLedger, "_commit", slow),
+        mock.patch.object(Ledger, "_commit", slow),
     ):
         at_place = []
         take = other._queue.take
@@ -296,6 +296,6 @@ def test_who_waits_behind_others_is_refused_in_time(tmp_path: Path) -> None:
         add(ledger, "afterwards")
 
 
-def add(ledger: SqliteLedger, text: str) -> None:
+def add(ledger: Ledger, text: str) -> None:
     with ledger.write(made.NOW) as txn:
         txn.apply(made.added(made.memory(text)))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.changes import ChangeSet, NewMemory
+from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences
 from vestig.commit.claim_references import stored_claim
 from vestig.commit.item import Decision, Item, TextKey
@@ -35,8 +35,9 @@ from vestig.commit.rows import (
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
 from vestig.memories import states
-from vestig.ports import LedgerView, TurnPosition, UniquenessCollision
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import UniquenessCollision
 from vestig.times import from_us, to_us
 from vestig.types import (
     CommitOutcome,

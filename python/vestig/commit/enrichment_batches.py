@@ -19,8 +19,9 @@ from vestig.commit.memory_enrichment import MODEL_KINDS, model_of
 from vestig.commit.model_answer import PROMPTS, answer_form, prompt_values
 from vestig.commit.queue_run import PAUSING, QueueRun, by_memory, kinds_of
 from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, ProviderError
-from vestig.ports import BatchAnswer, Job, ModelRequest
+from vestig.ports import BatchAnswer, ModelRequest
 from vestig.session.model_calls import ParsedAnswer
+from vestig.store.ledger.values import Job
 from vestig.types import Memory
 
 __all__ = ["collect", "submit"]

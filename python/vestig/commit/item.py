@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vestig.changes import StoredWindow
+from vestig.changes import StoredWindow, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.names import GivenEntity
 from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions
@@ -15,7 +15,7 @@ from vestig.config.schema import Settings
 from vestig.language import words
 from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
-from vestig.ports import Pieces, TurnPosition
+from vestig.ports import Pieces
 from vestig.types import Claim, CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
 __all__ = ["Decision", "Item", "TextKey", "extract"]

@@ -11,8 +11,9 @@ from vestig.commit.canonical_form import differences
 from vestig.commit.near_duplicates import stored_form
 from vestig.commit.rows import related_edge, token_codes
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.ports import LedgerView, Pieces
+from vestig.ports import Pieces
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import EventType, Kind, Memory, PossibleUpdate, Status
 
 __all__ = ["LateVector", "late_vector"]

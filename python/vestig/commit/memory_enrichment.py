@@ -21,10 +21,11 @@ from vestig.commit.questions import is_allowed, usable_questions
 from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id
-from vestig.ports import Job, JobResult, LedgerView, UniquenessCollision
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import Job, JobResult, UniquenessCollision
 from vestig.time_limit import within
 from vestig.types import EventType, Memory, Stability, Status
 

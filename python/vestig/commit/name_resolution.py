@@ -30,9 +30,10 @@ from vestig.language.names.gazetteer import (
 from vestig.language.names.name_table import NameTable
 from vestig.language.text_cache import TextCache
 from vestig.language.words import lower_words, terms
-from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import UniquenessCollision
 
 __all__ = ["NameResolution", "NameVectors"]
 

@@ -14,8 +14,8 @@ import msgspec
 from vestig.commit.canonical_form import CanonicalForm, canonical_form
 from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
-from vestig.ports import LedgerView
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import Memory
 
 __all__ = ["SimilarMemories", "item_form", "similar_memories", "stored_form"]

@@ -41,7 +41,6 @@ from vestig.commit.text import (
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.language.text_forms import unusable_reason
-from vestig.ports import UniquenessCollision
 from vestig.session.embedding import (
     check_identity,
     embed_memories,
@@ -50,6 +49,7 @@ from vestig.session.embedding import (
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
+from vestig.store.ledger.values import UniquenessCollision
 from vestig.telemetry.spans import span
 from vestig.times import from_us
 from vestig.types import (

@@ -17,8 +17,8 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
-from vestig.ports import LedgerView
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 

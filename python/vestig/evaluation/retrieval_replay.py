@@ -25,13 +25,14 @@ from vestig.evaluation.retrieval_figures import (
 from vestig.hints import check_names
 from vestig.ids import is_full_id
 from vestig.json_text import read_json
-from vestig.ports import Embedder, LedgerView, Progress
+from vestig.ports import Embedder, Progress
 from vestig.retrieve.confidence import Label
 from vestig.retrieve.request import RetrieveRequest, check_request, scoped
 from vestig.retrieve.result import FactDetail
 from vestig.retrieve.types import MEMORY_FACT
 from vestig.session.opening import OpenRequest, load_config, open_session
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 
 __all__ = ["replay_requests"]
 

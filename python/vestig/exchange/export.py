@@ -13,9 +13,9 @@ from vestig.arguments import flag, parse_time, path_argument
 from vestig.errors import ValidationError
 from vestig.filters import Filter, filter_parts, moments
 from vestig.ids import id_text, split_ids
-from vestig.ports import LedgerView
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
 from vestig.times import format_us

@@ -20,11 +20,13 @@ from vestig.language.names.analysed_text import analyse_all
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import KnownEntity, Mention, best_mentions, resolve_names
 from vestig.language.names.name_table import NameTable
-from vestig.ports import LedgerView, Listing, Progress
+from vestig.ports import Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import Listing
 from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]

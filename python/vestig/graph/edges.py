@@ -19,12 +19,12 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
 from vestig.language.edge_evidence import evidence_text
-from vestig.ports import LedgerView
 from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.entity_names import entity_id
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
 __all__ = [

@@ -10,13 +10,14 @@ from vestig.arguments import check_unicode, count_argument, flag_argument, liste
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.commit.entity_merge import check_unexpired, merge_changes
 from vestig.errors import NotFoundError, ValidationError
-from vestig.ports import EntityListing, LedgerView
 from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.entity_names import entity_id
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import EntityListing
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
 __all__ = [

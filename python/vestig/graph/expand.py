@@ -9,9 +9,9 @@ from vestig.arguments import count_argument, flag_argument, listed
 from vestig.errors import ValidationError
 from vestig.graph.edges import number_argument
 from vestig.ids import check_id_prefix, is_full_id
-from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Memory, Status, _Value
 
 __all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]

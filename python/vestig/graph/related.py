@@ -11,9 +11,11 @@ from vestig.changes import ChangeSet, EdgePatch, NewEdge
 from vestig.commit.rows import related_edge
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_text
-from vestig.ports import LedgerView, Listing, Progress
+from vestig.ports import Progress
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import Listing
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 

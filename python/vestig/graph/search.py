@@ -19,13 +19,13 @@ from vestig.ids import id_bytes, memory_id_text
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.equal_texts import distinct, repeats_of, text_keys
 from vestig.memories.read import as_known
-from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.core_math import ln, power
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.telemetry.spans import current_trace, span

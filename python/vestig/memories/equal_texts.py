@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from vestig.answers import Repeat
 from vestig.ids import id_bytes, split_ids
-from vestig.ports import LedgerView, RecalledMemory
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import RecalledMemory
 from vestig.times import from_us
 
 __all__ = ["REPEATS_MAX", "distinct", "recalled", "repeats_of", "text_keys"]

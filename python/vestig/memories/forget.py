@@ -23,12 +23,12 @@ from vestig.filters import (
     moments,
 )
 from vestig.ids import id_text, split_ids
-from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.removal import Removed
 from vestig.telemetry.spans import span
 from vestig.times import format_us, to_us

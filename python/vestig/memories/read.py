@@ -18,11 +18,12 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Filter, FilterParts, Moments, filter_parts
 from vestig.ids import split_ids
 from vestig.parameters import LIST
-from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import Listing
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite.faults import damaged
 from vestig.times import DAY_US, from_us, to_us

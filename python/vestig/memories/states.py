@@ -15,9 +15,9 @@ from vestig.arguments import listed, parse_time, reason_argument
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
-from vestig.ports import LedgerView
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice, keep_answer
+from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 

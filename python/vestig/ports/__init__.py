@@ -1,5 +1,9 @@
-"""Interfaces with more than one implementation: ledger, embedder, reranker, language model, index,
+"""Interfaces with more than one implementation: embedder, reranker, language model, index,
 clock."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
 
 from vestig.ports.language_model import (
     ANSWER_BYTES_MAX,
@@ -10,26 +14,6 @@ from vestig.ports.language_model import (
     ModelAnswer,
     ModelRequest,
     ModelUsage,
-)
-from vestig.ports.ledger import (
-    Clock,
-    CommitHook,
-    EntityListing,
-    EqualText,
-    Job,
-    JobResult,
-    Ledger,
-    LedgerView,
-    Listing,
-    Mentioned,
-    NamedEntity,
-    Progress,
-    RecalledMemory,
-    RequestRecord,
-    StoredAnswer,
-    TurnPosition,
-    UniquenessCollision,
-    WriteTransaction,
 )
 from vestig.ports.models import (
     CODE_BYTES,
@@ -59,6 +43,7 @@ from vestig.ports.scan import (
     ScanRanking,
     ScanRequest,
 )
+from vestig.types import CommitOutcome
 
 __all__ = [
     "ANSWER_BYTES_MAX",
@@ -74,41 +59,40 @@ __all__ = [
     "CommitHook",
     "Embedder",
     "EmbeddingIdentity",
-    "EntityListing",
-    "EqualText",
-    "Job",
-    "JobResult",
     "LanguageModel",
     "LanguageModelSettings",
-    "Ledger",
-    "LedgerView",
-    "Listing",
-    "Mentioned",
     "ModelAnswer",
     "ModelRequest",
     "ModelUsage",
-    "NamedEntity",
     "PieceCounter",
     "Pieces",
     "Progress",
     "ProjectionRow",
-    "RecalledMemory",
-    "RequestRecord",
     "Reranker",
     "RerankerSettings",
     "ScanFilter",
     "ScanQuery",
     "ScanRanking",
     "ScanRequest",
-    "StoredAnswer",
     "TokenEmbedder",
     "TokenStates",
-    "TurnPosition",
-    "UniquenessCollision",
-    "WriteTransaction",
     "are_pieces",
     "are_states",
     "gives_codes",
     "gives_tokens",
     "is_finite",
 ]
+
+# Called with the outcome of each commit.
+CommitHook = Callable[[CommitOutcome], None]
+
+# Called with (done, total or None).
+Progress = Callable[[int, int | None], None]
+
+
+class Clock(Protocol):
+    """Gives the current time."""
+
+    def __call__(self) -> datetime:
+        """The current time. A naive one is UTC."""
+        ...

@@ -14,9 +14,10 @@ import msgspec
 from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
-from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
+from vestig.ports import CandidateIndex, Progress, ScanRequest
 from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection import candidate_file as files
 
 __all__ = ["APPROXIMATE", "CandidateSet", "build", "scanner"]

@@ -7,9 +7,10 @@ from typing import Final
 import msgspec
 
 from vestig.memories.equal_texts import distinct, text_keys
-from vestig.ports import LedgerView, ScanRequest
+from vestig.ports import ScanRequest
 from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 
 __all__ = ["scan_distinct"]
 

@@ -21,7 +21,7 @@ from vestig.language import words
 from vestig.language.content_words import ContentTerm, content_terms
 from vestig.language.time import expressions
 from vestig.language.time.yearless import is_yearless
-from vestig.ports import STATE_DIMENSIONS, LedgerView, ScanRanking, ScanRequest, TokenStates
+from vestig.ports import STATE_DIMENSIONS, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.confidence import (
     ConfidenceInput,
@@ -42,6 +42,7 @@ from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.telemetry.spans import span

@@ -13,10 +13,10 @@ from vestig.config import Config
 from vestig.ids import id_text
 from vestig.language.names.analysed_text import analyse
 from vestig.language.names.ontology import UNTYPED
-from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 
 __all__ = [
     "MATCHES_MAX",

@@ -15,7 +15,7 @@ from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
-from vestig.ports import LedgerView, TokenStates
+from vestig.ports import TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
@@ -28,6 +28,7 @@ from vestig.session.filter_ids import unknown_entities
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.store.ledger.reads import LedgerView
 from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation

@@ -11,12 +11,12 @@ import msgspec
 from vestig.answers import RecallResult
 from vestig.arguments import listed
 from vestig.errors import ValidationError
-from vestig.ports import LedgerView
 from vestig.recall.query import BoundQuery, Query, scan_together
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries
 from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import read_with_scores
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import ItemError
 
 __all__ = ["QUERIES_MAX", "recall_many"]

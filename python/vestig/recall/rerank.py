@@ -10,11 +10,12 @@ import msgspec
 
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.ports import LedgerView, ScanRanking, ScanRequest
+from vestig.ports import ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 

@@ -19,7 +19,7 @@ from vestig.errors import ProviderError
 from vestig.filters import Moments
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.equal_texts import distinct, text_keys
-from vestig.ports import LedgerView, TokenStates
+from vestig.ports import TokenStates
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
@@ -33,6 +33,7 @@ from vestig.retrieve.types import Fact, PlannedQuery
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
 from vestig.store.projection.scan_objects import Query as CoreQuery

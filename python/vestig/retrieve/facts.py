@@ -7,8 +7,9 @@ from typing import Final
 
 from vestig.filters import Moments
 from vestig.ids import id_text
-from vestig.ports import LedgerView, RecalledMemory
 from vestig.retrieve.types import Fact, claim_key, memory_key
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import RecalledMemory
 from vestig.times import to_us
 from vestig.types import Claim, Event, EventType, Evidence, Memory
 

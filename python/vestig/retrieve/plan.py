@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from vestig.config import Config
-from vestig.ports import LedgerView
 from vestig.recall.query import BoundQuery
 from vestig.retrieve.facets import facets
 from vestig.retrieve.fact_search import FactSearch
@@ -17,6 +16,7 @@ from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms, synonyms
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import resolved
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
 

@@ -11,7 +11,6 @@ from vestig.arguments import as_integer, as_number
 from vestig.errors import ProviderError, ValidationError
 from vestig.filters import Filter, FilterParts, filter_parts, moments
 from vestig.memories.equal_texts import text_keys
-from vestig.ports import LedgerView
 from vestig.recall.request import query_argument
 from vestig.retrieve.fused_search import (
     FUSIONS,
@@ -28,6 +27,7 @@ from vestig.retrieve.rounds import RELEVANCE_FLOOR
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Projection
 from vestig.types import Degradation
 

@@ -11,7 +11,6 @@ from vestig.config import Config
 from vestig.filters import Filter, filter_parts
 from vestig.ids import id_text
 from vestig.memories.read import as_known
-from vestig.ports import LedgerView
 from vestig.retrieve.calls import Calls
 from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, Found, own_messages
 from vestig.retrieve.fused_search import fused, votes_of
@@ -24,6 +23,7 @@ from vestig.retrieve.message_search import (
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import resolved
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Projection
 from vestig.types import Degradation, Memory, OriginType
 

@@ -10,15 +10,9 @@ import msgspec
 from vestig.config.signals import LATE_TERMS
 from vestig.config.weights import counting_terms
 from vestig.errors import EmbeddingMismatchError
-from vestig.ports import (
-    EmbeddingIdentity,
-    LedgerView,
-    Pieces,
-    TokenStates,
-    gives_codes,
-    gives_tokens,
-)
+from vestig.ports import EmbeddingIdentity, Pieces, TokenStates, gives_codes, gives_tokens
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.same_model import same_model
 from vestig.types import Claim, Memory
 

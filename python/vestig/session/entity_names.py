@@ -11,8 +11,8 @@ from vestig.ids import ID_PREFIXES, id_text, split_ids
 from vestig.language.names.forms import norm_name
 from vestig.language.names.ontology import UNTYPED
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import LedgerView
 from vestig.session import nodes
+from vestig.store.ledger.reads import LedgerView
 from vestig.types import Entity
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from vestig.filters import FilterParts
 from vestig.ids import id_bytes, is_full_id
-from vestig.ports import EntityListing, LedgerView, Listing
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import EntityListing, Listing
 from vestig.types import Status
 
 __all__ = ["entity_ids", "resolved", "row_listing", "unknown_entities"]

@@ -14,8 +14,9 @@ from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.names.gazetteer import KnownEntity, NameHit
 from vestig.language.names.name_table import EntityRows
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.ports import LedgerView, NamedEntity
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import NamedEntity
 
 __all__ = [
     "LATEST_US",

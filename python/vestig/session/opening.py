@@ -18,19 +18,11 @@ from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
-from vestig.ports import (
-    Clock,
-    CommitHook,
-    Embedder,
-    EmbeddingIdentity,
-    LanguageModel,
-    Ledger,
-    Reranker,
-)
+from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, LanguageModel, Reranker
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
@@ -198,7 +190,7 @@ def job_rules(enrichment: EnrichmentSettings) -> JobRules:
 
 
 def _follow(
-    ledger: SqliteLedger, keeper: ProjectionKeeper, directory: Path | None, embedder: Embedder
+    ledger: Ledger, keeper: ProjectionKeeper, directory: Path | None, embedder: Embedder
 ) -> None:
     """Once a store is made where none was, by this process or another, the projection is that of
     its folder."""

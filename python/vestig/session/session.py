@@ -27,7 +27,6 @@ from vestig.ports import (
     CommitHook,
     Embedder,
     LanguageModel,
-    LedgerView,
     Pieces,
     Reranker,
     TokenStates,
@@ -38,7 +37,8 @@ from vestig.session.metrics import Metrics
 from vestig.session.nodes import unambiguous_id
 from vestig.session.observer import Observer
 from vestig.store.ledger.absent_store import WithoutStore
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
 from vestig.telemetry.spans import Traced, current_trace, span
@@ -109,7 +109,7 @@ class Session:
         self,
         *,
         config: Config,
-        ledger: SqliteLedger,
+        ledger: Ledger,
         keeper: ProjectionKeeper,
         embedder: Embedder,
         clock: Clock,

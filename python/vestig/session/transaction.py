@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vestig.ports import WriteTransaction
 from vestig.session.session import Session
 from vestig.times import DAY_US, duration_text
 from vestig.types import Degradation
+
+if TYPE_CHECKING:
+    from vestig.store.ledger.writes import WriteTransaction
 
 __all__ = [
     "RollBack",
@@ -22,7 +24,7 @@ __all__ = [
 ]
 
 # Writes what a call will return into the call's own transaction.
-AnswerKeeper = Callable[[WriteTransaction, object], None]
+AnswerKeeper = Callable[["WriteTransaction", object], None]
 _keeper: ContextVar[AnswerKeeper | None] = ContextVar("vestig_answer_keeper", default=None)
 
 

@@ -79,7 +79,7 @@ def test_an_answer_exists_exactly_when_its_change_does(
 ) -> None:
     """Where the key cannot be written, nothing is: not even the memory."""
     from vestig.errors import StoreFullError
-    from vestig.store.ledger.writes import SqliteTransaction
+    from vestig.store.ledger.writes import WriteTransaction
 
     def full(*_: Any, **__: Any) -> None:
         raise StoreFullError("full")
@@ -87,7 +87,7 @@ def test_an_answer_exists_exactly_when_its_change_does(
     with serving(tmp_path / "store") as site:
         site.commit("A first fact of this store")
         with monkeypatch.context() as patch:
-            patch.setattr(SqliteTransaction, "keep_answer", full)
+            patch.setattr(WriteTransaction, "keep_answer", full)
             assert site.post("commit", TEXT, KEY).status == 507
         assert site.store.count() == 1
         assert site.post("commit", TEXT, KEY).status == 201

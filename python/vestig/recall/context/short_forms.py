@@ -7,9 +7,10 @@ from typing import Final
 
 from vestig.ids import PREFIX_CHARS_MIN
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import LedgerView, PieceCounter
+from vestig.ports import PieceCounter
 from vestig.recall.context.block import ESTIMATE, Measure, estimate
 from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
 
 __all__ = ["measure", "short_ids"]
 

@@ -11,8 +11,8 @@ import msgspec
 from vestig import _core
 from vestig.ids import id_text, split_ids
 from vestig.ports import EmbeddingIdentity, ProjectionRow
-from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.schema import NODE_PREFIXES
 from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
 
@@ -34,9 +34,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare_projection(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     keeper: ProjectionKeeper,
-    view: SqliteView,
+    view: LedgerView,
     identity: EmbeddingIdentity | None,
 ) -> Comparison:
     """Compares what lies on disk, brought up to the view in memory only.
@@ -70,7 +70,7 @@ def compare_projection(
     return _compare(core, view)
 
 
-def _history(core: _core.Projection, view: SqliteView) -> str | None:
+def _history(core: _core.Projection, view: LedgerView) -> str | None:
     applied = core.applied_seq
     if applied > view.seq:
         return f"{applied - view.seq} transactions that it has seen are missing in the ledger"
@@ -79,14 +79,14 @@ def _history(core: _core.Projection, view: SqliteView) -> str | None:
     return None
 
 
-def _catch_up(core: _core.Projection, view: SqliteView) -> None:
+def _catch_up(core: _core.Projection, view: LedgerView) -> None:
     applied = core.applied_seq
     for chunk in chunks_of(view.projection_rows(applied)):
         core.apply(chunk, applied, core.chain_head)
     core.apply([], view.seq, view.head, view.removed_after(applied))
 
 
-def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
+def _compare(core: _core.Projection, view: LedgerView) -> Comparison:
     """Every node of the ledger in the projection, and none more."""
     differences: list[str] = []
     left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}

@@ -18,8 +18,8 @@ from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
 from vestig.store.erasure import erase
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
-from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.ledger.token_rows import AXES, WRONG_SHAPE
 from vestig.store.ledger.verify import Finding as LedgerFinding
@@ -70,7 +70,7 @@ _KNOWN_FILES: Final = frozenset(
 
 
 def checks(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     keeper: ProjectionKeeper,
     *,
     now_us: int,
@@ -174,7 +174,7 @@ _VECTORS: Final = (
 )
 
 
-def _vector_shapes(ledger: SqliteLedger, view: SqliteView) -> Finding:
+def _vector_shapes(ledger: Ledger, view: LedgerView) -> Finding:
     identity = ledger.embedding_identity()
     if identity is None:
         return Finding(check="vector_shapes", level=OK, detail="no vectors are expected yet")
@@ -188,7 +188,7 @@ def _vector_shapes(ledger: SqliteLedger, view: SqliteView) -> Finding:
     return _verdict("vector_shapes", problems if wrong else [], good)
 
 
-def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
+def _identity(ledger: Ledger, view: LedgerView) -> Finding:
     identity = ledger.embedding_identity()
     ((vectors, without),) = fetch(
         view.connection,
@@ -218,7 +218,7 @@ def _token_codes(conn: apsw.Connection, wanted: bool) -> Finding:
     return _verdict("token_codes", problems, good, FINDING)
 
 
-def _sample(ledger: SqliteLedger, view: SqliteView, embed: Embed) -> Finding:
+def _sample(ledger: Ledger, view: LedgerView, embed: Embed) -> Finding:
     try:
         compared, others = other_vectors(view, ledger.store_uuid, embed)
     except (ConfigError, ProviderError) as error:
@@ -236,7 +236,7 @@ def _sample(ledger: SqliteLedger, view: SqliteView, embed: Embed) -> Finding:
 # --- what belongs to it ----------------------------------------------------------------------
 
 
-def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView) -> Finding:
+def _projection(ledger: Ledger, keeper: ProjectionKeeper, view: LedgerView) -> Finding:
     identity = ledger.embedding_identity()
     result = compare_projection(ledger, keeper, view, identity)
     if result.stale is not None:
@@ -335,7 +335,7 @@ def _leftovers(folder: Path) -> Iterable[str]:
 # --- witness, durability, disk, permissions --------------------------------------------------
 
 
-def _witness_copies(ledger: SqliteLedger, folder: Path) -> list[tuple[Path, bytes | None]]:
+def _witness_copies(ledger: Ledger, folder: Path) -> list[tuple[Path, bytes | None]]:
     # A read-only store writes no witness, but there may be one to compare with.
     paths = ledger.witness_paths or witnesses.witness_files(folder, ledger.store_uuid, None)
     found: list[tuple[Path, bytes | None]] = []
@@ -348,7 +348,7 @@ def _witness_copies(ledger: SqliteLedger, folder: Path) -> list[tuple[Path, byte
 
 
 def _witness(
-    seen: list[tuple[Path, bytes | None]], unwritten: Sequence[Path], view: SqliteView
+    seen: list[tuple[Path, bytes | None]], unwritten: Sequence[Path], view: LedgerView
 ) -> Finding:
     """Only the copy in the store must be there once something was committed: the other one
     comes with the next commit on this machine."""
@@ -378,7 +378,7 @@ def _witness(
     )
 
 
-def _durability(ledger: SqliteLedger) -> Finding:
+def _durability(ledger: Ledger) -> Finding:
     if ledger.path is None:
         detail = "kept in memory only: everything is lost when the process ends"
         return Finding(check="durability", level=OK, detail=detail)

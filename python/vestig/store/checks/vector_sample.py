@@ -13,7 +13,7 @@ from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.language.claim_text import claim_text
 from vestig.store.ledger.claim_rows import claims_at
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.sqlite.lookups import fetch, select_in
 
 __all__ = ["COSINE_MIN", "SAMPLE_MAX", "other_vectors"]
@@ -25,7 +25,7 @@ COSINE_MIN: Final = 0.9999
 Embed = Callable[[list[str]], list[bytes]]
 
 
-def other_vectors(view: SqliteView, store_uuid: bytes, embed: Embed) -> tuple[int, list[str]]:
+def other_vectors(view: LedgerView, store_uuid: bytes, embed: Embed) -> tuple[int, list[str]]:
     """How many memories were compared, and the ids of those whose stored vector has a cosine under
     0.9999 to the one that `embed` makes of their text.
 
@@ -52,7 +52,7 @@ def other_vectors(view: SqliteView, store_uuid: bytes, embed: Embed) -> tuple[in
     return len(stored), others
 
 
-def _stored(view: SqliteView, rows: Sequence[int]) -> Iterator[tuple[bytes, str, bytes]]:
+def _stored(view: LedgerView, rows: Sequence[int]) -> Iterator[tuple[bytes, str, bytes]]:
     """Id, text as it is embedded, and vector."""
     conn = view.connection
     claims = claims_at(conn, rows)

@@ -20,7 +20,7 @@ from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.text_flags import title_key
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, unproved
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.ledger.token_rows import sections_of
 from vestig.store.projection import candidate_file
@@ -91,7 +91,7 @@ def unfinished(conn: apsw.Connection) -> list[str]:
     return [id_text("mem", id) for (id,) in rows]
 
 
-def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) -> ErasureProof:
+def finish(ledger: Ledger, keeper: ProjectionKeeper, *, timeout_s: float) -> ErasureProof:
     """Erases and proves every forgetting that is not proved yet; repeatable.
 
     Raises:
@@ -133,7 +133,7 @@ class _Erase:
     """One erase of the files of a store, and the search that proves it."""
 
     def __init__(
-        self, ledger: SqliteLedger, keeper: ProjectionKeeper, folder: Path, timeout_s: float
+        self, ledger: Ledger, keeper: ProjectionKeeper, folder: Path, timeout_s: float
     ) -> None:
         self.ledger = ledger
         self.keeper = keeper
@@ -252,7 +252,7 @@ class _Search:
     def _count(self, at: int, length: int, mark: int) -> int:
         return sum(self._hits.get((at, length, mark), Counter[str]()).values())
 
-    def residues(self, ledger: SqliteLedger) -> Counter[str]:
+    def residues(self, ledger: Ledger) -> Counter[str]:
         """File → number of fragments in it that no live record holds; those that one holds are
         counted as shared."""
         left = set(self._hits)

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import apsw
 
+from vestig.changes import TurnPosition
 from vestig.ids import id_text
-from vestig.ports import EqualText, TurnPosition
+from vestig.store.ledger.values import EqualText
 from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
 
 __all__ = ["at_position", "equal_texts", "first_unexpired", "ids_with_text", "repeated_texts"]

@@ -11,9 +11,10 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
-from vestig.ports import Job, JobResult, LedgerView
 from vestig.store.ledger.memory_versions import write_processing
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.schema import NODE_TABLES
+from vestig.store.ledger.values import Job, JobResult
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 
 __all__ = [

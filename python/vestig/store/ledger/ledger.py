@@ -1,4 +1,4 @@
-"""The ledger in one SQLite file, or in memory: the port `Ledger`."""
+"""The ledger in one SQLite file, or in memory: all records of a store, the truth."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 import apsw
 import msgspec
 
-from vestig.changes import AccessTouch, ChangeSet
+from vestig.changes import AccessTouch
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
-from vestig.ports import EmbeddingIdentity, Job, JobResult, RequestRecord, StoredAnswer
+from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger import chain, jobs, migrations, request_rows, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
 from vestig.store.ledger.digest_check import CheckedMemories
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.store.ledger.witness import Witness, WitnessFiles
 from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
@@ -31,9 +32,9 @@ from vestig.telemetry.spans import span
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
 if TYPE_CHECKING:
     from vestig.store.ledger.verify import Finding
-    from vestig.store.ledger.writes import SqliteTransaction
+    from vestig.store.ledger.writes import WriteTransaction
 
-__all__ = ["SqliteLedger"]
+__all__ = ["Ledger"]
 
 # A WAL grows further inside batches, so that their pages are moved once, not many times.
 _CHECKPOINT_PAGES: Final = 1_000
@@ -71,12 +72,12 @@ class PendingLedger(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Connected:
-    """See `SqliteLedger._connection`. It and `_Reading` are classes, because there is one around
+    """See `Ledger._connection`. It and `_Reading` are classes, because there is one around
     every read, and generators cost several times as much."""
 
     __slots__ = ("_conn", "_inside", "_ledger", "_only")
 
-    def __init__(self, ledger: SqliteLedger) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def __enter__(self) -> apsw.Connection:
@@ -103,10 +104,10 @@ class _Reading:
 
     __slots__ = ("_began", "_conn", "_connected", "_ledger")
 
-    def __init__(self, ledger: SqliteLedger) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def __enter__(self) -> SqliteView:
+    def __enter__(self) -> LedgerView:
         ledger = self._ledger
         self._connected = ledger._connection()
         conn = self._conn = self._connected.__enter__()
@@ -127,7 +128,7 @@ class _Reading:
             self._connected.__exit__()
 
 
-class SqliteLedger:
+class Ledger:
     """The ledger of one store, made by `open_ledger`. Thread-safe; survives a fork.
 
     Where there is no store yet it stands for an empty one in memory, until somebody makes it:
@@ -342,7 +343,7 @@ class SqliteLedger:
         else:
             self._readers.give_back(conn)
 
-    def read(self) -> AbstractContextManager[SqliteView]:
+    def read(self) -> AbstractContextManager[LedgerView]:
         """One read transaction. In memory there is one connection: inside a write transaction
         of the same thread the view shows what is being written.
 
@@ -351,9 +352,9 @@ class SqliteLedger:
         """
         return _Reading(self)
 
-    def view_of(self, conn: apsw.Connection, *, begin: bool = False) -> SqliteView:
+    def view_of(self, conn: apsw.Connection, *, begin: bool = False) -> LedgerView:
         """The state that a transaction of this connection sees; `begin`: it is begun."""
-        return SqliteView(conn, self._where, self._retired, self._checked, begin=begin)
+        return LedgerView(conn, self._where, self._retired, self._checked, begin=begin)
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
@@ -389,17 +390,23 @@ class SqliteLedger:
 
     # --- writing -----------------------------------------------------------------------------
 
-    def write(self, now_us: int, *, make: bool = True) -> AbstractContextManager[SqliteTransaction]:
-        """One write transaction; see the port."""
+    def write(self, now_us: int, *, make: bool = True) -> AbstractContextManager[WriteTransaction]:
+        """One write transaction: BEGIN IMMEDIATE, waits at most `lock_timeout_s`, commits
+        durably on leaving, rolls back on an exception. `now_us` is the wall clock; the
+        transaction's time is max(now, last recorded); see `clock_behind_us`.
+
+        Raises:
+            StoreLockedError: no lock in time, or a read-only store.
+        """
         return self._write(now_us, make=make)
 
     @contextmanager
-    def _write(self, now_us: int, *, make: bool = True) -> Iterator[SqliteTransaction]:
-        from vestig.store.ledger.writes import SqliteTransaction
+    def _write(self, now_us: int, *, make: bool = True) -> Iterator[WriteTransaction]:
+        from vestig.store.ledger.writes import WriteTransaction
 
         with span("write") as counts, self.writer(make=make) as conn:
             with store_faults(self._where):
-                txn = SqliteTransaction(conn, self._where, self._retired, self._checked, now_us)
+                txn = WriteTransaction(conn, self._where, self._retired, self._checked, now_us)
             yield txn
             if txn.applied is None:
                 if txn.keeps_answer:
@@ -631,18 +638,11 @@ class SqliteLedger:
             conn.execute("COMMIT")
         return list(by_memory.values())
 
-    def finish_job(
-        self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
-    ) -> None:
-        """Done (results and state in one transaction), or one failed attempt.
-
-        A job that is gone or already done changes nothing, so a second worker's result is
-        dropped.
-        """
-        self.finish_jobs([JobResult(job_id=job_id, changes=changes, error=error)], now_us)
-
     def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
-        """Ends several jobs in one transaction; ids of those that were ended, see the port."""
+        """Ends several jobs of one namespace in one transaction: what those that succeeded write is
+        one change set, each of the others is one failed attempt. Ids of the jobs that were ended: a
+        job that is gone or done is left out with all that it would have written, and what a
+        decision raises undoes everything."""
         with self._write(now_us, make=False) as txn, store_faults(self._where):
             conn = txn.connection
             found = [(one, jobs.find(conn, one.job_id)) for one in results]
@@ -659,7 +659,7 @@ class SqliteLedger:
         return [one.job_id for one, _ in open_]
 
     def due_job_counts(self, now_us: int, kinds: Sequence[str]) -> dict[str, int]:
-        """Namespace → number of its due jobs; only those that have some."""
+        """Namespace → number of its due jobs; only those that have some. Takes no lock."""
         with self._connection() as conn, store_faults(self._where):
             return jobs.due_counts(conn, kinds, now_us)
 
@@ -671,14 +671,19 @@ class SqliteLedger:
         until_us: int | None = None,
         reason: str | None = None,
     ) -> int:
-        """Running and submitted jobs are pending again without an attempt; how many."""
+        """Running and submitted jobs are pending again without an attempt: due at once, or at
+        `until_us`. `reason` becomes their last error. How many."""
         with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.release(conn, job_ids, now_us, until_us, reason)
             conn.execute("COMMIT")
         return count
 
     def submit_jobs(self, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
-        """Running and submitted jobs are part of a batch; how many. See the port."""
+        """Running and submitted jobs are part of a batch; how many. Leases do not apply to them.
+
+        Called with a marker of the caller before the batch is submitted, and again with the id that
+        it was given: of a marker that stays nobody knows if there is a batch, until it is listed.
+        """
         with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.submit(conn, job_ids, batch_id, now_us)
             conn.execute("COMMIT")
@@ -690,7 +695,12 @@ class SqliteLedger:
             return jobs.submitted(conn, namespace)
 
     def reserve_model_calls(self, day: int, count: int, limit: int | None) -> bool:
-        """Reserves calls of a model for all processes of the store; False = over the limit."""
+        """Reserves calls of a model before they are sent, for all processes of the store; False,
+        and nothing reserved, when the day would have more than `limit` (None = no limit).
+
+        Args:
+            day: days since 1970-01-01 (UTC).
+        """
         with self.writer(make=False) as conn, store_faults(self._where):
             reserved = request_rows.reserve_calls(conn, day, count, limit)
             conn.execute("COMMIT")
@@ -783,7 +793,7 @@ class SqliteLedger:
             if self._plan is not None:
                 self._plan.close()
 
-    def __enter__(self) -> SqliteLedger:
+    def __enter__(self) -> Ledger:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Final
 import apsw
 
 from vestig.errors import ValidationError
-from vestig.ports import Listing
 from vestig.store.ledger.rows import MEMORY_SELECT, to_json
+from vestig.store.ledger.values import Listing
 from vestig.types import Status
 
 __all__ = ["KnownEnds", "count_sql", "ids_sql", "page_sql"]

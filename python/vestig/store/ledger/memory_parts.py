@@ -8,8 +8,8 @@ from typing import Any, Final
 import apsw
 
 from vestig.ids import id_text
-from vestig.ports import Mentioned
 from vestig.store.ledger.schema import EDGE_CODES, NO_QUESTION
+from vestig.store.ledger.values import Mentioned
 from vestig.store.sqlite.lookups import known_ids, select_in
 
 __all__ = [

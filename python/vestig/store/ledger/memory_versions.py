@@ -10,9 +10,9 @@ from typing import Any, Final
 import apsw
 
 from vestig.changes import MemoryPatch
-from vestig.ports import UniquenessCollision
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import INDEX
+from vestig.store.ledger.values import UniquenessCollision
 
 __all__ = ["patched_row", "unique_texts", "write_new_tags", "write_processing", "write_tags"]
 

@@ -14,7 +14,7 @@ from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.ledger import chain, migrations, settings
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.ledger.ledger import LedgerFiles, LedgerOptions, PendingLedger, SqliteLedger
+from vestig.store.ledger.ledger import Ledger, LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.ledger.migrations import Migration
 from vestig.store.ledger.path_records import drop_record, find_record, remember_path
 from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
@@ -43,7 +43,7 @@ def open_ledger(
     schema: Sequence[Migration] | None = None,
     without_store: WithoutStore = "make",
     init: bool = False,
-) -> SqliteLedger:
+) -> Ledger:
     """The ledger of the store in folder `path`; None = in memory.
 
     A store that cannot be written is opened read-only: it reads, and writes raise
@@ -78,7 +78,7 @@ def open_ledger(
         jobs=JobRules() if job_rules is None else job_rules,
     )
     if path is None:
-        return SqliteLedger(None, options)
+        return Ledger(None, options)
     opening = _Opening(
         ledger=files.ledger_path(path),
         options=options,
@@ -111,19 +111,19 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
     accept: bool
     init: bool
 
-    def open(self, without_store: WithoutStore) -> SqliteLedger:
+    def open(self, without_store: WithoutStore) -> Ledger:
         files.refuse_links(self.ledger.parent)
         missing = self._find_absent()
         if missing is None:
-            return SqliteLedger(self.ledger, self.open_files())
+            return Ledger(self.ledger, self.open_files())
         if without_store != "empty" or (missing.lost and not missing.removed):
             error = missing.error(without_store)
             if error is not None:
                 raise error
         files.check_disk(self.ledger.parent)
         if without_store == "make":
-            return SqliteLedger(self.ledger, self.make_files())
-        return SqliteLedger(
+            return Ledger(self.ledger, self.make_files())
+        return Ledger(
             self.ledger,
             PendingLedger(
                 missing=missing,

@@ -1,4 +1,4 @@
-"""One consistent state of the ledger: the port `LedgerView`."""
+"""One consistent state of the ledger."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from unicodedata import normalize
 
 import apsw
 
+from vestig.changes import TurnPosition
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.ports import (
-    EntityListing,
-    EqualText,
-    Listing,
-    Mentioned,
-    NamedEntity,
-    ProjectionRow,
-    RecalledMemory,
-    TurnPosition,
-)
+from vestig.ports import ProjectionRow
 from vestig.store.ledger import (
     chain,
     claim_rows,
@@ -51,6 +43,14 @@ from vestig.store.ledger.rows import (
     to_json,
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
+from vestig.store.ledger.values import (
+    EntityListing,
+    EqualText,
+    Listing,
+    Mentioned,
+    NamedEntity,
+    RecalledMemory,
+)
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import (
     each,
@@ -63,7 +63,7 @@ from vestig.store.sqlite.lookups import (
 )
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
-__all__ = ["SqliteView"]
+__all__ = ["LedgerView"]
 
 
 _COUNT: Final = (
@@ -77,8 +77,9 @@ _BEGIN_AT_LAST: Final = f"BEGIN; {_LAST}"
 _RECALLED_BY_ROW: Final = f"{RECALL_SELECT_BY_ROW} WHERE +m.namespace = ?"
 
 
-class SqliteView:
-    """Reads on one connection inside one transaction. Valid until its `with` block ends."""
+class LedgerView:
+    """Reads on one connection inside one transaction: everything read through it belongs to `seq`.
+    Valid until its `with` block ends. Ids of another namespace are unknown everywhere."""
 
     def __init__(
         self,
@@ -126,7 +127,8 @@ class SqliteView:
         return self._head
 
     def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
-        """The known ones of these full ids, in the order given."""
+        """The known ones of these full ids, in the order given. Verifies `content_hash` of each
+        text and raises `StoreDamagedError` when it differs."""
         keys = known_ids(ids, "mem")
         sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
         with store_faults(self._where):
@@ -149,7 +151,7 @@ class SqliteView:
         return found
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
-        """As `recalled`, by row numbers."""
+        """As `recalled`, by the row numbers that `text_rows` gives."""
         return self._recalled(select_by_row(self._conn, _RECALLED_BY_ROW, rows, (namespace,)))
 
     def _recalled(self, found: Iterator[tuple[Any, ...]]) -> dict[bytes, RecalledMemory]:
@@ -175,7 +177,8 @@ class SqliteView:
     def turns(
         self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> dict[str, tuple[str | None, str | None, int | None]]:
-        """As `places`, for memories of these sessions with a sequence in one of the spans."""
+        """As `places`, for memories of these sessions with a sequence in one of the spans (both
+        ends in, at most 200). May read all memories."""
         wanted = " OR ".join(["sequence BETWEEN ? AND ?"] * len(spans))
         bounds = tuple(bound for span in spans for bound in span)
         sql = (
@@ -205,7 +208,8 @@ class SqliteView:
             return {row[0].hex() for row in rows}
 
     def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
-        """Ids (16 bytes) of the memories with one of these content hashes, expired or not."""
+        """Ids (16 bytes) of the memories with one of these content hashes, expired or not,
+        ascending."""
         sql = "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)"
         wanted = tuple({bytes.fromhex(one) for one in hashes})
         with store_faults(self._where):
@@ -221,21 +225,22 @@ class SqliteView:
         position: TurnPosition | None,
     ) -> list[Memory]:
         """Memories with this text at a position of a session; None = notes, and expired turns.
-        Unexpired first, then by newest seq."""
+        Unexpired (active, archived) first, then by newest seq."""
         key = (namespace, scope, author, content_hash)
         return self._select(*equal_texts.at_position(key, position))
 
     def first_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
     ) -> Memory | None:
-        """The oldest unexpired memory with this text; None when there is none."""
+        """The oldest unexpired memory with this text, at whatever position; None when there is
+        none."""
         key = (namespace, scope, author, content_hash)
         found = self._select(*equal_texts.first_unexpired(key))
         return found[0] if found else None
 
     def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
-        """id of 16 bytes → (row number, content hash) of the known ones. Neither ever changes, and
-        the number of a forgotten memory is given to no other."""
+        """id of 16 bytes → (row number, content hash of 32 bytes) of the known ones. Neither ever
+        changes, and no other memory gets the number of a forgotten one."""
         sql = 'SELECT id, "row", content_hash FROM memories WHERE +namespace = ? AND id IN (?*)'
         with store_faults(self._where):
             rows = select_in(self._conn, sql, ids, (namespace,))
@@ -256,8 +261,9 @@ class SqliteView:
     def equal_texts(
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, list[EqualText]]:
-        """id → the other memories of its scope and author with its content hash, expired or
-        unexpired as it is; oldest first."""
+        """id → the other memories of its scope and author with its content hash, that are expired
+        at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
+        have any."""
         with store_faults(self._where):
             return equal_texts.equal_texts(self._conn, namespace, ids, known_at_us)
 
@@ -270,8 +276,8 @@ class SqliteView:
             return equal_texts.ids_with_text(self._conn, key)
 
     def repeated_texts(self, namespace: str) -> list[list[bytes]]:
-        """Ids (16 bytes) of the memories of each text of a scope and author that more than one
-        has."""
+        """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
+        expired ones too. Reads the hashes of all memories."""
         with store_faults(self._where):
             return equal_texts.repeated_texts(self._conn, namespace)
 
@@ -306,7 +312,7 @@ class SqliteView:
         return found
 
     def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
-        """Events of a memory, oldest first."""
+        """Events of a memory, oldest first (by seq, then row)."""
         row = self._row("mem", namespace, memory_id)
         if row is None:
             return []
@@ -354,7 +360,7 @@ class SqliteView:
             return history.supersession_chain(self._conn, row)
 
     def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
-        """id → ids of the memories that it directly replaced, ascending."""
+        """id → ids of the memories that it directly replaced, ascending; only those that did."""
         keys = known_ids(ids, "mem")
         found: dict[str, list[str]] = {}
         with store_faults(self._where):
@@ -433,7 +439,8 @@ class SqliteView:
             return history.expired_by(self._conn, namespace, ids, known_at_us)
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
-        """id → `t_invalid_us` as known at that moment, where the end was written after it."""
+        """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
+        event recorded after it: what was recorded later is not known yet."""
         with store_faults(self._where):
             found = history.ends_before(self._conn, namespace, known_at_us)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
@@ -505,7 +512,7 @@ class SqliteView:
             return next((when for raw, when in rows if id_text("mem", raw).startswith(id)), None)
 
     def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
-        """Ids of the memories that these sources produced."""
+        """Ids of the memories that these sources produced, ascending."""
         return self._ids(
             'SELECT m.id FROM sources s JOIN edges e ON e.from_row = s."row" AND e.edge_type ='
             f' {EDGE_CODES["PRODUCED"]} JOIN memories m ON m."row" = e.to_row'
@@ -515,7 +522,7 @@ class SqliteView:
         )
 
     def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
-        """Ids of the memories of which an event carries one of these references."""
+        """Ids of the memories of which an event carries one of these references, ascending."""
         return self._ids(
             'SELECT m.id FROM events e JOIN memories m ON m."row" = e.memory'
             " WHERE m.namespace = ? AND e.artifact_ref IN (?*)",
@@ -615,22 +622,26 @@ class SqliteView:
     # --- what belongs to memories ------------------------------------------------------------
 
     def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-        """Unexpired MENTIONS of these memories to unexpired entities; see the port."""
+        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
+        given, then by confidence descending (null first), then entity id."""
         with store_faults(self._where):
             return memory_parts.mentions(self._conn, namespace, memory_ids)
 
     def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
-        """Row number of a memory → names of what it mentions; see the port."""
+        """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
+        has them, in no order; rows that mention none are left out."""
         with store_faults(self._where):
             return memory_parts.mentioned_names(self._conn, rows)
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
-        """entity id → ids of unexpired memories that mention it, newest first."""
+        """entity id → ids of unexpired (active or archived) memories that mention it, newest
+        first (seq, then id descending); one batched read."""
         with store_faults(self._where):
             return memory_parts.mentioning(self._conn, namespace, entity_ids)
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
-        """memory id → unexpired summaries that cover it, newest first."""
+        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
+        first."""
         with store_faults(self._where):
             return memory_parts.summaries_of(self._conn, namespace, memory_ids)
 
@@ -644,17 +655,21 @@ class SqliteView:
         return self._row(id.partition("_")[0], namespace, id) is not None
 
     def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
-        """memory id → its claim with all evidence; only those that carry one."""
+        """memory id → its claim with all evidence, in the order in which it was given; only those
+        that carry one."""
         with store_faults(self._where):
             return claim_rows.claims_of(self._conn, namespace, memory_ids)
 
     def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
-        """As `claims`, by row numbers."""
+        """As `claims`, by the row numbers of memories."""
         with store_faults(self._where):
             return claim_rows.claims_at(self._conn, rows)
 
     def evidence_at(self, rows: Sequence[int]) -> dict[int, list[Evidence]]:
-        """Row number of a memory → where its text was stated, oldest first; see the port."""
+        """Row number of a memory → where its text was stated, oldest first: one item for each event
+        that added, imported or reinforced it. `source_id` is the artifact that the event names,
+        else the file that it came from, else None; `snippet` the text, or the variant of it that
+        was given then."""
         with store_faults(self._where):
             return claim_rows.statements_at(self._conn, rows)
 
@@ -739,7 +754,8 @@ class SqliteView:
             return [name for (name,) in rows]
 
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
-        """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
+        """Whole rows of every memory, then of every entity (of all namespaces) that a transaction
+        after `after_seq` wrote or touched, by seq. Verifies each ledger row against the chain."""
         # imported here: the projection mostly stands at this state already
         from vestig.store.ledger.projection_rows import projection_rows
 

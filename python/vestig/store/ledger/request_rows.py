@@ -12,8 +12,8 @@ import msgspec
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import RequestRecord, StoredAnswer
 from vestig.store.ledger.rows import to_json
+from vestig.store.ledger.values import RequestRecord, StoredAnswer
 from vestig.store.sqlite.lookups import fetch, select_in
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""One write transaction: the port `WriteTransaction`."""
+"""One write transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vestig.changes import (
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import ProjectionRow, StoredAnswer
+from vestig.ports import ProjectionRow
 from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
 from vestig.store.ledger.claim_rows import named_nodes, write_claims
 from vestig.store.ledger.digest_check import CheckedMemories
@@ -28,23 +28,27 @@ from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.original_texts import write_originals
 from vestig.store.ledger.projection_rows_new import new_rows
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, INSERT, columns_sql
 from vestig.store.ledger.token_rows import AXES, write_codes
+from vestig.store.ledger.values import StoredAnswer
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["NO_CLOCK", "SqliteTransaction"]
+__all__ = ["NO_CLOCK", "WriteTransaction"]
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
 _ROW: Final = INDEX["memories"]["row"]
 
 
-class SqliteTransaction(SqliteView):
-    """A view that can write once. Rows are digested as they are written (see `chain`)."""
+class WriteTransaction(LedgerView):
+    """A view that can write once; `seq` is still the one before its own. Rows are digested as they
+    are written (see `chain`). `applied`: seq and head of what was written; None before.
+    `clock_behind_us`: how far the clock lies before the last recorded time, which is used
+    instead."""
 
     def __init__(
         self,
@@ -175,10 +179,12 @@ class SqliteTransaction(SqliteView):
         return counts
 
     def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:
-        """Keeps the answer to a request with a key; see the port.
+        """Keeps the answer to a request with a key, with what else this transaction writes or
+        alone; takes no seq. Answers from before `since_us` are dropped.
 
         Raises:
-            ConflictError: an answer is kept for the key already.
+            ConflictError: an answer is kept for the key already; leaving the transaction with this
+                error undoes all of it.
         """
         with store_faults(self._where):
             request_rows.keep_answer(self._conn, namespace, answer, since_us)

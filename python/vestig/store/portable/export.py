@@ -17,7 +17,7 @@ from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.graph_rows import stored_codes
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
@@ -64,7 +64,7 @@ class ExportCounts(NamedTuple):
 
 
 def export(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     target: Path | str | IO[str] | IO[bytes],
     *,
     namespace: str | None,
@@ -115,7 +115,7 @@ def export(
     return counts
 
 
-def _write_into(ledger: SqliteLedger, path: Path, chosen: _Selection) -> ExportCounts:
+def _write_into(ledger: Ledger, path: Path, chosen: _Selection) -> ExportCounts:
     """Writes to a pipe or a device, which no file may take the place of."""
     mode = path.stat().st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
@@ -133,7 +133,7 @@ def _writer_of(stream: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
 
 
 def _write_lines(
-    ledger: SqliteLedger, write: Callable[[bytes], object], chosen: _Selection
+    ledger: Ledger, write: Callable[[bytes], object], chosen: _Selection
 ) -> ExportCounts:
     where = ledger.where
     identity = ledger.embedding_identity()

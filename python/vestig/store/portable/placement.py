@@ -10,7 +10,7 @@ import apsw
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger import chain, settings
 from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
-from vestig.store.ledger.writes import SqliteTransaction
+from vestig.store.ledger.writes import WriteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
 
 __all__ = ["Placement", "id_conflict"]
@@ -52,7 +52,7 @@ class Placement:
     belongs to them stay as they are. `namespaces`: those that records of the file went to.
     """
 
-    def __init__(self, txn: SqliteTransaction, *, merge: bool, namespace: str | None) -> None:
+    def __init__(self, txn: WriteTransaction, *, merge: bool, namespace: str | None) -> None:
         self._txn = txn
         self._conn = txn.connection
         self._namespace = namespace

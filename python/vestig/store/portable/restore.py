@@ -21,7 +21,7 @@ from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.ledger import jobs, memory_versions
 from vestig.store.ledger.graph_writes import touched_node
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.schema import (
@@ -32,7 +32,7 @@ from vestig.store.ledger.schema import (
 )
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.token_rows import AXES
-from vestig.store.ledger.writes import NO_CLOCK, SqliteTransaction
+from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
 from vestig.store.portable.file_check import (
     ExportCheck,
     FileDigest,
@@ -152,7 +152,7 @@ def _deferred_line(number: int, reference: str, unique: str) -> Iterator[None]:
 
 
 def restore(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     lines: Iterable[str | bytes],
     *,
     merge: bool = False,
@@ -214,7 +214,7 @@ class _Restoration:
 
     def __init__(
         self,
-        txn: SqliteTransaction,
+        txn: WriteTransaction,
         check: ExportCheck,
         *,
         merge: bool,

@@ -18,8 +18,7 @@ import msgspec
 
 from vestig.errors import VestigError
 from vestig.ids import id_text
-from vestig.ports import LedgerView
-from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import each, fetch
 
@@ -68,7 +67,7 @@ class CandidateFile(msgspec.Struct, frozen=True, kw_only=True):
         return id_text("mem", bytes(self.ids[at : at + _ID_BYTES]))
 
 
-def all_vectors(view: SqliteView) -> Iterator[tuple[list[bytes], list[bytes]]]:
+def all_vectors(view: LedgerView) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """(ids, vectors) of all memories that have one, in batches, in the order of the ledger."""
     ids: list[bytes] = []
     vectors: list[bytes] = []
@@ -176,6 +175,6 @@ def is_of_ledger(view: LedgerView, store_uuid: bytes, header: Header) -> bool:
     return header.store_uuid == store_uuid and view.head_at(header.seq) == header.head
 
 
-def count_memories(view: SqliteView) -> int:
+def count_memories(view: LedgerView) -> int:
     """How many memories of all namespaces the ledger holds."""
     return int(fetch(view.connection, "SELECT COUNT(*) FROM memories")[0][0])

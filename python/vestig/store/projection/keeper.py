@@ -14,16 +14,21 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from vestig import _core
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
-from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
+from vestig.ports import Progress, ProjectionRow, ScanRequest
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
 from vestig.store.sqlite import files, forks, reserve
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
+
+if TYPE_CHECKING:
+    from vestig.store.ledger.writes import WriteTransaction
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of"]
 

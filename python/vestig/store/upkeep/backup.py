@@ -9,7 +9,7 @@ from pathlib import Path
 from vestig.errors import ConflictError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.ledger import witness as witnesses
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.verify import verify
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader
@@ -24,7 +24,7 @@ _PROJECTION = "projection"
 _ATTEMPTS = 3
 
 
-def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dict[str, int | str]:
+def backup(ledger: Ledger, projection_dir: Path | None, dest: Path) -> dict[str, int | str]:
     """Copies ledger and projection to `dest`, which appears whole or not at all.
 
     The copy is a store of its own: it can be opened, passes `doctor`, and writes to it do not
@@ -77,7 +77,7 @@ def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dic
     }
 
 
-def _check(copy: Path, ledger: SqliteLedger) -> None:
+def _check(copy: Path, ledger: Ledger) -> None:
     """Whoever needs a copy has no other one: it is checked against its chain, row by row.
 
     Raises:

@@ -21,7 +21,7 @@ from vestig.language.claim_text import claim_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
@@ -89,7 +89,7 @@ class ReembedCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reembed(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     embedder: Embedder,
     identity: EmbeddingIdentity,
     *,
@@ -144,7 +144,7 @@ def _digest(row: int, embedding: bytes) -> bytes:
     return blake2b(embedding, digest_size=16, key=key).digest()
 
 
-def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
+def _begin(ledger: Ledger, identity: EmbeddingIdentity) -> int:
     """The table, emptied when it holds vectors of another model; how many it holds."""
     raw = msgspec.msgpack.encode(identity)
     identity_row = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
@@ -159,7 +159,7 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     return count or 0
 
 
-def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int, int]:
+def _next_texts(ledger: Ledger, batch: int) -> tuple[list[tuple[int, str]], int, int]:
     """The next texts without a new vector: (key, text as it is embedded), how many there are in
     all, and the seq at which they were read."""
     where = ledger.where
@@ -206,9 +206,7 @@ def _check(
         )
 
 
-def _keep(
-    ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes], read_at: int
-) -> None:
+def _keep(ledger: Ledger, rows: Sequence[int], vectors: Sequence[bytes], read_at: int) -> None:
     """Keeps them, but for memories that are gone or were written again since the texts were read:
     evidence of a claim may have been forgotten. Those come again."""
     made = [(row, _digest(row, raw), raw, read_at) for row, raw in zip(rows, vectors, strict=True)]
@@ -219,7 +217,7 @@ def _keep(
         conn.execute("COMMIT")
 
 
-def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
+def _switch(ledger: Ledger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
     """(replaced, added, seq); None when a text without a new vector was committed meanwhile."""
     where = ledger.where
     with ledger.write(NO_CLOCK) as txn, store_faults(where):

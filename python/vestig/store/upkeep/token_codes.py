@@ -18,7 +18,7 @@ from vestig.language.claim_text import claim_text
 from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
-from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.token_rows import AXES, write_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
@@ -52,7 +52,7 @@ def without_codes(conn: apsw.Connection) -> int:
 
 
 def fill_codes(
-    ledger: SqliteLedger,
+    ledger: Ledger,
     embed: EmbedCodes,
     *,
     batch: int = 64,
@@ -119,7 +119,7 @@ def check_text(where: str, id: bytes, content_hash: bytes, text: str) -> None:
         raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
 
 
-def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, read_at: int) -> int:
+def _keep(ledger: Ledger, found: dict[int, Pieces], model: str, read_at: int) -> int:
     """Writes them, but for what was forgotten, embedded by another model or written since the texts
     were read: a claim may have lost evidence. Those that are left out get theirs in a later run."""
     with ledger.write(NO_CLOCK) as txn, store_faults(ledger.where):

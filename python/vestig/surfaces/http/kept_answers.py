@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.lazy_pattern import lazy_pattern
-from vestig.ports import StoredAnswer, WriteTransaction
 from vestig.session.session import Session
 from vestig.session.transaction import answers_kept_by
+from vestig.store.ledger.values import StoredAnswer
+
+if TYPE_CHECKING:
+    from vestig.store.ledger.writes import WriteTransaction
 
 __all__ = ["KeptAnswer", "KeptAnswers", "WriteKey", "checked_key"]
 

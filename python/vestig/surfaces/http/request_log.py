@@ -6,8 +6,8 @@ import queue
 import threading
 from typing import Final
 
-from vestig.ports import RequestRecord
 from vestig.session.session import Session
+from vestig.store.ledger.values import RequestRecord
 
 __all__ = ["RequestLog"]
 

@@ -16,8 +16,8 @@ from vestig.api.store import Vestig
 from vestig.config.server_sections import ServeSettings
 from vestig.errors import StoreDamagedError, VestigError
 from vestig.ids import new_id
-from vestig.ports import RequestRecord
 from vestig.session.session import Session
+from vestig.store.ledger.values import RequestRecord
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import header, is_loopback
 from vestig.surfaces.http.admission import Admission, RateLimiter
