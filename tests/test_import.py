@@ -162,7 +162,7 @@ NEVER_IN_A_RECALL = {
     "vestig.commit.pipeline",
     "vestig.commit.short_texts",
     "vestig.config.explain",
-    "vestig.config.trust",
+    "vestig.config.found_file",
     "vestig.language.quantities.numbers",
     "vestig.language.time.direction",
     "vestig.language.time.expression_scan",

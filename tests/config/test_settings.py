@@ -106,4 +106,10 @@ print(none, _hints.cache_info().currsize)
     loaded, printed = loaded_by(report)
     assert printed.split() == ["0", "2"], "Settings and its section hygiene"
     assert "yaml" not in loaded
-    assert not loaded & {"yaml", "hashlib", "shlex", "vestig.config.trust", "vestig.config.explain"}
+    assert not loaded & {
+        "yaml",
+        "hashlib",
+        "shlex",
+        "vestig.config.found_file",
+        "vestig.config.explain",
+    }

@@ -66,17 +66,11 @@ def test_files_of_another_user_may_not_be_read(
     home: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a command runs with the rights of one user and the home of another."""
-    found = home / "vestig.yaml"
-    found.write_text("namespace: work\n", encoding="utf-8")
     request.getfixturevalue("locked")
     monkeypatch.chdir("/")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "project"))
     with pytest.raises(ConfigError, match=r"vestig/config\.yaml: cannot be read: Permission"):
         load()
-    monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setenv("XDG_STATE_HOME", str(home / "project"))
-    with pytest.raises(ConfigError, match=r"trusted/\w+\.json: cannot be read: Permission denied"):
-        load(cwd=home)
 
 
 def test_a_folder_that_is_gone(gone: Path, tmp_path: Path) -> None:
@@ -95,7 +89,7 @@ def test_a_folder_that_is_gone(gone: Path, tmp_path: Path) -> None:
 def test_commands_say_so(
     state: str, request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    lines = (["recall", "noon"], ["config", "show"], ["config", "trust", "x"], ["--help"])
+    lines = (["recall", "noon"], ["config", "show"], ["--help"])
 
     def answer(*words: str) -> Answer:
         capfd.readouterr()
@@ -113,20 +107,8 @@ def test_commands_say_so(
         problem = answer(*words, "--json").problem
         assert problem["type"] == "urn:vestig:problem:config"
         assert expected in problem["detail"]
-    said = answer(*lines[2])
-    assert said.code == 2
-    assert ("x: cannot be read: Permission denied" if state == "locked" else GONE) in said.err
     said = answer("--help")
     assert (said.code, said.err, said.out[:13]) == (0, "", "Usage: vestig")
-
-
-def test_a_file_that_is_named_whole_is_trusted_from_a_folder_that_is_gone(
-    gone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "vestig.yaml"
-    file.write_text("hygiene: {min_chars: 5}\n", encoding="utf-8")
-    for words in (["config", "trust", str(file)], ["config", "trust", "--remove", str(file)]):
-        assert (run(words), capfd.readouterr().err) == (0, "")
 
 
 def test_what_cannot_be_a_file_is_none(tmp_path: Path) -> None:

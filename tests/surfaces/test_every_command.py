@@ -85,7 +85,6 @@ def commands(
         "eval": ("eval", str(bench), "--profile", "default"),
         "config show": ("config", "show"),
         "config explain": ("config", "explain", "hygiene.min_chars"),
-        "config trust": ("config", "trust", "--list"),
         "destroy": ("destroy", str(tmp_path / "copy"), "--yes"),
     }
 
@@ -123,7 +122,6 @@ DOCUMENTS = {
     "eval": "evaluation",
     "config show": "config",
     "config explain": "explanations",
-    "config trust": "trust",
     "destroy": "destruction",
 }
 

@@ -49,7 +49,6 @@ COMMANDS = {
     "mcp",
     "config show",
     "config explain",
-    "config trust",
 }
 # Arguments that only shape what this surface prints, or stand for another one.
 SURFACE_ONLY = {
@@ -84,7 +83,6 @@ SURFACE_ONLY = {
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},
-    "config trust": {"file", "list", "remove"},
 }
 METHODS = {
     "memory add": "commit",

@@ -1,8 +1,8 @@
 """Configuration: layers, files, environment, validation, explanation.
 
-The only place that reads the environment of the process. What explains (`explain`) and what trusts
-files (`trust`) is imported from its module by those that need it: an open store does not. The names
-below are loaded when they are first asked for: a module of this folder loads itself alone.
+The only place that reads the environment of the process. What explains (`explain`) is imported from
+its module by those that need it: an open store does not. The names below are loaded when they are
+first asked for: a module of this folder loads itself alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vestig.config.merge import Entry
     from vestig.config.problems import InvalidConfigError, Problem
     from vestig.config.schema import Settings
-    from vestig.config.secrets import read_secret
+    from vestig.config.vendors import read_secret
 
 __all__ = [
     "Config",
@@ -38,7 +38,7 @@ _HOME = {
     "Settings": "vestig.config.schema",
     "built_in": "vestig.config.loader",
     "load": "vestig.config.loader",
-    "read_secret": "vestig.config.secrets",
+    "read_secret": "vestig.config.vendors",
     "state_directory": "vestig.config.folders",
 }
 

@@ -12,7 +12,7 @@ from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_section
 from vestig.config.loader import Config
 from vestig.config.merge import unknown_key_text
 from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
-from vestig.config.secrets import without_credentials
+from vestig.config.vendors import without_credentials
 from vestig.errors import ConfigError
 
 __all__ = ["Explanation", "ShownEntry", "explain", "explanations", "show"]
@@ -67,7 +67,7 @@ def show(
         shown.append(
             ShownEntry(
                 key=key,
-                value=without_credentials(entry.shown),
+                value=without_credentials(entry.value),
                 layer=entry.layer,
                 file=entry.file,
                 secret=secret,
@@ -111,7 +111,7 @@ def _explained(config: Config, key: str, *, given: str) -> Explanation:
         meaning=spec.meaning,
         default=spec.default,
         allowed=spec.allowed,
-        value=without_credentials(entry.shown),
+        value=without_credentials(entry.value),
         layer=entry.layer,
         file=entry.file,
         old=old_name(key),

@@ -1,8 +1,12 @@
-"""Configuration files: where they are, how they are read, what they include."""
+"""Configuration files: where they are, and what they say.
+
+Each is read once, so what was checked is what is used.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -10,31 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
-from vestig.config.expand import expand, names_variable, read_scalar
+from vestig.config.documents import BYTES_MAX, parse
 from vestig.config.problems import Problems
 from vestig.config.schema import default_values, entry_sections, sections, takes_mapping
-from vestig.config.sources import Source, content_of, is_file, parse_file
-from vestig.errors import ConfigError, ConfigNotFoundError
+from vestig.errors import ConfigError
 
-__all__ = [
-    "INCLUDE",
-    "MEMORY_PATH",
-    "PATH_KEYS",
-    "STORE_PATH",
-    "Item",
-    "find_project_file",
-    "flatten",
-    "names_weights_file",
-    "own_items",
-    "profile_key",
-    "read_file",
-    "trust_command",
-    "unexpanded",
-    "with_weights",
-    "without_tilde",
-]
-
-INCLUDE: Final = "include"
 MEMORY_PATH: Final = ":memory:"
 STORE_PATH: Final = "store.path"
 # Keys whose value is a path; a relative one counts from the file that names it.
@@ -54,15 +38,6 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
     # the old spelling in which the key was given
     old: str | None = None
-    # the folder of the file, from which paths count
-    folder: str | None = None
-    # the value as it is written, where it came from `${VAR}`: only this is ever printed
-    written: Any = None
-
-    @property
-    def shown(self) -> Any:
-        """The value as it may be printed."""
-        return self.value if self.written is None else self.written
 
     @property
     def place(self) -> str:
@@ -70,6 +45,77 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         if self.file is None:
             return ""
         return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+class FileNotPermittedError(ConfigError):
+    """A file that this user may not read, or may not know of."""
+
+
+def working_folder() -> Path:
+    """Return the folder that relative paths count from.
+
+    Raises:
+        ConfigError: it is gone, or may not be looked at.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigError(
+            f"the working folder cannot be used: {error.strerror}; change to one that exists and"
+            " that you may read"
+        ) from None
+
+
+def is_file(path: Path) -> bool:
+    """Tell if a file is there; a name that no file can have is none.
+
+    Raises:
+        PermissionError: it may not be known, for a folder on the way may not be searched.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except PermissionError:
+        raise
+    except (OSError, ValueError):
+        return False
+
+
+def content_of(path: Path) -> bytes | None:
+    """Return the bytes of a file; None: there is none.
+
+    Raises:
+        ConfigError: unreadable, or too long.
+    """
+    try:
+        if not is_file(path):
+            return None
+        with path.open("rb") as file:
+            raw = file.read(BYTES_MAX + 1)
+    except PermissionError as error:
+        raise FileNotPermittedError(f"{path}: cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > BYTES_MAX:
+        raise ConfigError(f"{path}: expected at most {BYTES_MAX} bytes, the file has more")
+    return raw
+
+
+def parse_file(raw: bytes, label: str) -> tuple[Any, dict[str, int]]:
+    """Return the document of a file and the lines of its keys.
+
+    Raises:
+        ConfigError: unreadable, or beyond a bound; `label` names the file.
+    """
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{label}: expected UTF-8 text, byte {error.start} is none") from None
+    try:
+        return parse(text)
+    except ValueError as error:
+        where, _, what = str(error).partition(": ")
+        place = f"{label}:{where[5:]}" if where.startswith("line ") and what else label
+        raise ConfigError(f"{place}: unreadable YAML: {what or where}") from None
 
 
 def find_project_file(cwd: Path) -> Path | None:
@@ -118,85 +164,56 @@ def missing_file_text(path: Path) -> str:
     )
 
 
-def read_file(source: Source, problems: Problems) -> list[Item]:
-    """Every key of a file and of what it includes, weakest first.
+def read_file(path: Path, raw: bytes, problems: Problems) -> list[Item]:
+    """Return every key that the bytes of a file set.
 
     Raises:
-        ConfigNotFoundError: the file does not exist.
-        ConfigError: unreadable, not a mapping, a wrong or circular include.
+        ConfigError: unreadable, or not a mapping.
     """
-    items = [_expanded(item, source, problems) for item in unexpanded(source, problems)]
-    return with_weights(items, source.main.parent, problems)
-
-
-def unexpanded(source: Source, problems: Problems) -> list[Item]:
-    """As `read_file`, with values as they are written. Only names of includes are expanded."""
-    if source.content(source.main) is None:
-        raise ConfigNotFoundError(missing_file_text(source.main))
-    return _read(source, source.main, str(source.main), problems, ())
-
-
-def own_items(
-    source: Source, path: Path, label: str, problems: Problems
-) -> tuple[list[str], int | None, list[Item]]:
-    """What one file says itself: the names of its includes as they are written, their line, and its
-    keys; `label` names the file in messages."""
-    document, lines = parse_file(source.content(path) or b"", label)
-    if document is None and path == source.main:
-        return [], None, []
+    label = str(path)
+    document, lines = parse_file(raw, label)
+    if document is None:
+        return []
     if not isinstance(document, dict):
-        fact = "is empty" if document is None else f"holds a {type(document).__name__}"
-        raise ConfigError(f"{label}: expected a mapping of keys to values, the file {fact}")
-    own = dict(document)
-    names = own.pop(INCLUDE, ())
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-        raise ConfigError(f"{label}: include: expected a file name or a list of file names")
-    items = flatten(own, problems, file=label, lines=lines)
-    placed = [msgspec.structs.replace(item, folder=str(path.parent)) for item in items]
-    return list(names), lines.get(INCLUDE), placed
+        raise ConfigError(
+            f"{label}: expected a mapping of keys to values, the file holds a"
+            f" {type(document).__name__}"
+        )
+    return flatten(document, problems, file=label, lines=lines)
 
 
-def _read(
-    source: Source, path: Path, label: str, problems: Problems, above: tuple[tuple[Path, str], ...]
-) -> list[Item]:
-    paths = [step for step, _ in above]
-    if path in paths:
-        way = (*above[paths.index(path) :], (path, label))
-        names = " → ".join(Path(name).name for _, name in way)
-        raise ConfigError(f"{above[-1][1]}: include: the files include each other: {names}")
-    items: list[Item] = []
-    includes, _, own = own_items(source, path, label, problems)
-    for name in includes:
-        target = (path.parent / expand(name, source.variable, problems, label, INCLUDE)).resolve()
-        if source.only is not None and target not in source.only:
-            raise ConfigError(
-                f"{label}: include: {name} is another file than when this one was trusted; look"
-                f" at it, then run {trust_command(source.main)}"
-            )
-        if source.content(target) is None:
-            raise ConfigError(f"{label}: include: file not found: {name}")
-        shown = str(path.parent / name) if names_variable(name) else str(target)
-        items += _read(source, target, shown, problems, (*above, (path, label)))
-    return items + own
+def with_paths(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
+    """Return the items of a file or of variables, relative paths counted from a folder, and every
+    file of weights that they name read in its place."""
+    placed = []
+    for item in with_weights(items, folder, problems):
+        if item.key in PATH_KEYS and _is_path(item.value):
+            value = os.path.normpath(folder / without_tilde(item.value, item.key))
+            placed.append(msgspec.structs.replace(item, value=value))
+        else:
+            placed.append(item)
+    return placed
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and value not in ("", MEMORY_PATH)
 
 
 def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
-    """Items with every file of weights that they name read in its place: a mapping {kind: {term:
-    number}}, or a file as `make learn` writes it. A relative path counts from `folder`."""
+    """Return the items with every file of weights that they name read in its place: a mapping
+    {kind: {term: number}}, or a file as `make learn` writes it. A relative path counts from
+    `folder`."""
     found: list[Item] = []
     for item in items:
         if not names_weights_file(item):
             found.append(item)
             continue
-        base = folder if item.folder is None else Path(item.folder)
-        path = base / without_tilde(item.value, item.key)
-        label = str(path) if item.written is None else str(base / item.written)
+        path = folder / without_tilde(item.value, item.key)
         raw = content_of(path)
         if raw is None:
-            problems.add(item.place, item.key, f"file of weights not found: {label}")
+            problems.add(item.place, item.key, f"file of weights not found: {path}")
         else:
-            found += _weights_file(raw, label, item.key, problems)
+            found += _weights_file(raw, str(path), item.key, problems)
     return found
 
 
@@ -222,19 +239,6 @@ def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[
     return flatten({key: document}, problems, file=label, lines=placed)
 
 
-def trust_command(path: Path) -> str:
-    """The command after which a file that was found is trusted.
-
-    Example:
-        >>> trust_command(Path("/srv/a b/vestig.yaml"))
-        "`vestig config trust '/srv/a b/vestig.yaml'`"
-    """
-
-    import shlex
-
-    return f"`vestig config trust {shlex.quote(str(path))}`"
-
-
 def profile_key(key: str) -> str | None:
     """The key that `recall.profiles.<name>.<key>` sets; None for any other key.
 
@@ -245,48 +249,6 @@ def profile_key(key: str) -> str | None:
     if not key.startswith(f"{_PROFILES}."):
         return None
     return key[len(_PROFILES) + 1 :].partition(".")[2]
-
-
-def _expanded(item: Item, source: Source, problems: Problems) -> Item:
-    """An item with the variables of its value put in, and a relative path made absolute against the
-    file that names it."""
-    value = _with_variables(item, source, problems)
-    named = any(isinstance(part, str) and names_variable(part) for part in _parts(item.value))
-    written = item.value if named else None
-    if item.key in PATH_KEYS and isinstance(value, str) and value not in ("", MEMORY_PATH):
-        base = Path(item.folder or "")
-        value = os.path.normpath(base / without_tilde(value, item.key))
-    return msgspec.structs.replace(item, value=value, written=written)
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        return [part for inner in value.values() for part in _parts(inner)]
-    return value if isinstance(value, list) else [value]
-
-
-def _with_variables(item: Item, source: Source, problems: Problems) -> Any:
-    """The value with its variables put in: of a text, of the texts of a flat list, or of those of
-    a mapping."""
-
-    def put_in(part: Any) -> Any:
-        if isinstance(part, Mapping):
-            return {name: put_in(inner) for name, inner in part.items()}
-        if not isinstance(part, str) or "${" not in part:
-            return part
-        return expand(part, source.variable, problems, item.place, item.key)
-
-    if isinstance(item.value, Mapping):
-        return put_in(item.value)
-    if isinstance(item.value, list):
-        return [put_in(part) for part in item.value]
-    text = put_in(item.value)
-    if text is item.value:
-        return text
-    try:
-        return read_scalar(text, profile_key(item.key) or item.key)
-    except ValueError:
-        return text
 
 
 def flatten(

@@ -69,8 +69,8 @@ def cache_directory(environ: Mapping[str, str] | None = None) -> str:
 
 
 def state_directory(environ: Mapping[str, str] | None = None) -> Path:
-    """The user's folder for state that must outlive a store, such as witnesses and the hashes of
-    trusted files. No configuration moves it.
+    """The user's folder for state that must outlive a store, such as witnesses. No
+    configuration moves it.
 
     Example:
         >>> state_directory({"XDG_STATE_HOME": "/var/state"}).as_posix()

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from vestig.config.aliases import current_name
-from vestig.config.expand import environment_settings
+from vestig.config.environment import environment_settings
 from vestig.config.files import (
     MEMORY_PATH,
     PATH_KEYS,
+    FileNotPermittedError,
     Item,
+    content_of,
     find_project_file,
     flatten,
+    missing_file_text,
     names_weights_file,
     read_file,
+    with_paths,
     with_weights,
     without_tilde,
+    working_folder,
 )
 from vestig.config.folders import user_folder
 from vestig.config.merge import (
@@ -47,10 +51,7 @@ from vestig.config.schema import (
     settings_from,
     spec_of,
 )
-from vestig.config.sources import FileNotPermittedError, Source, working_folder
-from vestig.errors import ConfigError, ValidationError
-
-__all__ = ["Config", "built_in", "load"]
+from vestig.errors import ConfigError, ConfigNotFoundError, ValidationError
 
 _CALL_SECTIONS: Final = ", ".join(prefix[:-1] for prefix in PROFILE_PREFIXES)
 
@@ -133,25 +134,6 @@ class Config:
         """
         entry = self.entry(key)
         return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
-
-    @contextmanager
-    def as_written(self) -> Iterator[None]:
-        """Errors of the work within, about values of this configuration, print what came from
-        `${VAR}` as it is written.
-
-        Raises:
-            ConfigError: with such values replaced.
-        """
-        try:
-            yield
-        except ConfigError as error:
-            text = str(error)
-            for entry in self._entries.values():
-                if entry.written is not None and isinstance(entry.value, str) and entry.value:
-                    text = text.replace(entry.value, str(entry.written))
-            if text == str(error):
-                raise
-            raise ConfigError(text) from None
 
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
@@ -261,22 +243,27 @@ def _file_layers(
     project: Path | None, variables: Mapping[str, str], problems: Problems, *, named: bool
 ) -> list[Layer]:
     """The user's own file and the project file. A project file that was found and says what only a
-    trusted one may ends all work before anything else is read."""
+    named one may ends all work before anything else is read."""
     layers = []
     if project is not None:
-        source = Source(project, variables)
-        if named:
-            items = read_file(source, problems)
-        else:
-            # imported here: a start without such a file hashes nothing
-            from vestig.config.trust import found_items
+        path = project.resolve()
+        raw = content_of(path)
+        if raw is None:
+            raise ConfigNotFoundError(missing_file_text(path))
+        items = read_file(path, raw, problems)
+        if not named:
+            # imported here: most starts find no file
+            from vestig.config.found_file import check_found_file
 
-            items = found_items(source, variables, problems)
+            check_found_file(path, items)
+        items = with_paths(items, path.parent, problems)
         layers.append(Layer(name="project", items=tuple(items)))
-    user = Source(user_folder("config", variables) / "config.yaml", variables, dotenv=False)
+    user = (user_folder("config", variables) / "config.yaml").resolve()
     try:
-        if user.content(user.main) is not None:
-            layers.insert(0, Layer(name="user", items=tuple(read_file(user, problems))))
+        raw = content_of(user)
+        if raw is not None:
+            items = with_paths(read_file(user, raw, problems), user.parent, problems)
+            layers.insert(0, Layer(name="user", items=tuple(items)))
     except FileNotPermittedError as error:
         # the home may be that of somebody else; who named a file has said which one is meant
         if not named:
@@ -367,22 +354,20 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
         problems.add(
             _source(entries["hygiene.max_chars"]),
             "hygiene.max_chars",
-            f"expected at least hygiene.min_chars ({entries['hygiene.min_chars'].shown}), got"
-            f" {entries['hygiene.max_chars'].shown}",
+            f"expected at least hygiene.min_chars ({hygiene.min_chars}), got {hygiene.max_chars}",
         )
     zone = settings.time.zone
     if zone != "UTC" and not _is_zone(zone):
         problems.add(
             _source(entries["time.zone"]),
             "time.zone",
-            f"expected a time zone such as UTC or Europe/Berlin, got"
-            f" {entries['time.zone'].shown!r}",
+            f"expected a time zone such as UTC or Europe/Berlin, got {zone!r}",
         )
     for name, placeholder in settings.prompts.faults():
         key = f"prompts.{name}"
         known = ", ".join(f"{{{{{value}}}}}" for value in (*PROMPT_VALUES[name], *ONTOLOGY_VALUES))
-        shown = f" {{{{{placeholder}}}}}" if entries[key].written is None else " another one"
-        problems.add(_source(entries[key]), key, f"expected only {known} in a template, got{shown}")
+        text = f"expected only {known} in a template, got {{{{{placeholder}}}}}"
+        problems.add(_source(entries[key]), key, text)
     _check_entity_types(settings, entries, problems)
     _check_retrieve(settings, entries, problems)
 
@@ -398,7 +383,7 @@ def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: 
                 _source(entries[key]),
                 key,
                 f"expected {'at most' if may_equal else 'less than'} {other}"
-                f" ({entries[other].shown}), got {entries[key].shown}",
+                f" ({second}), got {first}",
             )
     rank = settings.retrieve.rank
     parts = (rank.relevance, rank.novelty, rank.recency, rank.diversity)
@@ -435,8 +420,7 @@ def _check_entity_types(
         problems.add(place, key, f"{_UNTYPED} stands for names without a type; choose another name")
     twice = sorted({name for name in plain if name and plain.count(name) > 1})
     if twice:
-        which = "" if entries[key].written is not None else f": {', '.join(twice)}"
-        problems.add(place, key, f"two entries with one name{which}; keep one")
+        problems.add(place, key, f"two entries with one name: {', '.join(twice)}; keep one")
 
 
 def _source(entry: Entry) -> str:

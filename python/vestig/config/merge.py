@@ -55,13 +55,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     layer: str
     file: str | None = None
-    # the value as a file writes it, where it came from `${VAR}`: only this is ever printed
-    written: Any = None
-
-    @property
-    def shown(self) -> Any:
-        """The value as it may be printed."""
-        return self.value if self.written is None else self.written
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +166,7 @@ def _check_value(spec: KeySpec, item: Item, place: str, problems: Problems) -> N
             fault = True
     if fault:
         given = "" if item.old is None else f" (given as {item.old})"
-        text = f"expected {spec.allowed}, got {_shown(item.shown)}{given}"
+        text = f"expected {spec.allowed}, got {_shown(item.value)}{given}"
         problems.add(place, item.key, text, spec.allowed)
 
 
@@ -252,21 +245,16 @@ def _put(values: dict[str, Item], key: str, item: Item) -> None:
 
 
 def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Mapping[str, Item]]) -> Entry:
+    """Return the entry of all user-defined profiles, with the last layer that says one of them."""
     origin = Entry(value={}, layer="built-in")
     for layer in layers:
         for item in layer.items:
-            if item.key.startswith(PROFILE_KEYS):
-                origin = Entry(value=None, layer=layer.name, file=item.file)
-    if not profiles:
-        return Entry(value={}, layer="built-in")
-    value, written = (
-        {
-            name: {key: getattr(item, field) for key, item in items.items()}
-            for name, items in profiles.items()
-        }
-        for field in ("value", "shown")
-    )
-    return msgspec.structs.replace(origin, value=value, written=written)
+            if profiles and item.key.startswith(PROFILE_KEYS):
+                origin = Entry(value={}, layer=layer.name, file=item.file)
+    value = {
+        name: {key: item.value for key, item in items.items()} for name, items in profiles.items()
+    }
+    return msgspec.structs.replace(origin, value=value)
 
 
 def merge_layers(
@@ -283,7 +271,7 @@ def merge_layers(
         last = [i for layer in layers for i in layer.items if i.key == "recall.profile"]
         given = last[-1] if last and last[-1].value is not None else None
         profile = base["recall.profile"].value if given is None else given.value
-        name = profile if given is None else given.shown
+        name = profile
     over: Mapping[str, Entry] = {}
     if isinstance(profile, str):
         found = _profile_values(profile, profiles)
@@ -291,7 +279,7 @@ def merge_layers(
             problems.add("", "", unknown_profile_text(name, sorted({*PROFILES, *profiles})))
         else:
             over = {
-                key: Entry(value=item.value, layer="profile", file=name, written=item.written)
+                key: Entry(value=item.value, layer="profile", file=name)
                 for key, item in found.items()
             }
     defaults = _over(base, over)
@@ -317,11 +305,9 @@ def merge_layers(
 def _merged(below: Entry | None, item: Item, layer: str) -> Entry:
     """A value over the one below it; two mappings are merged member by member."""
     if below is None or not (isinstance(below.value, Mapping) and isinstance(item.value, Mapping)):
-        return Entry(value=item.value, layer=layer, file=item.file, written=item.written)
-    named = below.written is not None or item.written is not None
-    written = _merged_members(below.shown, item.shown) if named else None
+        return Entry(value=item.value, layer=layer, file=item.file)
     value = _merged_members(below.value, item.value)
-    return Entry(value=value, layer=layer, file=item.file, written=written)
+    return Entry(value=value, layer=layer, file=item.file)
 
 
 def _merged_members(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -388,15 +374,12 @@ def collapsed(entries: Mapping[str, Entry], key: str) -> Entry:
     own = {name[len(key) + 1 :]: entries[name] for name in _below(key, entries)}
     strongest = max(own.values(), key=lambda entry: LAYERS.index(entry.layer), default=None)
     value: dict[str, Any] = {}
-    written: dict[str, Any] = {}
     for name, entry in own.items():
         if key == "ranking.weights":
             kind, _, term = name.partition(".")
             value.setdefault(kind, {})[term] = entry.value
-            written.setdefault(kind, {})[term] = entry.shown
         else:
             value[name] = entry.value
-            written[name] = entry.shown
     if strongest is None:
         return Entry(value=value, layer="built-in")
-    return msgspec.structs.replace(strongest, value=value, written=written)
+    return msgspec.structs.replace(strongest, value=value)

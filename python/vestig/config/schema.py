@@ -36,7 +36,6 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
-from vestig.config.mcp_sections import McpSettings
 from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
 from vestig.config.recall_sections import (
     DecaySettings,
@@ -51,9 +50,8 @@ from vestig.config.recall_sections import (
     Weights,
 )
 from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
-from vestig.config.server_sections import ServeSettings
+from vestig.config.server_sections import McpSettings, ServeSettings, TelemetrySettings
 from vestig.config.signals import KINDS, TERMS, SignalSettings
-from vestig.config.telemetry_sections import TelemetrySettings
 from vestig.types import EventType
 
 __all__ = [

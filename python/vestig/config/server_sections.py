@@ -1,14 +1,12 @@
-"""The section `serve`: how `vestig serve` listens, whom it answers, and how much at once."""
+"""Keys of the servers, `serve` and `mcp`, and of `telemetry`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from vestig.config.kinds import Count, CountOrZero, Section, Span, Text, Timeout, VariableName, doc
-
-__all__ = ["RateLimit", "ServeSettings"]
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 
@@ -88,3 +86,70 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     idempotency_ttl_s: Annotated[
         Count, doc("Seconds that the answer to a write with an Idempotency-Key is kept.")
     ] = 86_400
+
+
+ToolName = Literal[
+    "remember", "recall", "search", "retrieve", "show", "supersede", "forget", "fetch", "stats"
+]
+_ALL_TOOLS: Final[tuple[ToolName, ...]] = (
+    "remember",
+    "recall",
+    "search",
+    "retrieve",
+    "show",
+    "supersede",
+    "forget",
+    "fetch",
+    "stats",
+)
+
+
+class McpSettings(Section, frozen=True, kw_only=True):
+    tools: Annotated[
+        tuple[ToolName, ...],
+        msgspec.Meta(min_length=1),
+        doc("Tools that agents are offered; without forget, say, none can erase."),
+    ] = _ALL_TOOLS
+    transport: Annotated[
+        Literal["stdio", "http"],
+        doc(
+            "stdio: the client starts the server and speaks over its standard streams; http: it"
+            " listens, and speaks streamable HTTP at /mcp.",
+            shown=True,
+        ),
+    ] = "stdio"
+    host: Annotated[
+        Text,
+        doc(
+            "Address on which it listens; one that other machines reach needs serve.token_env.",
+            shown=True,
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=65_535),
+        doc("Port on which it listens; 0: any that is free.", shown=True),
+    ] = 8766
+    result_tokens: Annotated[
+        int,
+        msgspec.Meta(ge=200, le=1_000_000),
+        doc("Most tokens of a result of recall and of retrieve, without explain."),
+    ] = 700
+
+
+class TelemetrySettings(Section, frozen=True, kw_only=True):
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"],
+        doc("Least level of the log records that a command or server writes.", shown=True),
+    ] = "WARNING"
+    log_format: Annotated[
+        Literal["text", "json"], doc("How a command or server writes log records.")
+    ] = "text"
+    trace_file: Annotated[
+        Text | None,
+        doc("File that gets one line of JSON for each operation; null: none.", shown=True),
+    ] = None
+    trace_max_bytes: Annotated[
+        Count, doc("A line that would make the file of traces larger begins a new one.")
+    ] = 10_485_760
+    trace_keep: Annotated[Count, doc("Earlier files of traces that are kept.")] = 5

@@ -16,8 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config.secrets import read_secret
-from vestig.config.vendors import service_url
+from vestig.config.vendors import read_secret, service_url
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError

@@ -165,7 +165,7 @@ class _Run:
             conversations=len(benchmark.units),
             questions=len(benchmark.queries),
             rows=(self._row(_ALONE, False), self._row(_AFTER, True)),
-            settings={key: entry.shown for key, entry in config.every_value().items()},
+            settings={key: entry.value for key, entry in config.every_value().items()},
         )
 
     def _row(self, name: str, after: bool) -> RetrievalRow:

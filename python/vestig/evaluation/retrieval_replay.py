@@ -174,7 +174,7 @@ def _run(
         config=None if named is None else os.fspath(named),
         seq=max(seqs, default=None),
         figures=figures(found),
-        settings={key: entry.shown for key, entry in config.every_value().items()},
+        settings={key: entry.value for key, entry in config.every_value().items()},
     )
     return _Side(
         seqs=frozenset(seqs), unknown=unknown, retrievals=tuple(found), described=described

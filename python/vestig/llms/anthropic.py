@@ -15,8 +15,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from vestig.config.secrets import read_secret
-from vestig.config.vendors import service_url
+from vestig.config.vendors import read_secret, service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
 from vestig.hints import missing_package
 from vestig.lazy_pattern import lazy_pattern

@@ -219,8 +219,7 @@ def _trace_file(config: Config) -> TraceFile | None:
     key, name = "telemetry.trace_file", telemetry.trace_file
     if name is None:
         return None
-    with config.as_written():
-        path = without_tilde(name, key)
+    path = without_tilde(name, key)
     try:
         return TraceFile(path, max_bytes=telemetry.trace_max_bytes, keep=telemetry.trace_keep)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
@@ -236,14 +235,13 @@ def open_session(path: object, request: OpenRequest) -> Session:
     space = request.namespace
     space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
-    with loaded.as_written():
-        embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
-        reranker = request.reranker
-        if reranker is None:
-            reranker = make_reranker(settings.reranker)
-        language_model = request.llm
-        if language_model is None:
-            language_model = make_language_model(settings.llm)
+    embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
+    reranker = request.reranker
+    if reranker is None:
+        reranker = make_reranker(settings.reranker)
+    language_model = request.llm
+    if language_model is None:
+        language_model = make_language_model(settings.llm)
     check_reranker(reranker, settings)
     ledger = open_ledger(
         directory,

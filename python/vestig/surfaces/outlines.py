@@ -162,12 +162,6 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "config explain": Outline(
         "store", "Meaning, default, range and effective value of a key or a section, or of all."
     ),
-    "config trust": Outline(
-        "store",
-        "Trust a vestig.yaml that is found where you work: its providers, addresses, paths, "
-        "namespace, includes and ${VAR} count from then on, until it, a file that it includes"
-        " or its .env changes. Prints what only a trusted file may say.",
-    ),
     "housekeeping entity-backfill": Outline(
         "entity",
         "Add entities to memories that were stored without any: first the entities of all "

@@ -51,7 +51,6 @@ def open_session(config: Config, **options: Any) -> Session:
     from vestig.registry import make_embedder
     from vestig.session import opening
 
-    with config.as_written():
-        embedder = make_embedder(config.settings.embedding)
+    embedder = make_embedder(config.settings.embedding)
     request = opening.OpenRequest(config=config, embedder=embedder, **options)
     return opening.open_session(None, request)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from vestig.answers import RecallResult
     from vestig.commit.update import UpdateResult
     from vestig.config.explain import Explanation, ShownEntry
-    from vestig.config.trust import TrustedFile
     from vestig.memories.states import StateChange
     from vestig.results import (
         BackupReport,
@@ -63,7 +62,6 @@ __all__ = [
     "state",
     "stats",
     "supersession",
-    "trusted_files",
     "updated",
 ]
 
@@ -448,16 +446,6 @@ def _config_key(entry: Explanation) -> str:
         *([] if entry.old is None else [("  old spelling", entry.old)]),
     )
     return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
-
-
-def trusted_files(value: Iterable[TrustedFile], _: Args) -> str:
-    """Each file with its state, the files that it reads, and what it says."""
-    lines = []
-    for row in value:
-        lines.append(f"{row.state}: {row.file}")
-        lines += [f"  reads {name}" for name in row.reads]
-        lines += [f"  {text}" for text in row.keys]
-    return "\n".join(lines) or "no file is trusted"
 
 
 def demo_end(value: Mapping[str, Any], _: Args) -> str:

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from vestig.config.secrets import read_secret
 from vestig.config.server_sections import ServeSettings
+from vestig.config.vendors import read_secret
 from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.http.refusals import Refusal

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.errors import ValidationError
 from vestig.parameters import NAMESPACE, Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Arguments, Call, Operation
@@ -60,22 +59,6 @@ def _explain_config(call: Call) -> Any:
     return explanations(call.config) if key is None else explain(call.config, key)
 
 
-def _trust(call: Call) -> Any:
-    from vestig.config.files import without_tilde
-    from vestig.config.sources import working_folder
-    from vestig.config.trust import trust, trusted_files, untrust
-
-    named = [name for name in ("file", "list", "remove") if call.args.get(name)]
-    if len(named) != 1:
-        got = " and ".join(named) or "none of them"
-        raise ValidationError("config trust", got, "one of FILE, --list and --remove FILE")
-    if named == ["list"]:
-        return trusted_files()
-    act = trust if named == ["file"] else untrust
-    file = without_tilde(call.args[named[0]], named[0])
-    return [act(file if file.is_absolute() else working_folder() / file)]
-
-
 def _demo(call: Call) -> Any:
     from vestig.surfaces.cli.demo import tour
 
@@ -87,26 +70,6 @@ def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
         "accept_ledger": bool(args.get("accept_ledger", False)),
         "change_embedder": bool(args.get("embeddings", False)),
     }
-
-
-_TRUST: Final = Operation(
-    name="config trust",
-    params=(
-        Parameter(name="file", help="The file to trust.", required=False),
-        Parameter(
-            name="list",
-            kind="flag",
-            flag="--list",
-            help="List what is trusted, and what has changed since.",
-        ),
-        Parameter(name="remove", flag="--remove", help="A file to trust no more."),
-    ),
-    run=_trust,
-    document="trust",
-    text=render.trusted_files,
-    needs_config=False,
-    needs_store=False,
-)
 
 
 def _doctor_alone(call: Call) -> Any:
@@ -348,5 +311,4 @@ OPERATIONS: Final = (
         text=render.config_keys,
         needs_store=False,
     ),
-    _TRUST,
 )

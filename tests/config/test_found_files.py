@@ -1,10 +1,10 @@
-"""A project file that was merely found: what it may set, and what trusting it changes."""
+"""A project file that was merely found: what it may set, and how it is named instead."""
 
 from __future__ import annotations
 
 import json
 import os
-import stat
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,16 +14,16 @@ import pytest
 
 import vestig
 from vestig.config import Config, InvalidConfigError, load
+from vestig.config.found_file import found_file_may_set
 from vestig.config.schema import key_specs
-from vestig.config.trust import found_file_may_set, trust, trusted_files, untrust
-from vestig.errors import ConfigError, ConfigNotFoundError, NotFoundError, VestigError
+from vestig.errors import ConfigError
 from vestig.surfaces.cli import run
 
 KEYS = tuple(key_specs())
 
 Loader = Callable[..., Config]
 
-# Sections that a file may set wherever it was found; every other one only when it is trusted.
+# Sections that a file may set wherever it was found; every other one only when it is named.
 ANYWHERE = (
     "usage", "links", "questions", "walk", "ranking", "reference", "signals", "recall", "search",
     "decay", "retrieve",
@@ -44,6 +44,7 @@ REFUSED = tuple(
     )
 )
 SECRET = "s3cret-of-the-environment"
+WHY = "only a file that you name may set this, and this one was merely found; look at it, then"
 
 
 class Environment(dict[str, str]):
@@ -132,7 +133,7 @@ def _value(key: str) -> Any:
     return 7 if "integer" in spec.allowed else "other"
 
 
-def test_the_keys_that_only_a_trusted_file_may_set() -> None:
+def test_the_keys_that_only_a_named_file_may_set() -> None:
     assert {key for key in KEYS if not found_file_may_set(key)} == set(REFUSED)
     for key in ("questions.model", "recall.synthesize", "recall.query_entities", "ranking.weights"):
         section = key.partition(".")[0]
@@ -145,7 +146,7 @@ def test_the_keys_that_only_a_trusted_file_may_set() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in REFUSED if key != "ranking.weights"])
-def test_a_refused_key_is_named_with_its_line_and_the_command(
+def test_a_refused_key_is_named_with_its_line_and_what_to_do(
     loaded: Loader, home: Path, key: str
 ) -> None:
     text = f"# a comment\nwalk: {{max_nodes: 3}}\n{key}: {json.dumps(_value(key))}\n"
@@ -153,9 +154,9 @@ def test_a_refused_key_is_named_with_its_line_and_the_command(
     with pytest.raises(InvalidConfigError) as caught:
         loaded(text, found=True)
     [problem] = caught.value.problems
+    named = shlex.quote(str(file))
     assert problem.text() == (
-        f"{file}:3: {key}: only a trusted file may set this; look at it, then run"
-        f" `vestig config trust {file}`"
+        f"{file}:3: {key}: {WHY} name it with --config {named}, VESTIG_CONFIG={named} or config="
     )
     # the same file does as it says where the caller names it
     assert loaded(text).effective()[key].layer == "project"
@@ -183,7 +184,7 @@ def test_a_refused_key_is_named_with_its_line_and_the_command(
 def test_what_a_found_file_may_not_say_is_refused_in_every_spelling(
     loaded: Loader, text: str
 ) -> None:
-    with pytest.raises(InvalidConfigError, match="only a trusted file may set this"):
+    with pytest.raises(InvalidConfigError, match=WHY):
         loaded(f"{text}\n", found=True)
 
 
@@ -228,25 +229,23 @@ namespace: theirs
 store: {path: their-store}
 embedding:
   provider: spy_module
-  base_url: http://203.0.113.7:9/?${SECRET}
+  base_url: http://203.0.113.7:9/
   api_key_env: SECRET
 reranker: {provider: 'spy_module:make', model: /etc}
-time: {zone: '${SECRET}'}
-keywords: {stopwords: ['${SECRET}', fine]}
+keywords: {stopwords: [fine]}
 entities:
-  ontology: [{name: A, description: '${SECRET}'}]
+  ontology: [{name: A, description: theirs}]
 ranking: {weights: evil.json}
 recall:
   profile: theirs
   profiles:
     theirs: {ranking.weights: evil.json, ranking.base: '${SECRET:-x}'}
-hooks: {strict: '${DOTENV_ONLY}'}
+hooks: {strict: true}
 enrichment:
 lifecycle: &l {default_policy: permanent}
 hygiene: {min_chars: 1}
 """
 LINES = {
-    "include": 1,
     "namespace": 2,
     "store.path": 3,
     "embedding.provider": 5,
@@ -254,16 +253,14 @@ LINES = {
     "embedding.api_key_env": 7,
     "reranker.provider": 8,
     "reranker.model": 8,
-    "time.zone": 9,
-    "keywords.stopwords": 10,
-    "entities.ontology": 12,
-    "ranking.weights": 13,
-    "recall.profiles.theirs.ranking.weights": 17,
-    "recall.profiles.theirs.ranking.base": 17,
-    "hooks.strict": 18,
-    "enrichment.mode": 19,
-    "lifecycle.default_policy": 20,
-    "hygiene.min_chars": 21,
+    "keywords.stopwords": 9,
+    "entities.ontology": 11,
+    "ranking.weights": 12,
+    "recall.profiles.theirs.ranking.weights": 16,
+    "hooks.strict": 17,
+    "enrichment.mode": 18,
+    "lifecycle.default_policy": 19,
+    "hygiene.min_chars": 20,
 }
 
 
@@ -272,7 +269,7 @@ def hostile(home: Path, below: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that somebody else filled, above the working directory."""
     _write(home, "namespace: evil\n", "evil.yaml")
     _write(home, "{}", "evil.json")
-    _write(home, "DOTENV_ONLY=true\nSECRET=no\n", ".env")
+    _write(home, "SECRET=no\n", ".env")
     _write(home, "raise SystemExit('imported')\n", "spy_module.py")
     monkeypatch.syspath_prepend(str(home / "project"))
     return _write(home, HOSTILE)
@@ -312,10 +309,10 @@ def test_a_hostile_folder_leads_nowhere(
             text = str(error)
     audit.on = False
     for key, line in LINES.items():
-        assert f"{hostile}:{line}: {key}: only a trusted file may " in text, key
-    assert text.count(f"run `vestig config trust {hostile}`") == text.count("- /")
+        assert f"{hostile}:{line}: {key}: {WHY} name it with --config" in text, key
+    assert text.count(f"VESTIG_CONFIG={shlex.quote(str(hostile))} or config=") == text.count("- /")
     assert SECRET not in text
-    assert environ.seen.isdisjoint({"SECRET", "DOTENV_ONLY"})
+    assert "SECRET" not in environ.seen
     inside = {Path(name).name for name in audit.opened if str(home / "project") in name}
     assert inside == {"vestig.yaml"}
     assert "spy_module" not in {*audit.imported, *sys.modules}
@@ -341,7 +338,6 @@ decay: {basis: creation}
 def test_what_shapes_ranking_and_layout_acts_wherever_it_was_found(
     loaded: Loader, home: Path
 ) -> None:
-    (home / "project" / ".env").write_text("A=b\n", encoding="utf-8")
     config = loaded(ALLOWED, found=True)
     settings = config.settings
     assert (settings.time.zone, settings.ranking.base) == ("Europe/Oslo", "blend")
@@ -350,9 +346,6 @@ def test_what_shapes_ranking_and_layout_acts_wherever_it_was_found(
     assert not (home / "state").exists()
     old = loaded("m5: {traversal: {max_nodes: 8}}\n", found=True)
     assert old.settings.walk.max_nodes == 8
-    # a literal is no variable
-    with pytest.raises(ConfigError, match=r"\$\{A\}.*time zone|time.zone.*\$\{A\}"):
-        loaded("time: {zone: '$${A}'}\n", found=True)
 
 
 def test_unknown_keys_of_a_found_file_are_unknown(loaded: Loader) -> None:
@@ -360,9 +353,11 @@ def test_unknown_keys_of_a_found_file_are_unknown(loaded: Loader) -> None:
         loaded("hygene: {min_chars: 3}\n", found=True)
 
 
-def test_named_files_are_trusted(home: Path, below: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_files_and_the_users_own_set_everything(
+    home: Path, below: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = _write(home, "namespace: named\n")
-    with pytest.raises(ConfigError, match="only a trusted file"):
+    with pytest.raises(ConfigError, match=WHY):
         load()
     assert load(file).settings.namespace == "named"
     assert vestig.open(":memory:", config=file)._session.namespace == "named"
@@ -372,172 +367,5 @@ def test_named_files_are_trusted(home: Path, below: Path, monkeypatch: pytest.Mo
     file.unlink()
     own = home / "config" / "vestig" / "config.yaml"
     own.parent.mkdir(parents=True)
-    own.write_text("namespace: ${NAME}\n", encoding="utf-8")
-    monkeypatch.setenv("NAME", "own")
+    own.write_text("namespace: own\n", encoding="utf-8")
     assert load().settings.namespace == "own"
-
-
-@pytest.fixture
-def project(home: Path, below: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that needs trust, with an include of an include, a variable and a `.env`."""
-    _write(home, "include: deep.yaml\nkeywords: {stopwords: [one]}\n", "more.yaml")
-    _write(home, "store: {durability: normal}\n", "deep.yaml")
-    _write(home, "NAME=by-dotenv\n", ".env")
-    return _write(home, "include: more.yaml\nnamespace: ${NAME}\n")
-
-
-def _settings() -> tuple[str, str, tuple[str, ...]]:
-    settings = load().settings
-    return settings.namespace, settings.store.durability, settings.keywords.stopwords
-
-
-def test_a_trusted_file_acts_until_it_is_removed(
-    project: Path, home: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(ConfigError, match=r"vestig config trust .*vestig\.yaml"):
-        load()
-    assert run(["config", "trust", "../../vestig.yaml"]) == 0
-    said = capfd.readouterr().out
-    assert f"trusted: {project}" in said
-    for name in ("more.yaml", "deep.yaml", ".env"):
-        assert f"reads {project.parent / name}" in said
-    assert f"{project}:2: namespace = ${{NAME}}" in said
-    assert f"{project.parent / 'deep.yaml'}:1: store.durability = normal" in said
-    assert "by-dotenv" not in said
-    assert _settings() == ("by-dotenv", "normal", ("one",))
-    assert run(["config", "trust", "--list", "--json"]) == 0
-    [row] = json.loads(capfd.readouterr().out)["trust"]
-    assert (row["file"], row["state"], len(row["reads"])) == (str(project), "trusted", 3)
-    assert run(["config", "trust", "--remove", str(project)]) == 0
-    assert f"removed: {project}" in capfd.readouterr().out
-    with pytest.raises(ConfigError, match="only a trusted file"):
-        load()
-    assert run(["config", "trust", "--list"]) == 0
-    assert "no file is trusted" in capfd.readouterr().out
-    assert run(["config", "trust", "--remove", str(project)]) == 1
-    assert "trusted file not found" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["vestig.yaml", "more.yaml", "deep.yaml", ".env"])
-def test_one_byte_changed_asks_again(project: Path, name: str) -> None:
-    trust(project)
-    file = project.parent / name
-    raw = file.read_bytes()
-    file.write_bytes(raw + b"\n")
-    with pytest.raises(ConfigError) as caught:
-        load()
-    assert "has changed since it was trusted" in str(caught.value)
-    assert f"vestig config trust {project}" in str(caught.value)
-    assert [row.state for row in trusted_files()] == ["changed"]
-    trust(project)
-    assert _settings()[0] == "by-dotenv"
-    file.write_bytes(raw)
-    with pytest.raises(ConfigError, match="has changed since"):
-        load()
-
-
-@pytest.mark.parametrize("name", ["more.yaml", ".env"])
-def test_a_file_that_comes_or_goes_asks_again(project: Path, name: str) -> None:
-    trust(project)
-    (project.parent / name).unlink()
-    with pytest.raises(ConfigError, match="has changed since"):
-        load()
-    (project.parent / ".env").unlink(missing_ok=True)
-    _write(project.parents[1], "namespace: x\n")
-    trust(project)
-    assert load().settings.namespace == "x"
-    (project.parent / ".env").write_text("A=b\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="has changed since"):
-        load()
-
-
-def test_a_variable_leads_a_trusted_file_to_no_other_include(
-    home: Path, below: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _write(home, "namespace: one\n", "one.yaml")
-    _write(home, "namespace: two\n", "two.yaml")
-    monkeypatch.setenv("WHICH", "one")
-    file = _write(home, "include: ${WHICH}.yaml\n")
-    trust(file)
-    assert load().settings.namespace == "one"
-    monkeypatch.setenv("WHICH", "two")
-    with pytest.raises(ConfigError, match=r"include: \$\{WHICH\}\.yaml is another file than when"):
-        load()
-
-
-def test_another_file_with_the_same_text_is_not_trusted(project: Path, home: Path) -> None:
-    trust(project)
-    other = home / "project" / "a" / "vestig.yaml"
-    other.write_bytes(project.read_bytes())
-    with pytest.raises(ConfigError, match="only a trusted file") as caught:
-        load()
-    assert "has changed" not in str(caught.value)
-    other.unlink()
-    other.symlink_to(project)
-    assert _settings()[0] == "by-dotenv"
-
-
-def test_records_lie_in_the_state_folder_for_the_user_alone(project: Path, home: Path) -> None:
-    trust(project)
-    folder = home / "state" / "vestig" / "trusted"
-    [record] = folder.iterdir()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE(record.stat().st_mode) == 0o600
-    found = json.loads(record.read_text())
-    assert found["path"] == str(project)
-    assert len(found["files"]) == 4
-    record.write_text("{}", encoding="utf-8")
-    with pytest.raises(ConfigError, match="expected the record of a trusted file"):
-        load()
-    # a record under another name proves nothing
-    record.write_text(json.dumps({**found, "path": "/elsewhere/vestig.yaml"}), encoding="utf-8")
-    with pytest.raises(ConfigError, match="only a trusted file"):
-        load()
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        (None, ConfigNotFoundError),
-        ("- a\n", ConfigError),
-        ("a: [\n", ConfigError),
-        ("include: gone.yaml\n", ConfigError),
-        ("include: ${NOT_SET}.yaml\n", ConfigError),
-        ("include: vestig.yaml\n", ConfigError),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_not_trusted(
-    home: Path, below: Path, text: str | None, error: type[VestigError]
-) -> None:
-    file = home / "project" / "vestig.yaml"
-    if text is not None:
-        _write(home, text)
-    with pytest.raises(error):
-        trust(file)
-    assert trusted_files() == []
-    with pytest.raises(NotFoundError):
-        untrust(file)
-
-
-def test_a_file_that_is_gone_is_listed_so(project: Path) -> None:
-    trust(project)
-    project.unlink()
-    assert [(row.file, row.state) for row in trusted_files()] == [(str(project), "gone")]
-    assert untrust(project).state == "removed"
-    assert trusted_files() == []
-
-
-@pytest.mark.parametrize("words", [(), ("x", "--list"), ("x", "--remove", "y")])
-def test_trust_takes_one_of_three(
-    below: Path, capfd: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
-    assert run(["config", "trust", *words]) == 2
-    assert "one of FILE, --list and --remove FILE" in capfd.readouterr().err
-
-
-def test_the_dotenv_of_a_project_is_nothing_to_the_users_own_file(
-    loaded: Loader, home: Path
-) -> None:
-    (home / "project" / ".env").write_text("WHERE=theirs\n", encoding="utf-8")
-    config = loaded("walk: {max_nodes: 3}\n", user="namespace: ${WHERE:-own}\n", found=True)
-    assert config.settings.namespace == "own"

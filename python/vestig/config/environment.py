@@ -1,9 +1,8 @@
-"""`${VAR}` in files, `.env`, and settings by environment variable."""
+"""Settings by environment variable."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -12,17 +11,6 @@ from vestig.config.documents import parse_value
 from vestig.config.problems import Problems
 from vestig.config.schema import default_values, entry_specs, spec_of
 from vestig.hints import nearest
-from vestig.lazy_pattern import lazy_pattern
-
-__all__ = [
-    "RESERVED",
-    "SHORT_NAMES",
-    "environment_settings",
-    "expand",
-    "names_variable",
-    "read_dotenv",
-    "read_scalar",
-]
 
 # Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
 RESERVED: Final[Mapping[str, str | None]] = {
@@ -44,74 +32,6 @@ SHORT_NAMES: Final[Mapping[str, str]] = {
 }
 _PREFIX: Final = "VESTIG_"
 _TEST_PREFIX: Final = "VESTIG_TEST_"
-_TOKEN: Final = lazy_pattern(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
-_DOTENV_LINE: Final = lazy_pattern(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
-
-
-def names_variable(text: str) -> bool:
-    """Whether a variable is put into this text; `$${` stands for itself.
-
-    Example:
-        >>> names_variable("${A:-x}"), names_variable("$${A}")
-        (True, False)
-    """
-    return any(match.group(0) != "$${" for match in _TOKEN.finditer(text))
-
-
-def expand(
-    text: str, variable: Callable[[str], str | None], problems: Problems, place: str, key: str
-) -> str:
-    """`text` with its variables put in. Faults are noted, never raised.
-
-    Example:
-        >>> expand("${A:-x}/${B} $${C}", {"B": "b"}.get, Problems(), "f", "k")
-        'x/b ${C}'
-    """
-
-    def one(match: re.Match[str]) -> str:
-        token, name, fallback = match.group(0), match.group(1), match.group(2)
-        if token == "$${":
-            return "${"
-        if name is None:
-            problems.add(
-                place, key, "expected ${NAME} or ${NAME:-default} (write $${ for a literal ${)"
-            )
-            return token
-        value = variable(name)
-        if fallback is not None:
-            return value if value else fallback
-        if value is None:
-            problems.add(
-                place,
-                key,
-                f"the environment variable {name} is not set; set it, or"
-                f" write ${{{name}:-default}}",
-            )
-            return ""
-        return value
-
-    return _TOKEN.sub(one, text)
-
-
-def read_dotenv(text: str) -> dict[str, str]:
-    """Variables of a `.env` file. Lines that set nothing are skipped.
-
-    Example:
-        >>> read_dotenv("export A='a b'\\n# no\\nB=b # why")
-        {'A': 'a b', 'B': 'b'}
-    """
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _DOTENV_LINE.fullmatch(line)
-        if match is None or line.lstrip().startswith("#"):
-            continue
-        name, value = match.groups()
-        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
-            value = value[1:-1]
-        else:
-            value = re.split(r"\s+#", value, maxsplit=1)[0]
-        found[name] = value
-    return found
 
 
 def read_scalar(text: str, key: str) -> Any:
