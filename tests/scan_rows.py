@@ -65,6 +65,7 @@ class MadeRow(msgspec.Struct, kw_only=True):
     own_final_score: float = 0.5
     newer_than: bytes | None = None
     older_than: bytes | None = None
+    in_place_of: bytes | None = None
 
     @property
     def memory_id(self) -> str:

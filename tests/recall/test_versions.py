@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import vestig
@@ -148,3 +149,73 @@ def test_a_switch_turns_it_off_and_other_profiles_have_none(opener: Opener) -> N
     assert ids(store, config={**weights(), "ranking.newer_first": False}) == made
     for profile in ("reference", "baseline"):
         assert ids(store, profile=profile, config={}) == made
+
+
+# --- successors stand where what they replaced would -----------------------------------------
+
+
+def replaced_store(opener: Opener) -> tuple[vestig.Vestig, str, str]:
+    """A store in which the nearest memory was replaced by the farthest; and the ids of both."""
+    texts = {
+        "Parcels go out with the courier Brix": "2026-01-05",
+        "The parcel shelf stands by the door": "2026-02-05",
+        "A parcel scale was ordered for the desk": "2026-03-05",
+        "Nordpost collects everything on Tuesdays": "2026-04-05",
+    }
+    cosines = dict(zip(texts, (0.9, 0.5, 0.4, 0.05), strict=True))
+    store, own = store_of(opener, texts, cosines)
+    store.supersede(own[0], own[3])
+    return store, own[0], own[3]
+
+
+def test_a_successor_ranks_where_the_replaced_one_would(opener: Opener) -> None:
+    store, old, new = replaced_store(opener)
+    (first, *_) = result = found(store, "who takes the parcels?", limit=3)
+    assert first.id == new
+    assert first.reason.in_place_of == old
+    assert f"Replaced {old}, which would stand here." in str(first.reason.explanation)
+    assert old not in [hit.id for hit in result]
+    assert [hit.reason.in_place_of for hit in result[1:]] == [msgspec.UNSET] * 2
+
+
+def test_a_successor_beyond_the_limit_is_found_too(opener: Opener) -> None:
+    store, _, new = replaced_store(opener)
+    assert ids(store, "who takes the parcels?", limit=1) == [new]
+    off = weights() | {"ranking.newer_first": False}
+    assert new not in ids(store, "who takes the parcels?", limit=1, config=off)
+
+
+def test_the_last_of_a_chain_stands_for_all(opener: Opener) -> None:
+    store, _, new = replaced_store(opener)
+    last = store.commit("Everything is fetched by Fjordfrakt", t_valid="2026-06-05").memory_id
+    store.supersede(new, last)
+    assert ids(store, "who takes the parcels?", limit=1) == [last]
+
+
+def test_a_withdrawn_memory_has_no_successor(opener: Opener) -> None:
+    store, _, new = replaced_store(opener)
+    store.deprecate(new)
+    assert new not in ids(store, "who takes the parcels?", limit=4)
+
+
+def test_a_successor_that_the_filter_leaves_out_stands_nowhere(opener: Opener) -> None:
+    store, _, new = replaced_store(opener)
+    assert new not in ids(store, "who takes the parcels?", where={"exclude_ids": [new]})
+
+
+def test_the_past_is_told_by_what_held_then(opener: Opener) -> None:
+    store, old, new = replaced_store(opener)
+    then = found(store, "who takes the parcels?", valid_at="2026-02-01")
+    assert [hit.id for hit in then] == [old]
+    assert new not in [hit.id for hit in then]
+
+
+def test_a_question_is_no_later_version(opener: Opener) -> None:
+    texts = {
+        "Tom lives in Bergen by the old harbour": "2026-01-05",
+        "Does Tom live in Bergen by the old harbour?": "2026-02-05",
+    }
+    store, own = store_of(opener, texts)
+    (first, _) = found(store, WHERE)
+    assert first.id == own[0]
+    assert first.reason.older_than is None

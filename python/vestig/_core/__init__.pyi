@@ -736,6 +736,7 @@ class Row:
     """That of the formula; `final_score` is that of its place where it was moved."""
     newer_than: bytes | None
     older_than: bytes | None
+    in_place_of: bytes | None
 
     def moved(
         self,
@@ -744,6 +745,10 @@ class Row:
         older_than: bytes | None = None,
     ) -> Row:
         """The same row in another place, with the final score of that."""
+
+    def replacing(self, other: Row) -> Row:
+        """The same row with the level and final score of a memory that it replaced; its signals
+        stay its own."""
 
     def terms(self, shares: dict[str, float]) -> list[tuple[float, str, float, float]]:
         """(contribution, name, raw, weight) of what L is the sum of, `bias` among it, without what

@@ -38,6 +38,7 @@ from vestig.recall.reason import META_SIGNALS, Explainer, shares
 from vestig.recall.request import Cut, RecallRequest, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import Scan, ScanFunction, ScanRow
+from vestig.recall.successors import with_successors
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
@@ -309,11 +310,13 @@ class BoundQuery:
         scan = self.scan(
             request=request, ranking=ranking, limit=limit, rows=by.rows_for(limit), watch=watch
         )
-        rows = scan.rows
-        if by.newer_first and asks_about_now(chosen.query, bool(self.query.windows)):
-            filter = self.filter(chosen)
-            rows = newest_first(self.session, self.view.seq, filter, newest(), rows)
-        confidence = self.confidence(scan, by)
+        rows, evidence = scan.rows, scan
+        if by.newer_first:
+            rows, evidence = self._with_successors(chosen, by, limit, scan)
+            if asks_about_now(chosen.query, bool(self.query.windows)):
+                filter = self.filter(chosen)
+                rows = newest_first(self.session, self.view.seq, filter, newest(), rows)
+        confidence = self.confidence(evidence, by)
         line = None
         if confidence is not None:
             finals = [row.final_score for row in rows]
@@ -345,6 +348,19 @@ class BoundQuery:
             confidence=confidence,
             line=line,
         )
+
+    def _with_successors(
+        self, request: Request, by: Ranking, limit: int, scan: Scan
+    ) -> tuple[Sequence[ScanRow], Scan]:
+        """Rows with successors in the places of what they replaced, and the scan that says how sure
+        the store is of them."""
+
+        def rescan(request: Request, watch: bytes) -> Scan:
+            return self.scan(
+                request=request, ranking=by, limit=limit, rows=by.rows_for(limit), watch=watch
+            )
+
+        return with_successors(self, request, scan, rescan)
 
     def scan(
         self,

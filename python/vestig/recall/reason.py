@@ -251,6 +251,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             else UNSET,
             newer_than=newer if scores else UNSET,
             older_than=older if scores else UNSET,
+            in_place_of=UNSET if row.in_place_of is None else id_text("mem", row.in_place_of),
             flags=tuple(flags),
             explanation=" ".join(
                 [
@@ -354,6 +355,10 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     ) -> list[str]:
         """Sentences about the memory; each only where it is true."""
         sentences = []
+        if row.in_place_of is not None:
+            sentences.append(
+                f"Replaced {id_text('mem', row.in_place_of)}, which would stand here."
+            )
         if not self.has_vector:
             sentences.append("Found by words (the query had no vector).")
         if hypothetical is not None and hypothetical.cosine > row.similarity:

@@ -82,6 +82,8 @@ pub(crate) struct Row {
     newer_than: Option<Id>,
     /// The newest one that is a later word on what it says.
     older_than: Option<Id>,
+    /// The replaced memory whose level and final score it has.
+    in_place_of: Option<Id>,
     /// The rest of the numbers, not yet as Python objects.
     pub(crate) hit: Hit,
     shared: Arc<Shared>,
@@ -124,6 +126,7 @@ impl Row {
             stability: hit.stability,
             newer_than: None,
             older_than: None,
+            in_place_of: None,
             hit,
             shared: Arc::clone(shared),
             path: PyOnceLock::new(),
@@ -257,9 +260,26 @@ impl Row {
     ) -> PyResult<Self> {
         let mut row = Self::of(self.hit.clone(), &self.shared);
         row.final_score = final_score;
+        row.in_place_of = self.in_place_of;
         row.newer_than = newer_than.map(id_of).transpose()?;
         row.older_than = older_than.map(id_of).transpose()?;
         Ok(row)
+    }
+
+    /// The same row with the level and final score of a memory that it replaced; its signals stay
+    /// its own.
+    fn replacing(&self, other: PyRef<'_, Self>) -> Self {
+        let mut hit = self.hit.clone();
+        hit.start_score = other.hit.start_score;
+        hit.final_score = other.hit.final_score;
+        let mut row = Self::of(hit, &self.shared);
+        row.in_place_of = Some(other.hit.id);
+        row
+    }
+
+    #[getter]
+    fn in_place_of<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.in_place_of?))
     }
 
     /// The final score of the formula, wherever it was moved to.

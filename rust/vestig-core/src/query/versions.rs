@@ -10,7 +10,7 @@ use crate::query::filter::{Filter, eligible};
 use crate::segment::format::Section;
 use crate::segment::{Id, Segment};
 use crate::snapshot::Snapshot;
-use crate::words;
+use crate::words::{self, flag};
 
 /// How much later a memory must hold than one that it follows, µs.
 const APART_US: i64 = 3_600_000_000;
@@ -39,6 +39,8 @@ struct Found<'a> {
     terms: Vec<(&'a str, f64)>,
     /// One of them has a digit.
     has_number: bool,
+    /// The text ends with a question mark.
+    asks: bool,
 }
 
 /// Stems of the words that frame a question.
@@ -108,6 +110,7 @@ fn found<'a>(
         row,
         valid: segment.column::<i64>(Section::Valid)[row],
         scope: segment.string(segment.column::<u32>(Section::Scope)[row]),
+        asks: segment.features(row) & flag::QUESTION != 0,
         has_number: terms.keys().any(|term| term.chars().any(char::is_numeric)),
         terms: terms.into_iter().collect(),
     })
@@ -134,6 +137,10 @@ fn overlap(one: &Found<'_>, other: &Found<'_>) -> f64 {
 
 fn strength(one: &Found<'_>, other: &Found<'_>) -> f64 {
     let later = one.valid.saturating_sub(other.valid) > APART_US;
+    // A question says nothing that could be newer.
+    if one.asks {
+        return 0.0;
+    }
     // What was said with a number is not said anew without one: that is a word on something else.
     if one.scope != other.scope || !later || (other.has_number && !one.has_number) {
         return 0.0;
