@@ -167,7 +167,7 @@ class OneRecall:
         fields = self.fields(bound, ranked, memories, abstained)
         fields["why_not"] = missing
         if request.budget is not None:
-            fields["context"] = _context(bound, fields)
+            fields["context"] = _context(bound, ranked, fields)
         timings["format"] = 1e3 * (time.perf_counter() - loaded)
         return fields, timings
 
@@ -263,7 +263,7 @@ def embedded_queries(calls: Sequence[OneRecall]) -> list[tuple[bytes | None, Tok
     return [(None, None)] * len(calls)
 
 
-def _context(bound: BoundQuery, fields: dict[str, Any]) -> ContextBlock:
+def _context(bound: BoundQuery, ranked: Ranked, fields: dict[str, Any]) -> ContextBlock:
     """The results as one block for a prompt."""
     from vestig.recall.context.entries import context_block
     from vestig.recall.layouts import line_without_results
@@ -272,7 +272,7 @@ def _context(bound: BoundQuery, fields: dict[str, Any]) -> ContextBlock:
     linked = [hit.memory for hit in fields["associated"]]
     line = line_without_results(RecallResult(timings_ms={}, **fields))
     with span("context"):
-        return context_block(bound, memories, linked, line)
+        return context_block(bound, memories, linked, ranked.results, line)
 
 
 def _best_score(ranked: Ranked) -> float | None:

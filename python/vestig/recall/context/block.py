@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -62,14 +62,15 @@ _LETTERS_A_PIECE: Final = 3
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A memory for the block. `rank`: its place among the results, from 0; that of the result
     beside which it stands, where it is a neighbour. `linked`: links lead to it from the results,
-    and it is none; `rank` is its place among those. `flags` as in its reason."""
+    and it is none; `rank` is its place among those. `version`: of several that are in the block, the newest one or
+    an older one. `flags` as in its reason."""
 
     memory: Memory
     rank: int
     neighbour: bool = False
     linked: bool = False
+    version: Literal["newest", "older"] | None = None
     flags: tuple[str, ...] = ()
-
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """How tokens are counted, the name of what counts them, and how many there may be."""
@@ -157,6 +158,8 @@ _FULL_MARKS: Final = (
 )
 # … and those of a shorter one.
 _SHORT_MARKS: Final = _Marks(title=False, day=False)
+# Of several versions the day tells which is which.
+_VERSION_MARKS: Final = _Marks(title=False)
 
 
 class _Style(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,6 +266,8 @@ def limits(entry: Entry, zone: str, *, day: bool = True) -> str:
         notes.append("not yet")
     if "archived" in entry.flags:
         notes.append("archived")
+    if entry.version == "older":
+        notes.append("older")
     return f"({', '.join(notes)})" if notes else ""
 
 
@@ -310,6 +315,10 @@ def _head(line: _Line, day: str, marks: _Marks, style: _Style) -> str:
     return " ".join(word for word in words if word) + _also(line, marks, style) + ": "
 
 
+def _short_marks(entry: Entry) -> _Marks:
+    return _SHORT_MARKS if entry.version is None else _VERSION_MARKS
+
+
 def _write(line: _Line, day: str, style: _Style) -> None:
     """Writes the line: what Vestig says stands before the first colon, behind it the text alone
     with the dates of its expressions."""
@@ -318,7 +327,7 @@ def _write(line: _Line, day: str, style: _Style) -> None:
     with_dates = dated(content, memory.times, style.zone)
     full = len(content) >= _FULL_TEXT_CHARS
     head, text = "", content
-    for marks in _FULL_MARKS if full else (_SHORT_MARKS,):
+    for marks in _FULL_MARKS if full else (_short_marks(line.entry),):
         head = _head(line, day, marks, style)
         text = with_dates if marks.dates else content
         named = [line.entry, *line.folded[: marks.folded]]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
 
 from vestig.answers import ContextBlock
 from vestig.commit.canonical_form import CanonicalForm, is_same_statement
@@ -14,6 +17,7 @@ from vestig.recall.context.neighbours import neighbours_of
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.recall.context.turns import sessions_of, turns_around
 from vestig.recall.query import BoundQuery
+from vestig.recall.scan import ScanRow
 from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Kind, Memory
@@ -25,6 +29,7 @@ def context_block(
     bound: BoundQuery,
     memories: Sequence[Memory],
     linked: Sequence[Memory],
+    rows: Sequence[ScanRow],
     nothing: str,
 ) -> ContextBlock:
     """The block of results, of their neighbours, and of what says the same; for a callback of the
@@ -33,10 +38,11 @@ def context_block(
     Args:
         memories: the results, as known at the time of the request; () where recall abstains.
         linked: what links lead to from the results, best first.
+        rows: those of the results.
         nothing: the text without results.
     """
     settings = bound.session.config.settings
-    entries = _entries(bound, memories, linked) if memories else ()
+    entries = _entries(bound, memories, linked, rows) if memories else ()
     return block(
         entries,
         _twins(bound, entries),
@@ -48,7 +54,10 @@ def context_block(
 
 
 def _entries(
-    bound: BoundQuery, memories: Sequence[Memory], linked: Sequence[Memory]
+    bound: BoundQuery,
+    memories: Sequence[Memory],
+    linked: Sequence[Memory],
+    rows: Sequence[ScanRow],
 ) -> tuple[Entry, ...]:
     """Results, then neighbours, then what links lead to, with their flags."""
     request = bound.request
@@ -63,8 +72,12 @@ def _entries(
         return Entry(memory=memory, rank=rank, neighbour=neighbour, linked=linked, flags=flags)
 
     beside = set(near)
+    versions = _versions(rows)
     return (
-        *(entry(memory, rank) for rank, memory in enumerate(memories)),
+        *(
+            msgspec.structs.replace(entry(memory, rank), version=versions.get(memory.id))
+            for rank, memory in enumerate(memories)
+        ),
         *(entry(memory, rank, neighbour=True) for rank, memory in enumerate(known)),
         *(
             entry(memory, rank, linked=True)
@@ -72,6 +85,15 @@ def _entries(
             if memory.id not in beside
         ),
     )
+
+
+def _versions(rows: Sequence[ScanRow]) -> dict[str, Literal["newest", "older"]]:
+    """Of results that are versions of one statement, which is the newest of those shown."""
+    shown = {row.id for row in rows}
+    older = {row.memory_id: row.older_than for row in rows if row.older_than in shown}
+    newest = {row.memory_id for row in rows if row.id in older.values()}
+    found: dict[str, Literal["newest", "older"]] = dict.fromkeys(newest, "newest")
+    return found | dict.fromkeys(older, "older")
 
 
 # --- neighbours ---------------------------------------------------------------------------------
