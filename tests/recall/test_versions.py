@@ -219,3 +219,15 @@ def test_a_question_is_no_later_version(opener: Opener) -> None:
     (first, _) = found(store, WHERE)
     assert first.id == own[0]
     assert first.reason.older_than is None
+
+
+def test_a_context_block_marks_the_older_version(opener: Opener) -> None:
+    texts = {"Tom lives in Bergen": "2026-01-05", "Tom lives in Oslo": "2026-02-05"}
+    store, _ = store_of(opener, texts)
+    context = found(store, WHERE, context=True).context
+    assert context is not None
+    lines = context.text.splitlines()
+    assert [line.partition(" ")[2] for line in lines[1:]] == [
+        "2026-01-05 (older): Tom lives in Bergen",
+        "2026-02-05: Tom lives in Oslo",
+    ]

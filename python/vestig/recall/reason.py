@@ -216,9 +216,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
-        newer, older = (
-            None if id is None else id_text("mem", id) for id in (row.newer_than, row.older_than)
-        )
+        beside = (row.newer_than, row.older_than, row.in_place_of)
+        newer, older, replacing = (None if id is None else id_text("mem", id) for id in beside)
         flags.extend(f"newer_than: {id}" for id in (newer,) if id)
         flags.extend(f"older_than: {id}" for id in (older,) if id)
         hypothetical = None
@@ -251,7 +250,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             else UNSET,
             newer_than=newer if scores else UNSET,
             older_than=older if scores else UNSET,
-            in_place_of=UNSET if row.in_place_of is None else id_text("mem", row.in_place_of),
+            in_place_of=replacing or UNSET,
             flags=tuple(flags),
             explanation=" ".join(
                 [
@@ -356,9 +355,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """Sentences about the memory; each only where it is true."""
         sentences = []
         if row.in_place_of is not None:
-            sentences.append(
-                f"Replaced {id_text('mem', row.in_place_of)}, which would stand here."
-            )
+            sentences.append(f"Replaced {id_text('mem', row.in_place_of)}, which would stand here.")
         if not self.has_vector:
             sentences.append("Found by words (the query had no vector).")
         if hypothetical is not None and hypothetical.cosine > row.similarity:

@@ -29,7 +29,9 @@ def words(text: str) -> int:
 
 def entry(number: int, rank: int | None = None, **fields: Any) -> Entry:
     given: dict[str, Any] = {
-        name: fields.pop(name) for name in ("neighbour", "linked", "flags") if name in fields
+        name: fields.pop(name)
+        for name in ("neighbour", "linked", "flags", "version")
+        if name in fields
     }
     fields.setdefault("content", f"fact number {number}")
     own = memory(bytes([number] * 16), **fields)
@@ -404,3 +406,14 @@ def test_the_estimate_is_no_less_than_what_models_count() -> None:
     assert estimate("12345") == 5
     assert estimate("日本") == 4
     assert estimate("a\nb") == 3
+
+
+def test_short_versions_have_their_days_and_the_older_one_says_so() -> None:
+    old = entry(1, content="Code 7714", version="older", t_valid=from_us(NOW_US - 40 * DAY_US))
+    new = entry(2, content="Code 9920", version="newest", t_valid=from_us(NOW_US - 9 * DAY_US))
+    other = entry(3, content="The door is green", t_valid=from_us(NOW_US - 3 * DAY_US))
+    lines = made(old, new, other).text.splitlines()
+    days = [f"{one.memory.t_valid:%Y-%m-%d}" for one in (old, new, other)]
+    assert lines[1].endswith(f"{days[0]} (older): Code 7714")
+    assert lines[2].endswith(f"{days[1]}: Code 9920")
+    assert days[2] not in lines[3]

@@ -62,8 +62,8 @@ _LETTERS_A_PIECE: Final = 3
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A memory for the block. `rank`: its place among the results, from 0; that of the result
     beside which it stands, where it is a neighbour. `linked`: links lead to it from the results,
-    and it is none; `rank` is its place among those. `version`: of several that are in the block, the newest one or
-    an older one. `flags` as in its reason."""
+    and it is none; `rank` is its place among those. `version`: of several that are in the block,
+    the newest one or an older one. `flags` as in its reason."""
 
     memory: Memory
     rank: int
@@ -71,6 +71,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     linked: bool = False
     version: Literal["newest", "older"] | None = None
     flags: tuple[str, ...] = ()
+
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """How tokens are counted, the name of what counts them, and how many there may be."""
