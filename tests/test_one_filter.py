@@ -128,7 +128,7 @@ def test_every_operation_lets_the_same_through(
     wanted = {filled[name] for name in names.split()}
     assert {hit.id for hit in store.recall(QUERY, where=where, limit=20)} == wanted
     kinds = plain.get("kinds") or "MEMORY"
-    found = store.search(QUERY, "vector", where={**plain, "kinds": kinds}, limit=20)
+    found = store.graph.search(QUERY, "vector", where={**plain, "kinds": kinds}, limit=20)
     assert {hit.node_id for hit in found} == wanted
     for most in (500, 1):
         several = store.retrieve([{"content": QUERY}], where=where, max_facts=most, debug=True)
@@ -237,7 +237,7 @@ def test_random_filters_let_the_same_through_everywhere(filled: dict[str, Any]) 
         sizes.add(len(wanted))
         assert {hit.id for hit in store.recall(QUERY, where=where, limit=20)} == wanted, fields
         memories: Any = {"kinds": "MEMORY"} | fields
-        found = store.search(QUERY, "vector", where=memories, limit=20)
+        found = store.graph.search(QUERY, "vector", where=memories, limit=20)
         assert {hit.node_id for hit in found} == wanted, fields
         assert {memory.id for memory in store.list(Filter(**where), limit=100)} == wanted, fields
         beside = {name: value for name, value in fields.items() if name in KEYWORDS}
@@ -302,7 +302,7 @@ def test_a_field_without_a_value_is_absent_in_every_read(filled: dict[str, Any])
             assert store.count(where) == len(CURRENT), where
             assert len(store.list(where)) == len(CURRENT)
             assert len(store.recall(QUERY, where=where, limit=20)) == len(CURRENT)
-            assert store.search(QUERY, where=where).results
+            assert store.graph.search(QUERY, where=where).results
     for name in KEYWORDS:
         given: dict[str, Any] = {name: None}
         other: Any = {name: "2026-01-01"}
@@ -329,9 +329,9 @@ def test_an_empty_list_selects_nothing_in_every_read(
         assert store.list(where).total == wanted
         assert len(store.recall(QUERY, where=where, limit=20)) == wanted
         searched: Any = {"kinds": "MEMORY"} | where
-        assert len(store.search(QUERY, "vector", where=searched, limit=20)) == wanted
+        assert len(store.graph.search(QUERY, "vector", where=searched, limit=20)) == wanted
         # nothing stands beside what a hit is linked with either
-        assert bool(store.search(QUERY, where=where, limit=20).results) == bool(wanted)
+        assert bool(store.graph.search(QUERY, where=where, limit=20).results) == bool(wanted)
         found = store.retrieve([{"content": QUERY}], where=where)
         assert bool(found.facts) == bool(wanted)
         assert bool(found.messages) <= bool(wanted)

@@ -18,12 +18,12 @@ from vestig.arguments import Provenance
 from vestig.filters import FIELDS, KEYWORDS, Filter, FilterFields
 from vestig.parameters import (
     COMMIT,
+    GRAPH_SEARCH,
     IMPORT,
     LIST,
     OPEN,
     RECALL,
     RETRIEVE,
-    SEARCH,
     UPDATE,
     Parameter,
 )
@@ -92,6 +92,7 @@ METHODS = {
     "update",
 }
 GRAPH_METHODS = {
+    "search",
     "edge",
     "edges",
     "entities",
@@ -202,7 +203,8 @@ TABLES = {
     "Vestig.commit": COMMIT,
     "Vestig.update": UPDATE,
     "Vestig.recall": RECALL | {name: FIELDS[name] for name in KEYWORDS},
-    "Vestig.search": SEARCH | {name: FIELDS[name] for name in KEYWORDS},
+    "Vestig.search": RECALL | {name: FIELDS[name] for name in KEYWORDS},
+    "Graph.search": GRAPH_SEARCH | {name: FIELDS[name] for name in KEYWORDS},
     "Vestig.retrieve": RETRIEVE,
     "Vestig.list": LIST | {name: FIELDS[name] for name in KEYWORDS},
     "Vestig.import_": IMPORT,

@@ -65,7 +65,7 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
         kind="words",
         flag="--kinds",
         choices=words(Kind),
-        help="Kinds of memory; in search ENTITY too.",
+        help="Kinds of memory; in graph search ENTITY too.",
     ),
     Parameter(
         name="statuses",
@@ -310,7 +310,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
     Args:
         scope: Only these scopes; all when absent.
         unscoped: Memories without a scope; beside scope: these too.
-        kinds: Kinds of memory; in search ENTITY too.
+        kinds: Kinds of memory; in graph search ENTITY too.
         statuses: Exactly these statuses; ACTIVE when absent, and what include_… adds.
         include_expired: Superseded and deprecated memories too.
         include_archived: Archived memories too.

@@ -396,7 +396,7 @@ RECALL: Final = by_name(
     Parameter(name="include_vectors", kind="flag", help="Give each result its stored vector."),
     TRACE,
 )
-SEARCH: Final = by_name(
+GRAPH_SEARCH: Final = by_name(
     Parameter(
         name="query",
         help="Question or words; needed but for graph search.",

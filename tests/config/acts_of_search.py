@@ -77,12 +77,14 @@ def sure(world: World) -> Any:
 
 def found(world: World) -> Any:
     store, ids = stored(world)
-    return [ids.index(hit.node_id) for hit in store.search("the pump", "vector", graph_depth=0)]
+    return [
+        ids.index(hit.node_id) for hit in store.graph.search("the pump", "vector", graph_depth=0)
+    ]
 
 
 def reached(world: World) -> Any:
     store, ids = stored(world)
-    hits = store.search(None, "graph", seed_nodes=[ids[0]])
+    hits = store.graph.search(None, "graph", seed_nodes=[ids[0]])
     return [ids.index(hit.node_id) for hit in hits]
 
 
@@ -96,7 +98,7 @@ def faded(policy: str = "standard", days: float = 30, accesses: int = 2) -> Any:
         for _ in range(accesses):
             store.record_access([ids[0]])
         world.clock.move(days=days / 2)
-        hits = store.search(None, "graph", seed_nodes=[ids[0]], graph_depth=0)
+        hits = store.graph.search(None, "graph", seed_nodes=[ids[0]], graph_depth=0)
         return [hit.score for hit in hits]
 
     return observe

@@ -64,7 +64,7 @@ def test_a_name_serves_as_well_as_an_id(
     assert [hit.id for hit in store.recall("what is known", where={"entities": given})] == [about]
     edges = store.graph.edges(given, edge_type="MENTIONS")
     assert [edge.edge.from_id for edge in edges] == [about]
-    found = store.search(None, "graph", seed_nodes=given, graph_depth=1)
+    found = store.graph.search(None, "graph", seed_nodes=given, graph_depth=1)
     assert {hit.node_id for hit in found} == {people[name], about}
 
 
@@ -82,7 +82,7 @@ def test_links_by_name_are_relations(store: vestig.Vestig, people: dict[str, str
     with pytest.raises(ValidationError, match="from_id: expected text"):
         store.graph.link(["Ravi"], "Atlas")  # type: ignore[arg-type]
     with pytest.raises(ValidationError, match="seed_nodes"):
-        store.search(None, "graph", seed_nodes="\ud800")
+        store.graph.search(None, "graph", seed_nodes="\ud800")
     with pytest.raises(ValidationError, match="two memories or two entities"):
         store.graph.link(people["about Ravi"], "Atlas")
 
@@ -119,7 +119,7 @@ def test_an_ambiguous_name_lists_its_candidates(store: vestig.Vestig) -> None:
         lambda: store.graph.link("orion", entities[0].id, relation="IS"),
         lambda: store.graph.edges("orion"),
         lambda: store.graph.merge_entities("orion", entities[0].id),
-        lambda: store.search(None, "graph", seed_nodes=["orion"]),
+        lambda: store.graph.search(None, "graph", seed_nodes=["orion"]),
         lambda: store.recall("who is it", where=where),
         lambda: store.list(where),
         lambda: store.forget(where=where),
@@ -152,11 +152,11 @@ def test_unknown_names_match_nothing(store: vestig.Vestig, people: dict[str, str
     assert people
     assert store.count({"entities": ["Nobody", "ravi"]}) == 1
     assert store.count({"entities": "Nobody"}) == 0
-    found = store.search(None, "graph", seed_nodes=["Nobody", "Ravi"])
+    found = store.graph.search(None, "graph", seed_nodes=["Nobody", "Ravi"])
     assert found.results
     assert any("Nobody" in warning for warning in found.warnings)
     with pytest.raises(ValidationError, match="seed_nodes"):
-        store.search(None, "graph", seed_nodes=[" "])
+        store.graph.search(None, "graph", seed_nodes=[" "])
 
 
 # --- ids and lists of one ----------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_a_short_id_of_a_memory_needs_no_prefix(store: vestig.Vestig) -> None:
     assert store.events(short[0])
     assert {m.id for m in store.list({"ids": short[:2]})} == set(ids[:2])
     assert {m.id for m in store.list({"exclude_ids": short[0]})} == set(ids[1:])
-    found = store.search("harbour", "vector", where={"ids": short[1]})
+    found = store.graph.search("harbour", "vector", where={"ids": short[1]})
     assert {hit.node_id for hit in found} == {ids[1]}
     assert store.recall("harbour", where={"ids": short[2]}, expect=short[3])
     store.pin(short[0])
@@ -216,7 +216,7 @@ def test_a_beginning_that_fits_several_ids_lists_them(store: vestig.Vestig) -> N
     calls = (
         lambda: store.graph.entity(first[:12]),
         lambda: store.graph.entity(first[:12], include_expired=True),
-        lambda: store.search(None, "graph", seed_nodes=first[:12]),
+        lambda: store.graph.search(None, "graph", seed_nodes=first[:12]),
     )
     for call in calls:
         with pytest.raises(ValidationError, match="it fits") as caught:
@@ -232,7 +232,7 @@ def test_a_filter_says_which_entities_nobody_knows(
     results = [
         store.recall("who came?", where=where),
         store.list(where=where),
-        store.search("who came?", where=where),
+        store.graph.search("who came?", where=where),
         store.search_facts(["who came?"], where=where),
         store.retrieve([{"content": "who came?"}], where=where).metadata,
     ]

@@ -30,7 +30,7 @@ from vestig.testing import FailingEmbedder
 
 
 def test_vector_order_and_scores(world: dict[str, Any]) -> None:
-    found = world["store"].search(QUERY, "vector")
+    found = world["store"].graph.search(QUERY, "vector")
     assert rows(found, **named(world)) == [
         ("P", 0.9, "vector", 0),
         ("G", 0.6, "vector", 0),
@@ -44,7 +44,7 @@ def test_vector_order_and_scores(world: dict[str, Any]) -> None:
     assert found[2].node.canonical_name == "Ada"
     assert found.score_scale == "cosine"
     assert found.seq == world["store"].admin.stats().seq
-    assert len(world["store"].search(QUERY, "vector", limit=2)) == 2
+    assert len(world["store"].graph.search(QUERY, "vector", limit=2)) == 2
 
 
 def test_a_stale_row_is_skipped_and_replaced(
@@ -57,7 +57,7 @@ def test_a_stale_row_is_skipped_and_replaced(
         return [one for one in plain(self, namespace, ids) if one.id != world[PUMP]]
 
     monkeypatch.setattr(LedgerView, "memories", without)
-    found = world["store"].search(QUERY, "vector", limit=2, trace=True)
+    found = world["store"].graph.search(QUERY, "vector", limit=2, trace=True)
     assert rows(found, **named(world)) == [("G", 0.6, "vector", 0), ("E", 0.5, "vector", 0)]
     assert found.trace[-1].counts["stale"] == 1
 
@@ -65,17 +65,17 @@ def test_a_stale_row_is_skipped_and_replaced(
 def test_an_empty_store(opener: Opener) -> None:
     store = opener(config=NO_ENTITIES)
     for kind in ("vector", "hybrid"):
-        assert list(store.search("anything at all", kind)) == []
-    assert list(store.search("anything at all", namespace="nobody")) == []
+        assert list(store.graph.search("anything at all", kind)) == []
+    assert list(store.graph.search("anything at all", namespace="nobody")) == []
 
 
 @pytest.mark.parametrize("blank", [None, "", "  \n"])
 def test_a_blank_query_is_refused(world: dict[str, Any], blank: Any) -> None:
     for kind in ("vector", "hybrid"):
         with pytest.raises(ValidationError, match="query"):
-            world["store"].search(blank, kind)
+            world["store"].graph.search(blank, kind)
     # with seeds a hybrid search can do without words
-    found = world["store"].search(blank, seed_nodes=[world[PUMP]])
+    found = world["store"].graph.search(blank, seed_nodes=[world[PUMP]])
     assert rows(found, **named(world)) == [("P", 1.0, "graph", 0)]
     assert found[0].similarity is None
 
@@ -85,9 +85,9 @@ def test_an_embedder_that_fails(opener: Opener) -> None:
     id = store.commit(PUMP).memory_id
     for kind in ("vector", "hybrid"):
         with pytest.raises(ProviderError):
-            store.search(QUERY, kind)
+            store.graph.search(QUERY, kind)
     # the graph needs no words
-    assert [hit.node_id for hit in store.search(QUERY, "graph", seed_nodes=id)] == [id]
+    assert [hit.node_id for hit in store.graph.search(QUERY, "graph", seed_nodes=id)] == [id]
 
 
 # --- graph -----------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_scores_fall_with_the_depth(chain: dict[str, Any]) -> None:
         (1, [("P", 1.0, "graph", 0), ("G", 0.5, "graph", 1)]),
         (2, [("P", 1.0, "graph", 0), ("G", 0.5, "graph", 1), ("L", 0.333333, "graph", 2)]),
     ):
-        found = store.search(None, "graph", graph_depth=depth, seed_nodes=[seed])
+        found = store.graph.search(None, "graph", graph_depth=depth, seed_nodes=[seed])
         assert rows(found, **named(chain)) == wanted
     assert {hit.similarity for hit in found} == {None}
     assert found.score_scale == "1/(1+depth)"
@@ -109,7 +109,7 @@ def test_scores_fall_with_the_depth(chain: dict[str, Any]) -> None:
 
 def test_two_seeds_keep_the_shortest_depth(chain: dict[str, Any]) -> None:
     seeds = [chain[PUMP], chain[LEDGER], chain[PUMP]]
-    found = chain["store"].search(None, "graph", graph_depth=3, seed_nodes=seeds)
+    found = chain["store"].graph.search(None, "graph", graph_depth=3, seed_nodes=seeds)
     first, second = sorted((chain[PUMP], chain[LEDGER]))
     assert [(hit.node_id, hit.score) for hit in found] == [
         (first, 1.0),
@@ -121,7 +121,7 @@ def test_two_seeds_keep_the_shortest_depth(chain: dict[str, Any]) -> None:
 def test_no_seeds(world: dict[str, Any]) -> None:
     for seeds in (None, [], ()):
         with pytest.raises(ValidationError) as caught:
-            world["store"].search(QUERY, "graph", seed_nodes=seeds)
+            world["store"].graph.search(QUERY, "graph", seed_nodes=seeds)
         assert str(caught.value).startswith("graph search requires seed node IDs")
 
 
@@ -129,12 +129,12 @@ def test_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> None:
     store = chain["store"]
     store.archive(chain[CANOE])
     seeds = [chain[PUMP], *UNKNOWN, "nonsense", chain[CANOE]]
-    found = store.search(None, "graph", graph_depth=0, seed_nodes=seeds)
+    found = store.graph.search(None, "graph", graph_depth=0, seed_nodes=seeds)
     assert rows(found, **named(chain)) == [("P", 1.0, "graph", 0)]
     assert len(found.warnings) == 4
     for seed in seeds[1:]:
         assert any(seed in warning for warning in found.warnings)
-    nothing = store.search(None, "graph", seed_nodes=list(UNKNOWN))
+    nothing = store.graph.search(None, "graph", seed_nodes=list(UNKNOWN))
     assert list(nothing) == []
     assert len(nothing.warnings) == 2
 
@@ -148,10 +148,10 @@ def test_wide_entities_are_returned_and_not_expanded(
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[GASKET], ada)
-    two = store.search(None, "graph", graph_depth=2, seed_nodes=[world[PUMP]])
+    two = store.graph.search(None, "graph", graph_depth=2, seed_nodes=[world[PUMP]])
     assert [hit.node_id for hit in two] == [world[PUMP], ada, world[GASKET]]
     mention(store, world[LEDGER], ada)
-    three = store.search(None, "graph", graph_depth=2, seed_nodes=[world[PUMP]])
+    three = store.graph.search(None, "graph", graph_depth=2, seed_nodes=[world[PUMP]])
     assert [hit.node_id for hit in three] == [world[PUMP], ada]
     assert any(ada in warning and "neighbours" in warning for warning in three.warnings)
 
@@ -159,7 +159,7 @@ def test_wide_entities_are_returned_and_not_expanded(
 def test_provenance_is_not_walked(store: vestig.Vestig) -> None:
     first = store.commit(PUMP, provenance={"agent": "a"}, session_id="s").memory_id
     store.commit(CANOE, provenance={"agent": "a"}, session_id="s")
-    found = store.search(None, "graph", graph_depth=5, seed_nodes=[str(first)])
+    found = store.graph.search(None, "graph", graph_depth=5, seed_nodes=[str(first)])
     assert [hit.node_id for hit in found] == [first]
 
 
@@ -168,7 +168,7 @@ def test_merged_seeds_are_what_they_became(world: dict[str, Any]) -> None:
     old = entity(store, "Ada L.")
     merged = EntityPatch(entity_id=old, columns={"merged_into": ada}, expired=True)
     write(store, entity_patches=(merged,))
-    found = store.search(None, "graph", seed_nodes=[old])
+    found = store.graph.search(None, "graph", seed_nodes=[old])
     assert [hit.node_id for hit in found] == [ada]
     assert found.warnings == ()
 
@@ -177,7 +177,7 @@ def test_two_texts_that_name_one_entity(world: dict[str, Any]) -> None:
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[CANOE], ada, confidence=0.1)
-    found = store.search(None, "graph", seed_nodes=[ada])
+    found = store.graph.search(None, "graph", seed_nodes=[ada])
     assert found[0].node_id == ada
     assert {hit.node_id for hit in found} == {ada, world[PUMP], world[CANOE]}
 
@@ -186,7 +186,7 @@ def test_two_texts_that_name_one_entity(world: dict[str, Any]) -> None:
 
 
 def test_scores_add_up(chain: dict[str, Any]) -> None:
-    found = chain["store"].search(QUERY, limit=10)
+    found = chain["store"].graph.search(QUERY, limit=10)
     # every node is a vector hit here; G is next to P and L, which are each next to G
     assert rows(found, **named(chain)) == [
         ("P", 1.4, "hybrid", 0),
@@ -203,7 +203,7 @@ def test_a_node_that_only_links_lead_to(world: dict[str, Any]) -> None:
     store = world["store"]
     nameless = entity(store, "Nameless")  # without a vector: no vector hit
     mention(store, world[PUMP], nameless)
-    found = store.search(QUERY)
+    found = store.graph.search(QUERY)
     by_id = {hit.node_id: hit for hit in found}
     hit = by_id[nameless]
     assert (hit.score, hit.source, hit.graph_depth, hit.similarity) == (0.5, "graph", 1, None)
@@ -213,7 +213,7 @@ def test_a_node_that_only_links_lead_to(world: dict[str, Any]) -> None:
 
 def test_fetch_sizes(world: dict[str, Any]) -> None:
     for top_k, wanted in ((3, 20), (15, 30)):
-        found = world["store"].search(QUERY, limit=top_k, trace=True)
+        found = world["store"].graph.search(QUERY, limit=top_k, trace=True)
         (score,) = [span for span in found.trace if span.name == "score"]
         assert score.counts["wanted"] == wanted
         assert len(found) <= top_k
@@ -223,7 +223,7 @@ def test_fetch_sizes(world: dict[str, Any]) -> None:
 def test_given_seeds_have_the_graph_score_of_their_own(chain: dict[str, Any]) -> None:
     store = chain["store"]
     nameless = entity(store, "Nameless")
-    found = store.search(QUERY, limit=2, seed_nodes=[nameless, chain[CANOE]], graph_depth=0)
+    found = store.graph.search(QUERY, limit=2, seed_nodes=[nameless, chain[CANOE]], graph_depth=0)
     by_id = {hit.node_id: hit for hit in found}
     assert by_id[nameless].score == 1.0
     assert (by_id[nameless].source, by_id[nameless].graph_depth) == ("graph", 0)
@@ -232,7 +232,7 @@ def test_given_seeds_have_the_graph_score_of_their_own(chain: dict[str, Any]) ->
 
 def test_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
     store = chain["store"]
-    found = store.search(QUERY, graph_depth=0, trace=True)
+    found = store.graph.search(QUERY, graph_depth=0, trace=True)
     assert {hit.source for hit in found} == {"vector"}
     assert "walk" not in {span.name for span in found.trace}
 
@@ -263,12 +263,12 @@ def test_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
 )
 def test_arguments_out_of_range(world: dict[str, Any], fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(fields))):
-        world["store"].search(QUERY, **selecting(fields))
+        world["store"].graph.search(QUERY, **selecting(fields))
 
 
 def test_min_similarity_needs_a_query(world: dict[str, Any]) -> None:
     store = world["store"]
-    found = store.search(QUERY, "vector", where={"min_similarity": 0.5})
+    found = store.graph.search(QUERY, "vector", where={"min_similarity": 0.5})
     assert [hit.node_id for hit in found] == [world[PUMP], world[GASKET], world["Ada"]]
     with pytest.raises(ValidationError, match="min_similarity"):
-        store.search(None, "graph", seed_nodes=[world[PUMP]], where={"min_similarity": 0.5})
+        store.graph.search(None, "graph", seed_nodes=[world[PUMP]], where={"min_similarity": 0.5})

@@ -276,12 +276,12 @@ def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:
     assert first.startswith(f"[{ids[0]}] (score=")
     assert "Reason:" not in recall.out
     assert "Reason:" in vestig("memory", "recall", "staging database port", "--explain").out
-    search = vestig("memory", "search", "staging database port", "--limit", "1")
+    search = vestig("search", "staging database port", "--limit", "1")
     assert search.out.startswith(f"{sure}\n\nID: {ids[0]}\nScore: ")
-    timed = vestig("memory", "search", "staging", "--timing", "--json")
+    timed = vestig("search", "staging", "--timing", "--json")
     assert "total" in timed.err
     assert timed.document["results"]
-    same = vestig("memory", "search", "staging", "--format", "json")
+    same = vestig("search", "staging", "--format", "json")
     assert same.document["schema"] == "vestig/recall/1"
 
 

@@ -18,7 +18,7 @@ def test_the_block_is_what_is_printed(vestig: Vestig, ids: list[str]) -> None:
     assert document["text"] + "\n" == answer.out
     assert sorted(document["ids"]) == sorted(ids)
     assert (document["budget"], document["counted_by"]) == (1000, "estimate")
-    assert vestig("memory", "search", QUERY, "--context").out == answer.out
+    assert vestig("search", QUERY, "--context").out == answer.out
 
 
 def test_what_has_no_room_is_named(vestig: Vestig, ids: list[str]) -> None:

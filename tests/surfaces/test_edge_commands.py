@@ -114,10 +114,10 @@ def test_search_is_the_same_in_python(
     }
     config = load(tmp_path / "vestig.yaml")
     for words, fields in asked.values():
-        document = vestig("search", *words, "--json").document
-        assert document.pop("schema") == "vestig/search/1"
+        document = vestig("graph", "search", *words, "--json").document
+        assert document.pop("schema") == "vestig/graph_search/1"
         with package.open(config=config) as store:  # type: ignore[arg-type]
-            wanted = store.search(**selecting(fields)).to_dict()
+            wanted = store.graph.search(**selecting(fields)).to_dict()
         if "decay" not in fields:
             assert document == wanted
         assert [hit["node_id"] for hit in document["results"]] == [
@@ -127,22 +127,22 @@ def test_search_is_the_same_in_python(
 
 
 def test_search_prints_a_line_for_each_hit(vestig: Vestig, ids: list[str], edge: str) -> None:
-    answer = vestig("search", "--type", "graph", "--seed-node", f"{ids[0]},{UNKNOWN}")
+    answer = vestig("graph", "search", "--type", "graph", "--seed-node", f"{ids[0]},{UNKNOWN}")
     assert answer.out == (
         "score: 1/(1+depth)\n"
         f"1.0000 | graph | {ids[0]} | {FACTS[0]}\n"
         f"0.5000 | graph, depth=1 | {ids[1]} | {FACTS[1]}\n"
     )
     assert UNKNOWN in answer.err
-    nothing = vestig("search", "--type", "graph", "--seed-node", UNKNOWN)
+    nothing = vestig("graph", "search", "--type", "graph", "--seed-node", UNKNOWN)
     assert (nothing.code, nothing.out) == (0, "Nothing found.\n")
 
 
 def test_a_graph_search_without_seeds_exits_2(vestig: Vestig, ids: list[str]) -> None:
-    answer = vestig("search", "anything", "--type", "graph")
+    answer = vestig("graph", "search", "anything", "--type", "graph")
     assert answer.code == 2
     assert "graph search requires seed node IDs" in answer.err
-    assert vestig("search").code == 2
-    assert vestig("search", "x", "--depth", "-1").code == 2
-    assert vestig("search", "x", "--top-k", "0").code == 2
-    assert vestig("search", "x", "--type", "best").code == 2
+    assert vestig("graph", "search").code == 2
+    assert vestig("graph", "search", "x", "--depth", "-1").code == 2
+    assert vestig("graph", "search", "x", "--top-k", "0").code == 2
+    assert vestig("graph", "search", "x", "--type", "best").code == 2

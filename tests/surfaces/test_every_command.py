@@ -43,7 +43,6 @@ def commands(
     requests.write_text('{"messages": [{"content": "which port?"}]}\n')
     return {
         "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
-        "memory search": ("memory", "search", "which port"),
         "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
         "replay": ("replay", str(requests)),
         "memory show": ("memory", "show", ids[0]),
@@ -56,6 +55,7 @@ def commands(
         "memory archive": ("memory", "archive", ids[0]),
         "memory restore": ("memory", "restore", ids[0]),
         "search": ("search", "which port"),
+        "graph search": ("graph", "search", "which port"),
         "retrieve": ("retrieve", str(a_conversation(tmp_path))),
         "entity list": ("entity", "list"),
         "entity show": ("entity", "show", named[0], "--expand"),
@@ -93,7 +93,8 @@ def commands(
 SERVERS = {"mcp", "serve"}
 DOCUMENTS = {
     "memory add": "outcome",
-    "memory search": "recall",
+    "search": "recall",
+    "graph search": "graph_search",
     "memory recall": "recall",
     "replay": "retrieval_replay",
     "memory show": "memory",

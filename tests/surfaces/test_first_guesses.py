@@ -110,11 +110,11 @@ def run_text(capfd: pytest.CaptureFixture[str], words: list[str], config: Path) 
     return capfd.readouterr().out
 
 
-def test_search_says_when_to_use_recall(capfd: pytest.CaptureFixture[str]) -> None:
-    run(["search", "--help"])
+def test_graph_search_says_when_to_use_recall(capfd: pytest.CaptureFixture[str]) -> None:
+    run(["graph", "search", "--help"])
     text = " ".join(capfd.readouterr().out.split())
     assert "Explore memories and entities by meaning or by links" in text
-    assert "For the memories that answer a question use `recall`" in text
+    assert "For the memories that answer a question use `search` or `recall`" in text
 
 
 def test_a_short_form_is_named_by_the_long_one(capfd: pytest.CaptureFixture[str]) -> None:
@@ -251,7 +251,7 @@ WORDS = {
     "ls": "list", "all": "list", "tags": "list --tags", "edit": "update", "modify": "update",
     "tag": "update", "replace": "supersede", "retract": "deprecate", "undo": "deprecate",
     "status": "stats", "info": "stats", "check": "doctor", "health": "doctor", "verify": "doctor",
-    "entities": "entity list", "graph": "edge list", "links": "edge list", "ingest": "import",
+    "entities": "entity list", "relations": "edge list", "links": "edge list", "ingest": "import",
     "load": "import", "dump": "export", "snapshot": "backup", "reindex": "rebuild",
     "vacuum": "housekeeping compact", "server": "serve", "start": "serve", "bench": "eval",
     "tour": "demo", "init": "add", "setup": "add", "completion": "--help", "merge": "entity merge",

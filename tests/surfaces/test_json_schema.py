@@ -97,6 +97,7 @@ def test_the_operations_that_agents_need_are_offered_as_json() -> None:
         "memory supersede",
         "memory forget",
         "search",
+        "graph search",
         "stats",
     } <= set(OFFERED)
 
@@ -280,7 +281,8 @@ def test_bounds_of_schemas_are_those_of_the_engine(
         "memory show": {"id": memory},
         "memory events": {"id": memory},
         "memory recall": {"query": "deploys", "context": True},
-        "search": {"query": "deploys"},
+        "search": {"query": "deploys", "context": True},
+        "graph search": {"query": "deploys"},
         "retrieve": {"messages": [{"role": "user", "content": "When do deploys run?"}]},
     }.get(name, {})
     if name == "edge link":

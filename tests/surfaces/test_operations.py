@@ -17,7 +17,7 @@ from vestig.surfaces.operation import Operation
 from vestig.surfaces.outlines import GROUPS
 from vestig.surfaces.table import operation, operations
 
-VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
+VERBS = ("add", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")
 SHORT = {
     "add", "recall", "list", "show", "forget", "supersede", "deprecate", "update", "history",
@@ -31,6 +31,7 @@ COMMANDS = {
     "replay",
     "retrieve",
     "search",
+    "graph search",
     *(f"entity {name}" for name in ("list", "show", "extract", "merge", "expire", "purge")),
     *(f"edge {name}" for name in ("list", "show", "link", "unlink", "rebuild")),
     "housekeeping enrich",
@@ -52,8 +53,8 @@ COMMANDS = {
 }
 # Arguments that only shape what this surface prints, or stand for another one.
 SURFACE_ONLY = {
-    "search": {"explain"},
-    "memory search": {"explain", "timing", "format", "mode", "order"},
+    "graph search": {"explain"},
+    "search": {"explain", "timing", "format", "mode", "order"},
     "memory recall": {"explain", "timing", "format", "mode", "order"},
     "memory list": {"snippet_len", "ascending"},
     "entity purge": {"yes"},
@@ -86,7 +87,6 @@ SURFACE_ONLY = {
 }
 METHODS = {
     "memory add": "commit",
-    "memory search": "recall",
     "entity list": "entities",
     "entity show": "entity",
     **{f"entity {name}": f"{name}_entities" for name in ("extract", "merge", "purge")},
@@ -153,7 +153,7 @@ def test_help_names_every_parameter(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
 def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None:
     method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
-    homes = {"entity": Graph, "edge": Graph, "housekeeping": Admin}
+    homes = {"entity": Graph, "edge": Graph, "graph": Graph, "housekeeping": Admin}
     owner = homes.get(operation.name.partition(" ")[0], Vestig)
     if operation.name.startswith("config"):
         method = operation.name

@@ -12,9 +12,9 @@ def test_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
     document = vestig("memory", "recall", QUERY, *words, "--json", "--explain").document
     assert (document["seed"], document["seed_origin"]) == (7, "call")
     assert (document["mode"], document["order"]) == ("deterministic", "dfs")
-    drawn = vestig("memory", "search", QUERY, "--seed", "random", "--json").document
+    drawn = vestig("search", QUERY, "--seed", "random", "--json").document
     assert drawn["seed_origin"] == "random"
-    again = vestig("memory", "search", QUERY, "--seed", str(drawn["seed"]), "--json").document
+    again = vestig("search", QUERY, "--seed", str(drawn["seed"]), "--json").document
     assert again["results"] == drawn["results"]
     assert vestig("memory", "recall", QUERY, "--seed", "-1").code == 2
     assert vestig("memory", "recall", QUERY, "--mode", "quick").code == 2
@@ -54,7 +54,7 @@ def test_why_not(vestig: Vestig, ids: list[str]) -> None:
 def test_entities_by_name(vestig: Vestig) -> None:
     vestig("memory", "add", "The keys are kept by Ada Lovelace in the cellar")
     vestig("memory", "add", "The keys of the boat are kept on the pier")
-    words = ("memory", "search", "keys", "--entities")
+    words = ("search", "keys", "--entities")
     found = vestig(*words, "Ada Lovelace", "--json").document["results"]
     assert [hit["content"][-6:] for hit in found] == ["cellar"]
     (entity,) = vestig("entity", "list", "--json").document["entities"]

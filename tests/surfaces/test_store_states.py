@@ -58,7 +58,7 @@ def test_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:
 
 READING = (
     ("memory", "recall", "who?"),
-    ("memory", "search", "who?"),
+    ("graph", "search", "who?"),
     ("search", "who?"),
     ("memory", "list"),
 )

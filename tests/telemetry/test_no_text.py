@@ -110,7 +110,7 @@ class World:
         self.failing(store.retrieve, [{"content": 5}])
         store.search_facts([query, word("Oslo")], where=where)
         self.failing(store.recall, query, config={"recall.limit": "many"})
-        store.search(query, trace=True)
+        store.graph.search(query, trace=True)
         talk = [{"content": f"I met {word('Ravi')}.", "author": word("author")}]
         talk.append({"content": query, "message_id": word("message")})
         retrieved = store.retrieve(talk, debug=True)

@@ -19,7 +19,7 @@ def test_counters_equal_the_operations_done(tmp_path: Path) -> None:
         store.commit("ok")
         for _ in range(3):
             store.recall("which port?")
-        store.search("port")
+        store.graph.search("port")
         store.update(id, tags=["infra"])
         for _ in range(2):
             with pytest.raises(vestig.NotFoundError):
@@ -33,7 +33,7 @@ def test_counters_equal_the_operations_done(tmp_path: Path) -> None:
     assert done == {
         '{operation="commit",status="ok"}': 3,
         '{operation="recall",status="ok"}': 3,
-        '{operation="search",status="ok"}': 1,
+        '{operation="graph_search",status="ok"}': 1,
         '{operation="update",status="ok"}': 1,
         '{operation="show",status="error"}': 2,
     }
@@ -41,7 +41,7 @@ def test_counters_equal_the_operations_done(tmp_path: Path) -> None:
     stages = {
         ("commit", "total"): 3, ("commit", "embed"): 1, ("commit", "write"): 2,
         ("recall", "total"): 3, ("recall", "embed"): 3, ("recall", "score"): 3,
-        ("recall", "rank"): 3, ("search", "total"): 1, ("search", "walk"): 1,
+        ("recall", "rank"): 3, ("graph_search", "total"): 1, ("graph_search", "walk"): 1,
     }  # fmt: skip
     for (operation, stage), count in stages.items():
         assert found[f'{took}{{operation="{operation}",stage="{stage}"}}'] == count, (

@@ -80,14 +80,14 @@ def test_every_operation_is_one_line_with_its_stages(tmp_path: Path) -> None:
         id = store.commit(TEXT).memory_id
         store.commit_many([OTHER, "Deploys happen on Tuesdays after the stand-up"])
         store.recall("which port?")
-        store.search("database")
+        store.graph.search("database")
         store.update(str(id), content="The staging database runs on port 6000")
         store.forget([str(id)])
         with pytest.raises(NotFoundError):
             store.show(str(id))
     found = lines(tmp_path)
     assert [line["operation"] for line in found] == [
-        "commit", "commit_many", "recall", "search", "update", "forget", "show",
+        "commit", "commit_many", "recall", "graph_search", "update", "forget", "show",
     ]  # fmt: skip
     commit, many, recall, search, update, forget, show = found
     made = [name for name in names(commit) if name != "publish"]
@@ -147,8 +147,8 @@ def test_a_stage_that_fails_says_so(tmp_path: Path) -> None:
 def test_the_trace_comes_with_a_result_on_request(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.commit(TEXT)
-        assert store.search("database").trace is None
-        for call in (store.search, store.recall):
+        assert store.graph.search("database").trace is None
+        for call in (store.graph.search, store.recall):
             found = call("port", trace=True)
             assert found.trace is not None
             assert found.to_dict()["trace"] == lines(tmp_path)[-1]["spans"]

@@ -1,4 +1,4 @@
-"""`store.graph`: entities, edges, and expansion along them."""
+"""`store.graph`: entities, edges, and what is found by following them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
+from vestig.filters import Filter, FilterFields, Time, Words, checked_filter
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
+    from vestig.graph.search_result import SearchResult
     from vestig.ports import Progress
 
 __all__ = ["Graph"]
@@ -28,6 +30,109 @@ class Graph:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    # --- search ----------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str | None = None,
+        type: str = "hybrid",
+        *,
+        where: Filter | FilterFields | None = None,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        exclude_session_ids: Words = None,
+        limit: int | None = None,
+        graph_depth: int | None = None,
+        seed_nodes: Words = None,
+        include_memory_ids: bool = True,
+        decay: bool | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        query_time: Time = None,
+        namespace: str | None = None,
+        touch: bool = False,
+        trace: bool = False,
+    ) -> SearchResult:
+        """Memories and entities by meaning, by links, or by both; for the memories that answer a
+        question use `recall`.
+
+        Args:
+            query: Question or words; needed but for graph search.
+            type: Rank by meaning (vector), by links from seed nodes (graph), or by their sum.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
+            limit: Most hits; default search.limit.
+            graph_depth: Hops from seed nodes or vector hits, 0 for none; default
+                search.graph_depth.
+            seed_nodes: Where a graph search begins: memories by id, entities by id, name or alias.
+            include_memory_ids: Give each entity the ids of the memories that mention it.
+            decay: Let old memories count less; default search.decay.enabled.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            query_time: The moment at which the query is asked, for words such as yesterday; default
+                now.
+            namespace: The namespace to act in instead of the store's own.
+            touch: Count this as an access of each result.
+            trace: Add each stage with its time and counts.
+
+        Returns:
+            A sequence of hits. The scale of their scores differs by type and is named in
+            `score_scale`: cosine, 1/(1 + hops), or their sum.
+
+        Raises:
+            ValidationError: a wrong argument.
+            ProviderError: the query could not be embedded.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The pump failed on Monday").memory_id
+            ...     hit = store.graph.search("which pump failed", where={"kinds": "MEMORY"})[0]
+            ...     hit.node_id == id, hit.source
+            (True, 'vector')
+        """
+        from vestig.graph.search import search
+        from vestig.graph.search_request import SearchRequest
+
+        beside = {
+            "scope": scope,
+            "tags": tags,
+            "session_ids": session_ids,
+            "since": since,
+            "until": until,
+            "exclude_session_ids": exclude_session_ids,
+        }
+        request = SearchRequest(
+            query=query,
+            type=type,
+            where=checked_filter(where, beside, query=True, nodes=True),
+            limit=limit,
+            graph_depth=graph_depth,
+            seed_nodes=seed_nodes,
+            include_memory_ids=include_memory_ids,
+            decay=decay,
+            as_of=as_of,
+            known_at=known_at,
+            valid_at=valid_at,
+            query_time=query_time,
+            namespace=namespace,
+            touch=touch,
+            trace=trace,
+        )
+        return search(self._session, request)
 
     # --- entities --------------------------------------------------------------------
 

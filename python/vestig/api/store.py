@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from vestig.arguments import Provenance
     from vestig.commit.update import UpdateResult
     from vestig.commit.worker import Worker
-    from vestig.graph.search_result import SearchResult
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.recall.request import RecallRequest
@@ -821,7 +820,6 @@ class Vestig:
     def search(
         self,
         query: str | None = None,
-        type: str = "hybrid",
         *,
         where: Filter | FilterFields | None = None,
         scope: Words = None,
@@ -831,24 +829,30 @@ class Vestig:
         until: Time = None,
         exclude_session_ids: Words = None,
         limit: int | None = None,
-        graph_depth: int | None = None,
-        seed_nodes: Words = None,
-        include_memory_ids: bool = True,
-        decay: bool | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        query_vector: Any = None,
+        min_confidence: float | None = None,
+        cut: float | str | None = None,
+        profile: str | None = None,
+        namespace: str | None = None,
         as_of: Time = None,
         known_at: Time = None,
         valid_at: Time = None,
         query_time: Time = None,
-        namespace: str | None = None,
+        seed: int | str | None = None,
+        config: Mapping[str, Any] | None = None,
+        expect: Words = None,
+        context: bool = False,
+        budget: int | None = None,
         touch: bool = False,
+        include_vectors: bool = False,
         trace: bool = False,
-    ) -> SearchResult:
-        """Explores memories and entities by meaning, by links, or by both; for an answer to a
-        question use `recall`.
+    ) -> RecallResult:
+        """The ranking of `recall` under the name that other tools use: on the command line and for
+        agents it is a plain list. For entities, and what is linked with what, use `graph.search`.
 
         Args:
-            query: Question or words; needed but for graph search.
-            type: Rank by meaning (vector), by links from seed nodes (graph), or by their sum.
+            query: The question, or words; a JSON or JSONL conversation stands for its end.
             where: Which memories take part: a `vestig.Filter`, or an object of its fields.
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.
@@ -857,60 +861,76 @@ class Vestig:
             until: Facts that began, or were stated again, before this time.
             exclude_session_ids: None of these conversations, such as the running one; notes
                 outside any stay.
-            limit: Most hits; default search.limit.
-            graph_depth: Hops from seed nodes or vector hits, 0 for none; default
-                search.graph_depth.
-            seed_nodes: Where a graph search begins: memories by id, entities by id, name or alias.
-            include_memory_ids: Give each entity the ids of the memories that mention it.
-            decay: Let old memories count less; default search.decay.enabled.
+            limit: Most results; default recall.default_limit.
+            messages: A conversation in the place of a query: objects with content.
+            query_vector: Numbers that stand in for embedding the query, as many as the store's
+                vectors have.
+            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
+                nothing is given but the nearest misses.
+            cut: Keep only what has this score at least, 0 to 1; "auto": what comes near the best.
+            profile: A recall profile in place of the store's.
+            namespace: The namespace to act in instead of the store's own.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
             valid_at: Only facts that hold at this time.
             query_time: The moment at which the query is asked, for words such as yesterday; default
                 now.
-            namespace: The namespace to act in instead of the store's own.
+            seed: Seed of the walk, 0 to 9007199254740991, or "random"; default from query and
+                state.
+            config: Keys of the configuration for this call, of ranking and layout.
+            expect: Ids expected in the result: for those missing, why, and what would bring them
+                in.
+            context: Add what was found as one block of text for a prompt, by session and time.
+            budget: Most tokens of that block.
             touch: Count this as an access of each result.
+            include_vectors: Give each result its stored vector.
             trace: Add each stage with its time and counts.
 
         Returns:
-            A sequence of hits. The scale of their scores differs by type and is named in
-            `score_scale`: cosine, 1/(1 + hops), or their sum.
+            As `recall`: a sequence of hits, best first.
 
         Raises:
-            ValidationError: a wrong argument.
-            ProviderError: the query could not be embedded.
+            ValidationError: a wrong argument, or a blank query.
+            ConfigError: a wrong key in `config`, or an unknown profile.
+            ProviderError: the query could not be embedded, under a profile that needs its vector.
 
         Example:
             >>> import vestig
             >>> from vestig.testing import HashingEmbedder
             >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
             ...     id = store.commit("The pump failed on Monday").memory_id
-            ...     hit = store.search("which pump failed", where={"kinds": "MEMORY"})[0]
-            ...     hit.node_id == id, hit.source
-            (True, 'vector')
+            ...     [hit.id for hit in store.search("which pump failed?")] == [id]
+            True
         """
-        from vestig.graph.search import search
-        from vestig.graph.search_request import SearchRequest
-
-        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        request = SearchRequest(
-            query=query,
-            type=type,
-            where=checked_filter(where, beside, query=True, nodes=True),
+        return self.recall(
+            query,
+            where=where,
+            scope=scope,
+            tags=tags,
+            session_ids=session_ids,
+            since=since,
+            until=until,
+            exclude_session_ids=exclude_session_ids,
             limit=limit,
-            graph_depth=graph_depth,
-            seed_nodes=seed_nodes,
-            include_memory_ids=include_memory_ids,
-            decay=decay,
+            messages=messages,
+            query_vector=query_vector,
+            min_confidence=min_confidence,
+            cut=cut,
+            profile=profile,
+            namespace=namespace,
             as_of=as_of,
             known_at=known_at,
             valid_at=valid_at,
             query_time=query_time,
-            namespace=namespace,
+            seed=seed,
+            config=config,
+            expect=expect,
+            context=context,
+            budget=budget,
             touch=touch,
+            include_vectors=include_vectors,
             trace=trace,
         )
-        return search(self._session, request)
 
     def retrieve(
         self,

@@ -293,14 +293,16 @@ class RecallSettings(Section, frozen=True, kw_only=True):
 
 
 class SearchDecaySettings(Section, frozen=True, kw_only=True):
-    enabled: Annotated[bool, doc("Let search hits lose weight by age.")] = False
-    floor: Annotated[Share, doc("Search hits that decayed below this drop out.")] = 0.001
+    enabled: Annotated[bool, doc("Let hits of graph search lose weight by age.")] = False
+    floor: Annotated[Share, doc("Hits of graph search that decayed below this drop out.")] = 0.001
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
-    limit: Annotated[Count, doc("Hits of search when the call names no limit.", shown=True)] = 10
+    limit: Annotated[
+        Count, doc("Hits of graph search when the call names no limit.", shown=True)
+    ] = 10
     graph_depth: Annotated[
-        CountOrZero, doc("Hops that search expands when the call names none.", shown=True)
+        CountOrZero, doc("Hops that graph search expands when the call names none.", shown=True)
     ] = 1
     decay: SearchDecaySettings = SearchDecaySettings()
 

@@ -49,7 +49,7 @@ class _Search:
     def run(self) -> SearchResult:
         """Embeds the query, then reads one state of the store."""
         trace = current_trace()
-        assert trace is not None, "search is an operation"
+        assert trace is not None, "graph_search is an operation"
         before = len(trace.spans)
         vector = None
         if self.plan.query is not None:
@@ -302,7 +302,7 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
             now_us=session.now_us(),
         ),
     )
-    with session.operation("search"):
+    with session.operation("graph_search"):
         result = _Search(session, settings, checked).run()
-        session.metrics.add("vestig_queries_total", source="search")
+        session.metrics.add("vestig_queries_total", source="graph_search")
         return result

@@ -1,4 +1,4 @@
-"""The arguments of `search`, checked and made plain."""
+"""The arguments of a graph search, checked and made plain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEPTH_MAX: Final = 1_000
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `search`; None = the configured value. `where` is a checked filter."""
+    """The arguments of a graph search; None = the configured value. `where` is a checked filter."""
 
     query: Any = None
     type: Any = "hybrid"

@@ -1,4 +1,4 @@
-"""What `search` returns. Immutable values."""
+"""The result of a graph search. Immutable values."""
 
 from __future__ import annotations
 

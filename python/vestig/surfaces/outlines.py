@@ -30,6 +30,7 @@ class Outline(NamedTuple):
 
 GROUPS: Final[Mapping[str, str]] = {
     "memory": "Store, find and change memories.",
+    "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
     "housekeeping": "Maintenance, at a time of your choice.",
@@ -38,7 +39,6 @@ GROUPS: Final[Mapping[str, str]] = {
 
 OUTLINES: Final[Mapping[str, Outline]] = {
     "memory add": Outline("memory", "Store one self-contained fact.", short="add", frequent=True),
-    "memory search": Outline("memory", "Memories that answer a question, as a list."),
     "memory recall": Outline(
         "memory",
         "Memories that answer a question, as blocks for a prompt.",
@@ -88,11 +88,12 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "replay",
         "Run recorded requests of retrieve under two configurations and compare what they find.",
     ),
-    "search": Outline(
-        "search",
+    "search": Outline("memory", "Memories that answer a question, as a plain list."),
+    "graph search": Outline(
+        "graph",
         "Explore memories and entities by meaning or by links: what there is about a subject,"
         " and what is connected with what. For the memories that answer a question use "
-        "`recall`, which weighs time, words and use as well and says how sure it is.",
+        "`search` or `recall`, which weigh time, words and use as well and say how sure they are.",
     ),
     "retrieve": Outline(
         "retrieve",

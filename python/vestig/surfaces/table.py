@@ -24,7 +24,7 @@ def operations() -> tuple[Operation, ...]:
 
     Example:
         >>> [op.name for op in operations()][:2]
-        ['memory add', 'memory search']
+        ['memory add', 'memory recall']
     """
     return tuple(operation(name) for name in OUTLINES)
 

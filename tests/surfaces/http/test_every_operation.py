@@ -12,8 +12,8 @@ from served import Site, serving
 from vestig.surfaces.http.routes import routes
 from vestig.surfaces.outlines import OUTLINES
 
-# `memory search` is `recall` in another layout; `import` is a route of its own.
-ELSEWHERE = {"memory search", "import"}
+# `import` is a route of its own.
+ELSEWHERE = {"import"}
 NOT_SERVED = {"destroy", "serve", "mcp", "demo", "eval", "replay"}
 NOTES = (
     "Ada Lovelace looks after the pump in the cellar",

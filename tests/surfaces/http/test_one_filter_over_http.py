@@ -30,14 +30,16 @@ def chosen(site: Site, where: dict[str, Any]) -> list[set[str]]:
     recalled = site.post("recall", {"query": QUERY, "where": where, "limit": 20})
     kinds = where.get("kinds") or "MEMORY"
     vector = {"query": QUERY, "type": "vector", "where": {**where, "kinds": kinds}, "limit": 20}
-    searched = site.post("search", vector)
+    explored = site.post("graph/search", vector)
+    searched = site.post("search", {"query": QUERY, "where": where, "limit": 20})
     listed = site.get(f"list?limit=100&where={text}")
     counted = site.get(f"count?where={text}").document["count"]
     ids = {row["id"] for row in listed.document["memories"]}
     assert counted == len(ids)
     return [
         {hit["id"] for hit in recalled.document["results"]},
-        {hit["node_id"] for hit in searched.document["results"]},
+        {hit["id"] for hit in searched.document["results"]},
+        {hit["node_id"] for hit in explored.document["results"]},
         ids,
     ]
 
@@ -59,7 +61,7 @@ def test_every_route_lets_the_same_through(
 ) -> None:
     where = to_plain({name: resolved(filled, value) for name, value in fields.items()})
     wanted = {filled[name] for name in names.split()}
-    assert chosen(site, where) == [wanted] * 3
+    assert chosen(site, where) == [wanted] * 4
     assert planned(site, where) == wanted
 
 
@@ -71,7 +73,7 @@ def test_combinations_let_the_same_through_as_in_python(site: Site, filled: dict
         for fields, _names in parts:
             where |= {name: resolved(filled, value) for name, value in fields.items()}
         wanted = {memory.id for memory in site.store.list(where, limit=100)}
-        assert chosen(site, to_plain(where)) == [wanted] * 3, where
+        assert chosen(site, to_plain(where)) == [wanted] * 4, where
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}], ids=repr)
@@ -81,14 +83,14 @@ def test_a_field_without_a_value_is_absent(site: Site, field: str, nothing: Any)
     assert chosen(site, {field: nothing}) == plain
     reply = site.post("forget", {"where": {field: nothing}, "confirm": True, "all": True})
     assert (reply.status, reply.code) == (422, "validation")
-    assert site.store.count() == len(plain[2])
+    assert site.store.count() == len(plain[-1])
 
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_an_empty_list_selects_nothing_or_is_refused(site: Site, field: str) -> None:
     replies = [
         site.post(route, {"query": QUERY, "limit": 100, "where": {field: []}})
-        for route in ("recall", "search")
+        for route in ("recall", "search", "graph/search")
     ]
     replies.append(site.get(f"list?where={quote(json.dumps({field: []}))}"))
     for reply in replies:
@@ -122,6 +124,7 @@ def test_what_is_no_filter_is_refused_by_every_route(site: Site, where: Any, nam
     for reply in (
         site.post("recall", {"query": QUERY, "where": where}),
         site.post("search", {"query": QUERY, "where": where}),
+        site.post("graph/search", {"query": QUERY, "where": where}),
         site.post("forget", {"where": where, "confirm": True}),
         site.get(f"list?where={text}"),
         site.get(f"count?where={text}"),

@@ -65,7 +65,8 @@ def test_where_says_what_a_field_may_be_there(document: Any) -> None:
     reference = "#/components/schemas/Where"
     for path, name in (
         ("recall", "RecallWhere"),
-        ("search", "SearchWhere"),
+        ("search", "RecallWhere"),
+        ("graph/search", "SearchWhere"),
         ("forget", "Selection"),
     ):
         body = document["paths"][f"/api/memory/{path}"]["post"]["requestBody"]["content"]

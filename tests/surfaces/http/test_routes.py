@@ -107,15 +107,27 @@ def test_recall_gives_what_is_associated_and_says_why_when_asked(site: Site) -> 
     assert full["reason"]["path"] == ["START", f"RELATED:{ids[1]}"]
 
 
-def test_search_has_final_and_score_and_says_why_when_asked(site: Site) -> None:
+def test_graph_search_has_final_and_score_and_says_why_when_asked(site: Site) -> None:
     site.commit("The pump in the cellar failed on Monday")
     asked = {"query": "which pump failed", "where": {"kinds": "MEMORY"}}
-    compact = site.post("search", asked).document
+    compact = site.post("graph/search", asked).document
     assert compact["results"]
     assert all({"final", "reason"}.isdisjoint(hit) for hit in compact["results"])
-    full = site.post("search", {**asked, "explain": True}).document
+    full = site.post("graph/search", {**asked, "explain": True}).document
     hit = full["results"][0]
     assert (hit["reason"]["retrieval_method"], hit["final"]) == ("direct_match", hit["score"])
+
+
+def test_search_answers_as_recall_does(site: Site) -> None:
+    for text in ("The pump in the cellar failed on Monday", "Ada Lovelace mends the pump"):
+        site.commit(text)
+    asked: dict[str, Any] = {"query": "who mends the pump?", "limit": 2, "seed": 7, "explain": True}
+    asked["query_time"] = "2026-03-18T09:00:00Z"
+    searched, recalled = (site.post(path, asked).document for path in ("search", "recall"))
+    for document in (searched, recalled):
+        assert document.pop("timings_ms")
+    assert searched == recalled
+    assert searched["schema"] == "vestig/recall/1"
 
 
 def test_explain_is_true_or_false(site: Site) -> None:

@@ -389,7 +389,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:
-    """`recall.format` is the layout of `memory recall`; `memory search` prints its list. Days begin
+    """`recall.format` is the layout of `memory recall`; `search` prints its list. Days begin
     in `time.zone`."""
     if operation.name == "memory recall":
         shown.setdefault("format", config.settings.recall.format)

@@ -30,7 +30,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "stats": "status info summary",
     "doctor": "health check verify fsck diagnose repair validate",
     "entity list": "entities people names",
-    "edge list": "edges links graph relations",
+    "edge list": "edges links relations",
     "edge link": "connect relate",
     "import": "ingest load upload",
     "export": "dump download",

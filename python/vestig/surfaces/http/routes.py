@@ -33,6 +33,7 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "memory add": ("POST", "commit"),
     "memory recall": ("POST", "recall"),
     "search": ("POST", "search"),
+    "graph search": ("POST", "graph/search"),
     "memory show": ("GET", "show/{id}"),
     "memory list": ("GET", "list"),
     "count": ("GET", "count"),
@@ -67,7 +68,7 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "stats": ("GET", "stats"),
     "doctor": ("GET", "doctor"),
 }
-_RANKED: Final = ("memory recall", "search")
+_RANKED: Final = ("memory recall", "search", "graph search")
 # Their time grows with the store: they are waited for.
 _UNLIMITED: Final = (
     "entity extract",

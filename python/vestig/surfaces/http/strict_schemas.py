@@ -280,11 +280,15 @@ def _config() -> dict[str, Any]:
     return {"type": "object", "properties": found, "additionalProperties": False}
 
 
+# Operations that answer one question.
+_ASKING: Final = ("memory recall", "search")
+
+
 def _of_kind(operation: str, row: Parameter, facts: Facts) -> Mapping[str, Any] | None:
     """The schema of an argument that is an object, or a list of them."""
     if row.name == "messages":
         size = {"minItems": 1, "maxItems": LIST_ITEMS_MAX}
-        item = _ASKING_MESSAGE if operation == "memory recall" else _MESSAGE
+        item = _ASKING_MESSAGE if operation in _ASKING else _MESSAGE
         return {"type": "array", "items": item, "contains": _SPOKEN, **size}
     if row.name == "query_vector":
         number = {"type": "number", "minimum": -1e6, "maximum": 1e6}
@@ -326,7 +330,7 @@ def strict_value(operation: str, row: Parameter, facts: Facts) -> dict[str, Any]
         return _text(*facts.chars)
     if operation == "memory forget" and row.name == "actor":
         return _named(SCOPE_CHARS_MAX)
-    if operation == "search" and row.name == "query":
+    if operation == "graph search" and row.name == "query":
         return {"type": "string"}
     if row.name == "seed_nodes":
         return _one_or_more({"type": "string", "pattern": _BLANK_NOT})
@@ -396,10 +400,20 @@ _ENTITIES_RELATED: Final = {
         }
     ],
 }
+_ONE_QUESTION: Final = (
+    {"anyOf": [_given(name) for name in ("query", "messages", "query_vector")]},
+    _not_both("query", "messages"),
+    {
+        "anyOf": [
+            {"properties": {"budget": {"type": "null"}}},
+            {"required": ["context"], "properties": {"context": _IS_TRUE}},
+        ]
+    },
+)
 # operation → what holds between the fields of its body
 _RULES: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
     # by links alone, it begins at nodes
-    "search": (
+    "graph search": (
         {
             "anyOf": [
                 {
@@ -426,16 +440,7 @@ _RULES: Final[Mapping[str, tuple[dict[str, Any], ...]]] = {
             ]
         },
     ),
-    "memory recall": (
-        {"anyOf": [_given(name) for name in ("query", "messages", "query_vector")]},
-        _not_both("query", "messages"),
-        {
-            "anyOf": [
-                {"properties": {"budget": {"type": "null"}}},
-                {"required": ["context"], "properties": {"context": _IS_TRUE}},
-            ]
-        },
-    ),
+    **dict.fromkeys(_ASKING, _ONE_QUESTION),
     "entity purge": (_SURE,),
     "memory forget": (
         _SURE,
@@ -475,19 +480,22 @@ _SELECTION_HELP: Final = (
     "All fields must hold, and each that is named has a value. since < until,"
     " created_since < created_until."
 )
-_WITH_QUERY: Final = {"memory recall": "RecallWhere", "search": "SearchWhere"}
+_WITH_QUERY: Final = {
+    **dict.fromkeys((*_ASKING, "retrieve"), "RecallWhere"),
+    "graph search": "SearchWhere",
+}
 
 
 def where_name(operation: str) -> str:
     """The name of the filter's schema for an operation.
 
     Example:
-        >>> where_name("count"), where_name("search"), where_name("memory forget")
+        >>> where_name("count"), where_name("graph search"), where_name("memory forget")
         ('Where', 'SearchWhere', 'Selection')
     """
     if operation == "memory forget":
         return "Selection"
-    return _WITH_QUERY.get(operation, "RecallWhere" if operation == "retrieve" else "Where")
+    return _WITH_QUERY.get(operation, "Where")
 
 
 def filters(where: Mapping[str, Any]) -> dict[str, Any]:

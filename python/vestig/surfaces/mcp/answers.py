@@ -271,7 +271,7 @@ def _entries(
 def search(at: OpenStore, given: Mapping[str, Any]) -> str:
     """The memories that answer a question as a list of documents, best first."""
     fields = {"limit": _SEARCH_LIMIT, **given}
-    result = at.store.recall(fields.pop("query"), **fields)
+    result = at.store.search(fields.pop("query"), **fields)
     found = [
         {"id": hit.id, "title": _title(hit.memory), "url": memory_url(at.namespace, hit.id)}
         for hit in result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from vestig.errors import ValidationError
@@ -20,6 +21,7 @@ from vestig.surfaces.operations.memory_parameters import (
     REASON,
     RECALL_ARGUMENTS,
     RECALL_PARAMETERS,
+    SEARCH_ARGUMENTS,
     T_INVALID,
     TIME_PARAMETERS,
     commit_arguments,
@@ -41,13 +43,21 @@ def _add(call: Call) -> Any:
 
 
 def _recall(call: Call) -> Any:
+    return _ranked(call, call.store.recall)
+
+
+def _search(call: Call) -> Any:
+    return _ranked(call, call.store.search)
+
+
+def _ranked(call: Call, method: Callable[..., Any]) -> Any:
     given = filter_arguments(call.args)
     for layout in LAYOUT_PARAMETERS:
         given.pop(layout.name, None)
     walk = {f"walk.{name}": given.pop(name) for name in ("mode", "order") if name in given}
     if walk:
         given["config"] = walk
-    return call.store.recall(given.pop("query"), **given)
+    return method(given.pop("query"), **given)
 
 
 def _list(call: Call) -> Any:
@@ -107,12 +117,13 @@ _ADD: Final = Operation(
 )
 
 _SEARCH: Final = Operation(
-    name="memory search",
+    name="search",
     params=RECALL_PARAMETERS,
-    run=_recall,
+    run=_search,
     document="recall",
     text=render.search,
     without_store="empty",
+    arguments=SEARCH_ARGUMENTS,
 )
 
 _RECALL: Final = Operation(

@@ -7,7 +7,15 @@ from typing import Any, Final
 
 from vestig.arguments import Provenance
 from vestig.filters import FIELDS
-from vestig.parameters import COMMIT, LIST, NAMESPACE, RECALL, SEARCH, TIME_TRAVEL, Parameter
+from vestig.parameters import (
+    COMMIT,
+    GRAPH_SEARCH,
+    LIST,
+    NAMESPACE,
+    RECALL,
+    TIME_TRAVEL,
+    Parameter,
+)
 from vestig.surfaces.operation import Arguments
 
 __all__ = [
@@ -17,6 +25,7 @@ __all__ = [
     "EXPLAIN",
     "FILTER_PARAMETERS",
     "FORMATS",
+    "GRAPH_SEARCH_ARGUMENTS",
     "ID",
     "INCLUDE_EXPIRED",
     "LAYOUT_PARAMETERS",
@@ -128,7 +137,10 @@ RECALL_ARGUMENTS: Final = Arguments(
     method="recall", parameters=tuple(RECALL.values()), filtered=True
 )
 SEARCH_ARGUMENTS: Final = Arguments(
-    method="search", parameters=tuple(SEARCH.values()), filtered=True
+    method="search", parameters=tuple(RECALL.values()), filtered=True
+)
+GRAPH_SEARCH_ARGUMENTS: Final = Arguments(
+    method="graph.search", parameters=tuple(GRAPH_SEARCH.values()), filtered=True
 )
 LIST_ARGUMENTS: Final = Arguments(method="list", parameters=tuple(LIST.values()), filtered=True)
 COUNT_ARGUMENTS: Final = Arguments(

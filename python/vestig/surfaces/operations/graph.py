@@ -1,4 +1,4 @@
-"""`search`: memories and entities by meaning or by links, and its lines."""
+"""`graph search`: memories and entities by meaning or by links, and its lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
 from vestig.language.text_forms import one_line
-from vestig.parameters import SEARCH as ROWS
+from vestig.parameters import GRAPH_SEARCH as ROWS
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.operations.memory_parameters import (
     EXPLAIN,
-    SEARCH_ARGUMENTS,
+    GRAPH_SEARCH_ARGUMENTS,
     filter_arguments,
 )
 from vestig.types import Entity
@@ -27,7 +27,7 @@ _LABEL_CHARS: Final = 100
 def _search(call: Call) -> Any:
     given = filter_arguments(call.args)
     given.pop(EXPLAIN.name, None)
-    return call.store.search(given.pop("query", None), **given)
+    return call.store.graph.search(given.pop("query", None), **given)
 
 
 def _label(hit: SearchHit) -> str:
@@ -54,7 +54,7 @@ def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
 
 
 _SEARCH: Final = Operation(
-    name="search",
+    name="graph search",
     params=(
         *(
             row
@@ -65,10 +65,10 @@ _SEARCH: Final = Operation(
         *FIELDS.values(),
     ),
     run=_search,
-    document="search",
+    document="graph_search",
     text=_text,
     without_store="empty",
-    arguments=SEARCH_ARGUMENTS,
+    arguments=GRAPH_SEARCH_ARGUMENTS,
 )
 
 OPERATIONS: Final = (_SEARCH,)
