@@ -19,6 +19,7 @@ from conftest import QUESTIONS, SIZES, median_ms, note_line
 from generator import vectors
 from vestig import _core
 from vestig.ports import ProjectionRow
+from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
 
 NOW = 1_773_835_200_000_000
 Rows = list[tuple[Any, ...]]
@@ -68,7 +69,7 @@ _EMPTY: tuple[list[Any], ...] = ([], [], [], [], [], [])
 
 
 def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
-    traversal = _core.Walk(
+    traversal = WalkFields(
         deterministic=False,
         threshold=0.5,
         order="best",
@@ -86,10 +87,10 @@ def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
         max_edges=10,
     )
     weights = {"bias": -12.0, "topic": 8.0} | ({"entity_walk": 16.0} if entity_walk else {})
-    return _core.Ranking(
+    fields = RankingFields(
         base="linear",
         weights=[weights] * 2,
-        trace=_core.TraceParams(event_weights=[0.0]),
+        trace=TraceFields(event_weights=[0.0]),
         tracerank_power=0.5,
         path_power=1.0,
         association=0.9,
@@ -108,6 +109,7 @@ def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
         summary_prior=0.0,
         expand_summaries=False,
     )
+    return _core.Ranking(fields)
 
 
 def test_walks() -> None:

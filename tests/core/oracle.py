@@ -301,7 +301,7 @@ def walk(
     settings: Mapping[str, Any],
 ) -> list[Reached]:
     """The walk over edges from the best memories. `ways`: RELATED and MENTIONS ways of a
-    node to eligible others, expired edges left out. `settings`: keywords of `_core.Walk`."""
+    node to eligible others, expired edges left out. `settings`: fields of `WalkFields`."""
     admitted = [Reached(node, rank, 1.0, (), ()) for rank, node in enumerate(starts)]
     inside = set(starts)
 

@@ -14,6 +14,7 @@ from oracle_signals import sittings
 
 from vestig import _core
 from vestig.ports import ProjectionRow
+from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
 from vestig.types import EventType
 
 STORE = bytes(range(16))
@@ -129,9 +130,9 @@ def opened(rows: Sequence[Given], dimensions: int, path: str | None = None) -> _
     return projection
 
 
-def trace(**settings: Any) -> _core.TraceParams:
+def trace(**settings: Any) -> TraceFields:
     """Defaults."""
-    return _core.TraceParams(event_weights=WEIGHTS, **settings)
+    return TraceFields(event_weights=WEIGHTS, **settings)
 
 
 PLAIN: dict[str, Any] = {
@@ -186,15 +187,15 @@ class Ranked(NamedTuple):
 
 
 def ranking(**settings: Any) -> Ranked:
-    """Linear, pool 50, limit 10, no walk, notes without neighbours; `walk` as keywords of
-    `_core.Walk`, `weights` of both kinds or one for both."""
+    """Linear, pool 50, limit 10, no walk, notes without neighbours; `walk` as fields of
+    `WalkFields`, `weights` of both kinds or one for both."""
     values = PLAIN | {"trace": trace()} | settings
     if isinstance(values["walk"], dict):
-        values["walk"] = _core.Walk(**(WALK | values["walk"]))
+        values["walk"] = WalkFields(**(WALK | values["walk"]))
     if isinstance(values["weights"], dict):
         values["weights"] = [values["weights"]] * 2
     wanted = {name: values.pop(name) for name in WANTED if name in values}
-    return Ranked(_core.Ranking(**values), wanted)
+    return Ranked(_core.Ranking(RankingFields(**values)), wanted)
 
 
 def recall(

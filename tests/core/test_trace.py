@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig import _core
+from vestig.store.projection.scan_objects import TraceFields
 from vestig.types import EventType, Stability
 
 DAY = 86_400_000_000
@@ -34,8 +35,8 @@ EVENTS = st.lists(
 )
 
 
-def params(**settings: Any) -> _core.TraceParams:
-    return _core.TraceParams(event_weights=settings.pop("event_weights", WEIGHTS), **settings)
+def params(**settings: Any) -> TraceFields:
+    return TraceFields(event_weights=settings.pop("event_weights", WEIGHTS), **settings)
 
 
 def reinforced(*ages_us: int) -> list[tuple[int, int, int, int]]:
@@ -228,7 +229,7 @@ def test_off_is_exactly_one() -> None:
 )
 def test_impossible_settings_are_named(key: str, value: Any) -> None:
     with pytest.raises(ValueError, match=key):
-        params(**{key: value})
+        _core.testing.tracerank([], NOW, NOW, UNKNOWN, params(**{key: value}))
 
 
 def test_an_unknown_stability_is_refused() -> None:

@@ -12,6 +12,7 @@ from typing import Final, Protocol, Self, final
 from typing_extensions import Buffer
 
 from vestig._core import testing as testing
+from vestig.store.projection.scan_objects import RankingFields
 
 __all__ = [
     "ANALYSER_VERSION",
@@ -39,8 +40,6 @@ __all__ = [
     "Scan",
     "SnapshotMoved",
     "Substrings",
-    "TraceParams",
-    "Walk",
     "WeightsUnusable",
     "WordPieces",
     "absent_names",
@@ -231,31 +230,6 @@ def logistic(x: float) -> float:
 
 def ln(x: float) -> float: ...
 def pow(x: float, y: float) -> float: ...
-
-@final
-class TraceParams:
-    def __new__(
-        cls,
-        *,
-        enabled: bool = True,
-        event_weights: Sequence[float],
-        tau_days: float = 21.0,
-        cooldown_hours: float = 24.0,
-        burst_discount: float = 0.2,
-        k: float = 0.35,
-        temporal_decay_enabled: bool = True,
-        dynamic_tau_days: float = 90.0,
-        ephemeral_tau_days: float | None = None,
-        static_boost: float = 1.0,
-        clip_min: float = 0.25,
-        clip_max: float = 2.0,
-        spacing_enabled: bool = False,
-        spacing_bonus: float = 0.25,
-        spacing_days: float = 14.0,
-        connectivity_enabled: bool = False,
-        graph_k: float = 0.15,
-    ) -> Self:
-        """event_weights: one weight per code of `EventType`."""
 
 # --- words ---
 
@@ -587,89 +561,18 @@ class Query:
         """The same query with these scores of a cross-encoder; None = the signal is unavailable."""
 
 @final
-class Walk:
-    """The traversal from the start nodes."""
-
-    def __new__(
-        cls,
-        *,
-        deterministic: bool,
-        threshold: float,
-        order: str,
-        max_nodes: int,
-        exploration_factor: float,
-        signal_decay: float,
-        normalize_weights: bool,
-        theta: float,
-        mentions: bool,
-        related: bool,
-        min_signal: float,
-        max_hops: int | None,
-        max_entity_degree: int,
-        use_tracerank: bool,
-        max_edges: int,
-    ) -> Self:
-        """threshold: of the deterministic mode. order: "best" or "dfs". theta: RELATED threshold of
-        `normalize_weights`. max_edges: neighbours per node and edge type."""
-
-@final
 class Ranking:
     """How scores are made; one object for a configuration."""
 
-    def __new__(
-        cls,
-        *,
-        base: str,
-        weights: Sequence[dict[str, float]],
-        trace: TraceParams,
-        tracerank_power: float,
-        path_power: float,
-        association: float,
-        alpha: float,
-        meta_weights: tuple[float, float, float, float],
-        keyword_mode: str,
-        entity_mode: str,
-        recency_tau_days: float,
-        open_scale_days: float,
-        content_weight: float,
-        question_weight: float,
-        questions: bool,
-        start_enabled: bool,
-        start_limit: int,
-        walk: Walk | None,
-        summary_prior: float,
-        expand_summaries: bool,
-        late_pool: int = 128,
-        sittings: bool = True,
-        tracerank_bound: float | None = None,
-    ) -> Self:
+    def __new__(cls, fields: RankingFields) -> Self:
         """A ranking.
-
-        Args:
-            base: "semantic", "blend", "linear" or "cosine".
-            weights: of people's chats and of all else, by names of `SIGNALS` and "bias"; absent =
-                off.
-            meta_weights: of keyword, temporal, entity and recency in S_meta.
-            keyword_mode: "jaccard" or "weighted".
-            entity_mode: "overlap" or "weighted".
-            content_weight, question_weight: of the cosines with the content and with the nearest
-                stored question in S_query.
-            questions: whether stored questions count.
-            start_limit: number of start nodes of the walk.
-            association: where the base is linear, walked memories are ranked with the others
-                only when it is above 0.
-            walk: None = no walk.
-            late_pool: how many of the best memories are compared by their word pieces.
-            sittings: whether notes of one sitting are neighbours.
-            tracerank_bound: where the base is linear, TraceRank's factor lies within
-                e^(±bound/2); None = no bound.
 
         Raises:
             ValueError: an unknown word, a share outside [0, 1], a tau of 0.
         """
 
-    def with_walk(self, walk: Walk | None) -> Ranking:
-        """The same ranking with another walk, or without one."""
+    def without_walk(self) -> Ranking:
+        """The same ranking without a walk."""
 
 @final
 class Row:

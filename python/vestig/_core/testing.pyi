@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from typing_extensions import Buffer
 
-from vestig._core import PackedWeights, TraceParams, _ConfidenceInput
+from vestig._core import PackedWeights, _ConfidenceInput
+from vestig.store.projection.scan_objects import TraceFields
 
 __all__ = [
     "dot",
@@ -54,7 +55,7 @@ def tracerank(
     query_time_us: int,
     valid_from_us: int,
     stability: int,
-    params: TraceParams,
+    params: TraceFields,
     connectivity_n: int = 0,
 ) -> tuple[float, float, float, float, float, float, int]:
     """(trace, basic, connectivity, confidence, unclipped, clipped, counted events).

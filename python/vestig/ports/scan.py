@@ -95,7 +95,7 @@ class ScanFilter(Protocol):
 class ScanRanking(Protocol):
     """The core's `Ranking`, one object for a configuration."""
 
-    def with_walk(self, walk: None) -> ScanRanking: ...
+    def without_walk(self) -> ScanRanking: ...
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):

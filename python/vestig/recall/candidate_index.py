@@ -214,7 +214,7 @@ def without_vector(request: ScanRequest, count: int) -> ScanRequest:
     return msgspec.structs.replace(
         request,
         query=request.query.without_vector(),
-        ranking=request.ranking.with_walk(None),
+        ranking=request.ranking.without_walk(),
         limit=count,
         pool=count,
     )

@@ -515,7 +515,7 @@ def _available(query: Query, entities: Sequence[QueryEntity]) -> list[str]:
 
 def _shares(query: Query, entities: Sequence[QueryEntity]) -> dict[str, float]:
     ranking = query.ranking
-    if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
+    if ranking.base not in ("semantic", "blend") or not ranking.fields.start_enabled:
         return {}
     return shares(ranking.meta_weights, _available(query, entities))
 

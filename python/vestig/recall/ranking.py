@@ -16,7 +16,7 @@ from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK, ReasonParts
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
-from vestig.store.projection.scan_objects import TraceParams, Walk
+from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
 from vestig.types import EventType
 
 __all__ = ["ROWS_MOVED", "Ranking", "ranking_of", "ranking_of_settings"]
@@ -28,7 +28,7 @@ _RECENCY: Final = META_SIGNALS.index("recency")
 # How many of the best results the second stage moves among each other.
 ROWS_MOVED: Final = 10
 # What `ranking.enabled: false` ranks by.
-_BY_COSINE: Final = {
+_BY_COSINE: Final[dict[str, Any]] = {
     "base": "semantic",
     "tracerank_power": 1.0,
     "association": 0.0,
@@ -41,13 +41,10 @@ _BY_COSINE: Final = {
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What of a configuration decides ranks.
+    """What of a configuration decides ranks."""
 
-    `scores`: keyword arguments of the core's `Ranking` but for the walk and TraceRank.
-    """
-
-    scores: dict[str, Any]
-    # the object that the core ranks by
+    fields: RankingFields
+    # the object that the core made of them and ranks by
     core: ScanRanking
     # the same by all terms but that of a cross-encoder, without walk, TraceRank and summaries: it
     # chooses what the cross-encoder reads; None = that term has no weight
@@ -70,17 +67,17 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def base(self) -> str:
         """Where the final score starts from."""
-        return str(self.scores["base"])
+        return self.fields.base
 
     @cached_property
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out."""
-        return dict(zip(META_SIGNALS, self.scores["meta_weights"], strict=True))
+        return dict(zip(META_SIGNALS, self.fields.meta_weights, strict=True))
 
     @cached_property
     def counts_recency(self) -> bool:
         """Whether recency weighs something in the metadata."""
-        return bool(self.scores["meta_weights"][_RECENCY])
+        return bool(self.fields.meta_weights[_RECENCY])
 
     @cached_property
     def counts_words(self) -> bool:
@@ -155,49 +152,51 @@ def ranking_of_settings(settings: Settings) -> Ranking:
     """The ranking of settings, made anew."""
     walk, final, given = settings.walk, settings.ranking, settings.reference
     questions, shown = settings.questions, settings.recall.reasons
-    scores: dict[str, Any] = {
-        "base": final.base,
-        "weights": [weights_of(settings, kind) for kind in KINDS],
-        "tracerank_power": final.tracerank_power,
-        "tracerank_bound": final.tracerank_bound,
-        "path_power": final.path_power,
-        "association": final.association,
-        "alpha": given.alpha_meta,
-        "meta_weights": tuple(getattr(given, f"{name}_weight") for name in META_SIGNALS),
-        "keyword_mode": given.keyword_mode,
-        "entity_mode": given.entity_mode,
-        "recency_tau_days": given.recency_tau_days,
-        "open_scale_days": settings.recall.temporal_open_scale_days,
-        "content_weight": questions.content_weight,
-        "question_weight": questions.question_weight,
-        "questions": questions.enabled,
-        "start_enabled": walk.start.enabled,
-        "start_limit": walk.start.limit,
-        "summary_prior": settings.recall.summary_prior,
-        "expand_summaries": settings.recall.expand_summaries,
-        "late_pool": settings.signals.late.pool,
-        "sittings": settings.signals.sittings.enabled,
-    }
-    pool = final.pool
-    if not final.enabled:
-        # every eligible memory, max(0, cosine) · TraceRank
-        pool = "all"
-        scores |= _BY_COSINE
-    trace = _trace(settings.usage)
-    walking = final.enabled and walk.enabled
-    weighed = frozenset[str]().union(*scores["weights"])
-    reranks = scores["base"] == "linear" and RERANK in weighed
+    given_fields = RankingFields(
+        base=final.base,
+        weights=[weights_of(settings, kind) for kind in KINDS],
+        trace=_trace(settings.usage),
+        tracerank_power=final.tracerank_power,
+        tracerank_bound=final.tracerank_bound,
+        path_power=final.path_power,
+        association=final.association,
+        alpha=given.alpha_meta,
+        meta_weights=(
+            given.keyword_weight,
+            given.temporal_weight,
+            given.entity_weight,
+            given.recency_weight,
+        ),
+        keyword_mode=given.keyword_mode,
+        entity_mode=given.entity_mode,
+        recency_tau_days=given.recency_tau_days,
+        open_scale_days=settings.recall.temporal_open_scale_days,
+        content_weight=questions.content_weight,
+        question_weight=questions.question_weight,
+        questions=questions.enabled,
+        start_enabled=walk.start.enabled,
+        start_limit=walk.start.limit,
+        walk=_walk(settings) if final.enabled and walk.enabled else None,
+        summary_prior=settings.recall.summary_prior,
+        expand_summaries=settings.recall.expand_summaries,
+        late_pool=settings.signals.late.pool,
+        sittings=settings.signals.sittings.enabled,
+    )
+    # without a ranking: every eligible memory, max(0, cosine) · TraceRank
+    fields = given_fields if final.enabled else msgspec.structs.replace(given_fields, **_BY_COSINE)
+    weighed = frozenset[str]().union(*fields.weights)
+    reranks = fields.base == "linear" and RERANK in weighed
     return Ranking(
-        scores=scores,
-        core=CoreRanking(trace=trace, walk=_walk(settings) if walking else None, **scores),
-        core_for_reranking=_for_reranking(scores, trace) if reranks else None,
+        fields=fields,
+        core=CoreRanking(fields),
+        core_for_reranking=_for_reranking(fields) if reranks else None,
         min_score=settings.recall.min_score,
-        direct_pool=pool,
+        direct_pool=final.pool if final.enabled else "all",
         mode=walk.mode,
         order=walk.order,
         seed=walk.seed,
         associated=walk.associated,
-        newer_first=scores["base"] == "linear" and final.newer_first,
+        newer_first=fields.base == "linear" and final.newer_first,
         reason_parts=ReasonParts(
             enabled=shown.enabled,
             include_path=shown.include_path,
@@ -208,24 +207,27 @@ def ranking_of_settings(settings: Settings) -> Ranking:
     )
 
 
-def _for_reranking(scores: dict[str, Any], trace: TraceParams) -> CoreRanking:
-    changed: dict[str, Any] = {
-        "weights": [
-            {name: weight for name, weight in own.items() if name != RERANK}
-            for own in scores["weights"]
-        ],
-        "start_enabled": True,
-        "tracerank_power": 0.0,
-        "association": 0.0,
-        "summary_prior": 0.0,
-        "expand_summaries": False,
-    }
-    return CoreRanking(trace=trace, walk=None, **(scores | changed))
+def _for_reranking(fields: RankingFields) -> CoreRanking:
+    without = [
+        {name: weight for name, weight in own.items() if name != RERANK} for own in fields.weights
+    ]
+    return CoreRanking(
+        msgspec.structs.replace(
+            fields,
+            weights=without,
+            walk=None,
+            start_enabled=True,
+            tracerank_power=0.0,
+            association=0.0,
+            summary_prior=0.0,
+            expand_summaries=False,
+        )
+    )
 
 
-def _walk(settings: Settings) -> Walk:
+def _walk(settings: Settings) -> WalkFields:
     walk, related = settings.walk, settings.links.related
-    return Walk(
+    return WalkFields(
         deterministic=walk.mode == "deterministic",
         order=walk.order,
         threshold=walk.deterministic_threshold,
@@ -244,8 +246,8 @@ def _walk(settings: Settings) -> Walk:
     )
 
 
-def _trace(usage: UsageSettings) -> TraceParams:
-    return TraceParams(
+def _trace(usage: UsageSettings) -> TraceFields:
+    return TraceFields(
         enabled=usage.enabled,
         event_weights=[usage.event_weights.get(kind, 0.0) for kind in EventType],
         tau_days=usage.tau_days,

@@ -308,21 +308,21 @@ def _analysis(bound: BoundQuery) -> Analysis:
 
 def _formula(bound: BoundQuery, ranked: Ranked) -> Formula:
     ranking = bound.query.ranking
-    scores = ranking.scores
+    fields = ranking.fields
     linear = ranking.base == "linear"
     return Formula(
         base=ranking.base,
-        bias={kind: own["bias"] for kind, own in zip(KINDS, scores["weights"], strict=True)}
+        bias={kind: own["bias"] for kind, own in zip(KINDS, fields.weights, strict=True)}
         if linear
         else None,
         pool=ranking.pool(bound.request.limit),
-        path_power=scores["path_power"],
-        tracerank_power=scores["tracerank_power"],
-        tracerank_bound=scores["tracerank_bound"] if linear else None,
-        association=scores["association"],
-        content_weight=scores["content_weight"],
-        query_weight=scores["question_weight"],
-        summary_prior=scores["summary_prior"],
+        path_power=fields.path_power,
+        tracerank_power=fields.tracerank_power,
+        tracerank_bound=fields.tracerank_bound if linear else None,
+        association=fields.association,
+        content_weight=fields.content_weight,
+        query_weight=fields.question_weight,
+        summary_prior=fields.summary_prior,
         score=ranked.line,
     )
 

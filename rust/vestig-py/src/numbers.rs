@@ -1,9 +1,10 @@
 //! Numbers: vectors, logarithm and power as ranking has them, settings of TraceRank.
+
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::kernels::tracerank;
+use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::kernels::{dot as dots, math};
 
 use crate::errors::to_python;
@@ -67,62 +68,53 @@ fn pow(x: f64, y: f64) -> f64 {
     math::pow(x, y)
 }
 
-/// Settings of TraceRank.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct TraceParams(pub(crate) tracerank::TraceParams);
+/// Settings of TraceRank, by the attributes of one object.
+#[derive(FromPyObject)]
+#[allow(clippy::struct_excessive_bools)]
+pub(crate) struct TraceFields {
+    enabled: bool,
+    event_weights: Vec<f64>,
+    tau_days: f64,
+    cooldown_hours: f64,
+    burst_discount: f64,
+    k: f64,
+    temporal_decay_enabled: bool,
+    dynamic_tau_days: f64,
+    ephemeral_tau_days: Option<f64>,
+    static_boost: f64,
+    clip_min: f64,
+    clip_max: f64,
+    spacing_enabled: bool,
+    spacing_bonus: f64,
+    spacing_days: f64,
+    connectivity_enabled: bool,
+    graph_k: f64,
+}
 
-#[pymethods]
-impl TraceParams {
-    #[new]
-    #[pyo3(signature = (
-        *, enabled = true, event_weights, tau_days = 21.0, cooldown_hours = 24.0,
-        burst_discount = 0.2, k = 0.35, temporal_decay_enabled = true, dynamic_tau_days = 90.0,
-        ephemeral_tau_days = None, static_boost = 1.0, clip_min = 0.25, clip_max = 2.0,
-        spacing_enabled = false, spacing_bonus = 0.25, spacing_days = 14.0,
-        connectivity_enabled = false, graph_k = 0.15,
-    ))]
-    // The keywords are the contract of the stub file.
-    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
-    fn new(
-        enabled: bool,
-        event_weights: Vec<f64>,
-        tau_days: f64,
-        cooldown_hours: f64,
-        burst_discount: f64,
-        k: f64,
-        temporal_decay_enabled: bool,
-        dynamic_tau_days: f64,
-        ephemeral_tau_days: Option<f64>,
-        static_boost: f64,
-        clip_min: f64,
-        clip_max: f64,
-        spacing_enabled: bool,
-        spacing_bonus: f64,
-        spacing_days: f64,
-        connectivity_enabled: bool,
-        graph_k: f64,
-    ) -> PyResult<Self> {
-        let params = tracerank::TraceParams {
-            enabled,
-            event_weights,
-            tau_days,
-            cooldown_hours,
-            burst_discount,
-            k,
-            temporal_decay_enabled,
-            dynamic_tau_days,
-            ephemeral_tau_days,
-            static_boost,
-            clip_min,
-            clip_max,
-            spacing_enabled,
-            spacing_bonus,
-            spacing_days,
-            connectivity_enabled,
-            graph_k,
+impl TraceFields {
+    /// ValueError: a number outside of its range.
+    pub(crate) fn checked(self) -> PyResult<TraceParams> {
+        let params = TraceParams {
+            enabled: self.enabled,
+            event_weights: self.event_weights,
+            tau_days: self.tau_days,
+            cooldown_hours: self.cooldown_hours,
+            burst_discount: self.burst_discount,
+            k: self.k,
+            temporal_decay_enabled: self.temporal_decay_enabled,
+            dynamic_tau_days: self.dynamic_tau_days,
+            ephemeral_tau_days: self.ephemeral_tau_days,
+            static_boost: self.static_boost,
+            clip_min: self.clip_min,
+            clip_max: self.clip_max,
+            spacing_enabled: self.spacing_enabled,
+            spacing_bonus: self.spacing_bonus,
+            spacing_days: self.spacing_days,
+            connectivity_enabled: self.connectivity_enabled,
+            graph_k: self.graph_k,
         };
         params.check().map_err(to_python)?;
-        Ok(Self(params))
+        Ok(params)
     }
 }
 
@@ -130,6 +122,5 @@ impl TraceParams {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unit, module)?)?;
     module.add_function(wrap_pyfunction!(ln, module)?)?;
-    module.add_function(wrap_pyfunction!(pow, module)?)?;
-    module.add_class::<TraceParams>()
+    module.add_function(wrap_pyfunction!(pow, module)?)
 }

@@ -9,7 +9,7 @@ use vestig_core::recall::{
     Base, KINDS, METADATA, Pool, Ranking as CoreRanking, Signal, Traversal, Weights,
 };
 
-use crate::numbers::TraceParams;
+use crate::numbers::TraceFields;
 use crate::scan::signal_names;
 
 fn refuse<T>(text: String) -> PyResult<T> {
@@ -25,51 +25,46 @@ fn choice(name: &str, given: &str, [off, on]: [&str; 2]) -> PyResult<bool> {
     }
 }
 
-/// The traversal.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct Walk(Traversal);
+/// The traversal, by the attributes of one object.
+#[derive(FromPyObject)]
+#[allow(clippy::struct_excessive_bools)]
+struct WalkFields {
+    deterministic: bool,
+    threshold: f64,
+    order: String,
+    max_nodes: usize,
+    exploration_factor: f64,
+    signal_decay: f64,
+    normalize_weights: bool,
+    theta: f64,
+    mentions: bool,
+    related: bool,
+    min_signal: f64,
+    max_hops: Option<u32>,
+    max_entity_degree: usize,
+    use_tracerank: bool,
+    max_edges: usize,
+}
 
-#[pymethods]
-impl Walk {
-    #[new]
-    #[pyo3(signature = (*, deterministic, threshold, order, max_nodes, exploration_factor,
-        signal_decay, normalize_weights, theta, mentions, related, min_signal, max_hops,
-        max_entity_degree, use_tracerank, max_edges))]
-    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
-    fn new(
-        deterministic: bool,
-        threshold: f64,
-        order: &str,
-        max_nodes: usize,
-        exploration_factor: f64,
-        signal_decay: f64,
-        normalize_weights: bool,
-        theta: f64,
-        mentions: bool,
-        related: bool,
-        min_signal: f64,
-        max_hops: Option<u32>,
-        max_entity_degree: usize,
-        use_tracerank: bool,
-        max_edges: usize,
-    ) -> PyResult<Self> {
-        Ok(Self(Traversal {
-            deterministic,
-            threshold,
-            depth_first: choice("order", order, ["best", "dfs"])?,
-            max_nodes,
-            exploration_factor,
-            signal_decay,
-            normalize_weights,
-            theta,
-            mentions,
-            related,
-            min_signal,
-            max_hops,
-            max_entity_degree,
-            use_tracerank,
-            max_edges,
-        }))
+impl WalkFields {
+    fn checked(self) -> PyResult<Traversal> {
+        Ok(Traversal {
+            deterministic: self.deterministic,
+            threshold: self.threshold,
+            depth_first: choice("order", &self.order, ["best", "dfs"])?,
+            max_nodes: self.max_nodes,
+            exploration_factor: self.exploration_factor,
+            signal_decay: self.signal_decay,
+            normalize_weights: self.normalize_weights,
+            theta: self.theta,
+            mentions: self.mentions,
+            related: self.related,
+            min_signal: self.min_signal,
+            max_hops: self.max_hops,
+            max_entity_degree: self.max_entity_degree,
+            use_tracerank: self.use_tracerank,
+            max_edges: self.max_edges,
+        })
     }
 }
 
@@ -114,6 +109,93 @@ pub(crate) fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
     Ok(Pool::Best(pool.extract()?))
 }
 
+/// How scores are made, by the attributes of one object.
+#[derive(FromPyObject)]
+struct RankingFields {
+    base: String,
+    weights: [HashMap<String, f64>; KINDS],
+    trace: TraceFields,
+    tracerank_power: f64,
+    tracerank_bound: Option<f64>,
+    path_power: f64,
+    association: f64,
+    alpha: f64,
+    meta_weights: [f64; 4],
+    keyword_mode: String,
+    entity_mode: String,
+    recency_tau_days: f64,
+    open_scale_days: f64,
+    content_weight: f64,
+    question_weight: f64,
+    questions: bool,
+    start_enabled: bool,
+    start_limit: usize,
+    walk: Option<WalkFields>,
+    summary_prior: f64,
+    expand_summaries: bool,
+    late_pool: usize,
+    sittings: bool,
+}
+
+impl RankingFields {
+    fn check(&self) -> PyResult<()> {
+        for (name, days) in [
+            ("recency_tau_days", self.recency_tau_days),
+            ("open_scale_days", self.open_scale_days),
+        ] {
+            if !(days.is_finite() && days > 0.0) {
+                return refuse(format!("expected {name} > 0, got {days}"));
+            }
+        }
+        let bound = self
+            .tracerank_bound
+            .filter(|bound| bound.is_nan() || *bound < 0.0);
+        if let Some(bound) = bound {
+            return refuse(format!("expected tracerank_bound >= 0, got {bound}"));
+        }
+        for (name, share) in [
+            ("alpha", self.alpha),
+            ("content_weight", self.content_weight),
+            ("question_weight", self.question_weight),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(format!("expected {name} between 0 and 1, got {share}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn checked(self) -> PyResult<CoreRanking> {
+        self.check()?;
+        let [peer, all] = self.weights.each_ref().map(weights_of);
+        Ok(CoreRanking {
+            base: base_of(&self.base)?,
+            weights: [peer?, all?],
+            trace: self.trace.checked()?,
+            tracerank_power: self.tracerank_power,
+            tracerank_bound: self.tracerank_bound,
+            path_power: self.path_power,
+            association: self.association,
+            alpha: self.alpha,
+            meta_weights: self.meta_weights,
+            keyword_weighted: choice("keyword_mode", &self.keyword_mode, ["jaccard", "weighted"])?,
+            entity_weighted: choice("entity_mode", &self.entity_mode, ["overlap", "weighted"])?,
+            recency_tau_days: self.recency_tau_days,
+            open_scale_days: self.open_scale_days,
+            content_weight: self.content_weight,
+            question_weight: self.question_weight,
+            stored_questions: self.questions,
+            start_enabled: self.start_enabled,
+            start_limit: self.start_limit,
+            walk: self.walk.map(WalkFields::checked).transpose()?,
+            summary_prior: self.summary_prior,
+            expand_summaries: self.expand_summaries,
+            late_pool: self.late_pool,
+            sittings: self.sittings,
+        })
+    }
+}
+
 /// How scores are made.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Ranking(pub(crate) CoreRanking);
@@ -121,89 +203,14 @@ pub(crate) struct Ranking(pub(crate) CoreRanking);
 #[pymethods]
 impl Ranking {
     #[new]
-    #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
-        meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
-        content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
-        expand_summaries, late_pool=128, sittings=true, tracerank_bound=None))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        base: &str,
-        weights: [HashMap<String, f64>; KINDS],
-        trace: &TraceParams,
-        tracerank_power: f64,
-        path_power: f64,
-        association: f64,
-        alpha: f64,
-        meta_weights: [f64; 4],
-        keyword_mode: &str,
-        entity_mode: &str,
-        recency_tau_days: f64,
-        open_scale_days: f64,
-        content_weight: f64,
-        question_weight: f64,
-        questions: bool,
-        start_enabled: bool,
-        start_limit: usize,
-        walk: Option<&Walk>,
-        summary_prior: f64,
-        expand_summaries: bool,
-        late_pool: usize,
-        sittings: bool,
-        tracerank_bound: Option<f64>,
-    ) -> PyResult<Self> {
-        let [peer, all] = weights.each_ref().map(weights_of);
-        let weights = [peer?, all?];
-        for (name, days) in [
-            ("recency_tau_days", recency_tau_days),
-            ("open_scale_days", open_scale_days),
-        ] {
-            if !(days.is_finite() && days > 0.0) {
-                return refuse(format!("expected {name} > 0, got {days}"));
-            }
-        }
-        if let Some(bound) = tracerank_bound.filter(|bound| bound.is_nan() || *bound < 0.0) {
-            return refuse(format!("expected tracerank_bound >= 0, got {bound}"));
-        }
-        for (name, share) in [
-            ("alpha", alpha),
-            ("content_weight", content_weight),
-            ("question_weight", question_weight),
-        ] {
-            if !(0.0..=1.0).contains(&share) {
-                return refuse(format!("expected {name} between 0 and 1, got {share}"));
-            }
-        }
-        Ok(Self(CoreRanking {
-            base: base_of(base)?,
-            weights,
-            trace: trace.0.clone(),
-            tracerank_power,
-            tracerank_bound,
-            path_power,
-            association,
-            alpha,
-            meta_weights,
-            keyword_weighted: choice("keyword_mode", keyword_mode, ["jaccard", "weighted"])?,
-            entity_weighted: choice("entity_mode", entity_mode, ["overlap", "weighted"])?,
-            recency_tau_days,
-            open_scale_days,
-            content_weight,
-            question_weight,
-            stored_questions: questions,
-            start_enabled,
-            start_limit,
-            walk: walk.map(|walk| walk.0.clone()),
-            summary_prior,
-            expand_summaries,
-            late_pool,
-            sittings,
-        }))
+    fn new(fields: RankingFields) -> PyResult<Self> {
+        Ok(Self(fields.checked()?))
     }
 
-    /// The same ranking with another walk, or without one.
-    fn with_walk(&self, walk: Option<&Walk>) -> Self {
+    /// The same ranking without a walk.
+    fn without_walk(&self) -> Self {
         let mut ranking = self.0.clone();
-        ranking.walk = walk.map(|walk| walk.0.clone());
+        ranking.walk = None;
         Self(ranking)
     }
 }
@@ -221,6 +228,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SIGNALS", names)?;
     module.add("METADATA", PyTuple::new(module.py(), METADATA)?)?;
     module.add_function(wrap_pyfunction!(signal_table, module)?)?;
-    module.add_class::<Walk>()?;
     module.add_class::<Ranking>()
 }

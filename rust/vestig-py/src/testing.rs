@@ -16,7 +16,7 @@ use vestig_core::words::names::class_of;
 use crate::confidence::OwnedInput;
 use crate::embedder::PackedWeights;
 use crate::errors::{run, to_python};
-use crate::numbers::{TraceParams, floats, to_bytes};
+use crate::numbers::{TraceFields, floats, to_bytes};
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
     let (x, y) = (floats("x", x)?, floats("y", y)?);
@@ -103,7 +103,7 @@ fn tracerank(
     query_time_us: i64,
     valid_from_us: i64,
     stability: u8,
-    params: &TraceParams,
+    params: TraceFields,
     connectivity_n: u64,
 ) -> PyResult<(f64, f64, f64, f64, f64, f64, u32)> {
     let Some(stability) = Stability::from_code(stability) else {
@@ -115,6 +115,7 @@ fn tracerank(
         stability,
         connectivity_n,
     };
+    let params = params.checked()?;
     let found = py.detach(|| {
         let events = events
             .into_iter()
@@ -124,7 +125,7 @@ fn tracerank(
                 seq,
                 row,
             });
-        multiplier::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
+        multiplier::tracerank(&mut Vec::new(), events, query_time_us, subject, &params)
     });
     Ok((
         found.trace,
