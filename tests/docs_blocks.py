@@ -62,6 +62,42 @@ def term_rows() -> str:
     )
 
 
+def _forgetting_of(table: Any) -> str:
+    """What becomes of a row when one that it refers to is forgotten, and what is searched for."""
+    from vestig.store.tables.table import Erase
+
+    said = [
+        f"`{one.name}` ({one.refers}): {one.forgetting.value}"
+        for one in table.columns
+        if one.forgetting is not None
+    ]
+    searched = [f"`{c.name}`" for c in table.columns if c.erase not in (None, Erase.SALT)]
+    return "; ".join(said + ([f"searched for: {', '.join(searched)}"] if searched else []))
+
+
+def chained_table_rows() -> str:
+    """One table row for each table under the chain, by its code."""
+    from vestig.store.tables.schema import CHAINED, TABLES
+
+    return _rows(
+        ("code", "table", "a row is", "a forgetting"),
+        (
+            (str(code), f"`{name}`", TABLES[name].says, _forgetting_of(TABLES[name]))
+            for code, name in enumerate(CHAINED)
+        ),
+    )
+
+
+def plain_table_rows() -> str:
+    """One table row for each table outside of the chain."""
+    from vestig.store.tables.schema import ALL
+
+    return _rows(
+        ("table", "a row is", "a forgetting"),
+        ((f"`{t.name}`", t.says, _forgetting_of(t)) for t in ALL if t.code is None),
+    )
+
+
 def signal_rows() -> str:
     """One table row for each term that the core computes, in the order in which they are summed."""
     from vestig._core import signal_table
@@ -231,6 +267,7 @@ def help_pages() -> str:
 
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
     "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},

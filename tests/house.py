@@ -28,7 +28,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
         "telemetry",
     ),
     ("arguments",),
-    ("store", "store.sqlite", "config", "language"),
+    ("store", "store.sqlite", "store.tables", "config", "language"),
     ("filters",),
     ("answers",),
     ("ports",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -259,18 +258,3 @@ def test_another_text_of_a_memory_names_its_own_entities(opener: Opener) -> None
     id = store.commit("we met Ada Lovelace in town").memory_id
     store.update(str(id), content="we met Grace Hopper in town")
     assert names(store) == {("UNTYPED", "Grace Hopper", 1), ("UNTYPED", "Ada Lovelace", 0)}
-
-
-def test_a_store_of_schema_version_1_gets_its_entities(tmp_path: Path) -> None:
-    """Old stores know no entities; the backfill gives them theirs."""
-    packed = Path(__file__).resolve().parents[1] / "compat" / "stores" / "1" / "store.tar.gz"
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path / "store", filter="data")
-    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
-        assert store.graph.entities().total == 0
-        report = store.graph.entity_backfill()
-        assert report.mentions_added == len(links(store)) > 0
-        assert store.graph.entity_backfill().mentions_added == 0
-        wrong = {one.check for one in store.admin.doctor().findings if one.level != "ok"}
-        # the projection of that version was put aside, and whoever unpacks decides permissions
-        assert wrong <= {"residues", "permissions"}

@@ -15,8 +15,8 @@ from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.schema import COLUMNS
 from vestig.store.ledger.values import Listing
+from vestig.store.tables.schema import COLUMNS
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent

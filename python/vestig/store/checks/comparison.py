@@ -13,8 +13,8 @@ from vestig.ids import id_text, split_ids
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.schema import NODE_PREFIXES
 from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
+from vestig.store.tables.graph import NODE_PREFIXES
 
 __all__ = ["Comparison", "compare_projection"]
 

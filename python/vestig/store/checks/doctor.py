@@ -20,7 +20,6 @@ from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.ledger.token_rows import AXES, WRONG_SHAPE
 from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
@@ -30,6 +29,8 @@ from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import ALL
 from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_codes import without_codes
 from vestig.times import duration_text, format_us
@@ -141,7 +142,7 @@ def _ledger(found: list[LedgerFinding]) -> Iterator[Finding]:
 def _uniqueness(conn: apsw.Connection) -> Finding:
     """Counts the tables themselves: a damaged index may hide what it should refuse."""
     problems = []
-    for table in ("memories", "events", "sources", "edges", "entities"):
+    for table in (one.name for one in ALL if one.prefix is not None and one.unique_ids):
         ((rows, ids),) = fetch(
             conn, f"SELECT COUNT(*), COUNT(DISTINCT id) FROM {table} NOT INDEXED"
         )

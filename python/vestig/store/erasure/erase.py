@@ -21,7 +21,6 @@ from vestig.ids import id_text
 from vestig.language.text_flags import title_key
 from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, unproved
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.ledger.token_rows import sections_of
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -29,6 +28,8 @@ from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files
 from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import ALL
 
 __all__ = ["ErasureProof", "finish", "unfinished"]
 
@@ -61,13 +62,12 @@ _QUESTIONS: Final = (
 )
 _CODES: Final = "SELECT ids, codes FROM token_codes WHERE memory = ?"
 
-# Texts outside the chain.
-_PLAIN_TEXTS: Final = (
-    ("tags", "tag"),
-    ("jobs", "last_error"),
-    ("idempotency_keys", "response"),
-    ("requests", "payload"),
-)
+# What live records hold: texts and bytes of all tables but those of digests and marks.
+_HELD: Final = {
+    table.name: tuple(one.name for one in table.columns if one.kind in ("TEXT", "BLOB"))
+    for table in ALL
+    if not table.made_when_needed and table.name not in ("chain", "erasures")
+}
 
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
@@ -366,20 +366,18 @@ def _padded(vector: bytes) -> bytes:
 def _values(conn: apsw.Connection) -> Iterator[bytes]:
     for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         yield _bytes(sql)
-    for table in CHAINED:
-        for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
+    for table, columns in _HELD.items():
+        names = ", ".join(f'"{name}"' for name in columns)
+        at = {name: place for place, name in enumerate(columns)}
+        for row in each(conn, f"SELECT {names} FROM {table}") if columns else ():
             yield from map(_bytes, row)
             if table == "entities":
                 # As a segment holds it.
                 yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
             elif table == "memories":
                 # As a segment holds them.
-                at = INDEX[table]
                 yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
                 yield _bytes(title_key(row[at["title"]]))
-    for table, column in _PLAIN_TEXTS:
-        for (value,) in each(conn, f"SELECT {column} FROM {table}"):
-            yield _bytes(value)
 
 
 def _bytes(value: object) -> bytes:

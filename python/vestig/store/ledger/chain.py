@@ -16,9 +16,9 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from vestig.store.ledger.schema import CHAINED, TABLE_CODES
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.tables.schema import CHAINED, TABLE_CODES
 
 __all__ = ["DIGEST_BYTES", "Link", "RetiredDigests", "Salts", "digest", "digests_of", "genesis"]
 

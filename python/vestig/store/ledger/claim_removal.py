@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger.graph_removal import Removal
-from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.sqlite.lookups import fetch, select_in
+from vestig.store.tables.schema import ALL, INDEX, columns_sql
 
 __all__ = [
     "erase_answers",
@@ -28,10 +28,12 @@ _QUOTED: Final = (
     ' JOIN memories m ON m."row" = e.memory WHERE m.namespace = ?'
     f" AND length(CAST(e.snippet AS BLOB)) >= {_SNIPPET_BYTES_MIN} AND instr(?, e.snippet)"
 )
-# Tables outside the chain with what was asked and answered, and the columns that say it.
-_ANSWERS: Final = (
-    ("idempotency_keys", "response", "request_hash = NULL, response = NULL"),
-    ("requests", "payload", "payload = NULL"),
+# What was asked and answered: the table, the column that says it, and what is erased with it.
+_ANSWERS: Final = tuple(
+    (table.name, column.name, ", ".join(f"{name} = NULL" for name in column.quotes))
+    for table in ALL
+    for column in table.columns
+    if column.quotes
 )
 
 

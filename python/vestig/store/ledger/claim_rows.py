@@ -13,8 +13,9 @@ from vestig.language.text_forms import single_spaced
 from vestig.store.ledger import chain
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.rows import from_json, to_json
-from vestig.store.ledger.schema import EDGE_CODES, INSERT
 from vestig.store.sqlite.lookups import known_ids, next_row, rows_of, select_in
+from vestig.store.tables.graph import EDGE_CODES
+from vestig.store.tables.schema import INSERT
 from vestig.times import from_us
 from vestig.types import Claim, Evidence
 

@@ -12,17 +12,14 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import CHAINED, INDEX, columns_sql
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch, select_in
+from vestig.store.tables.schema import ALL, INDEX, columns_sql
 
 __all__ = ["CheckedMemories", "DigestCheck"]
 
 # Tables whose rows go to the projection.
-_CHECKED: Final = frozenset(CHAINED) - {
-    "claim_evidence", "claims", "meta", "sources", "supersessions", "tombstones",
-}  # fmt: skip
-
+_CHECKED: Final = frozenset(table.name for table in ALL if table.projected)
 
 _M: Final = INDEX["memories"]
 _MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row" IN (?*)'

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 import msgspec
 
 from vestig._core import mark, unit
-from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
-from vestig.store.ledger.schema import INDEX
-from vestig.store.ledger.token_rows import sections_of, segment_numbers, stored_pieces
+from vestig.store.ledger.token_rows import sections_of, segment_numbers
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import TABLES
+from vestig.store.tables.table import Erase
 
 __all__ = [
     "FRAGMENT_BYTES",
@@ -114,40 +115,19 @@ def _patterns(
     removed: Iterable[tuple[str, Sequence[Any]]], new_vectors: Iterable[bytes]
 ) -> Iterator[_Pattern]:
     for table, row in removed:
-        salt = row[INDEX[table]["salt"]]
-        if salt is not None:
-            yield _Pattern(len(salt), False, (salt,))
-        if table == "memories":
-            yield from _text_patterns(row[INDEX[table]["content"]])
-            digest = row[INDEX[table]["content_hash"]]
-            yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
-            yield _Pattern(FRAGMENT_BYTES, False, (digest.hex()[:FRAGMENT_BYTES].encode(),))
-        elif table == "original_texts":
-            yield from _text_patterns(row[INDEX[table]["content"]])
-            digest = row[INDEX[table]["sha256"]]
-            yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
-        elif table == "events":
-            for text in texts_of(from_json(row[INDEX[table]["payload"]])):
-                yield from _text_patterns(text)
-        elif table == "edges":
-            evidence = row[INDEX[table]["evidence"]]
-            if evidence is not None:
-                yield from (pattern._replace(counted=False) for pattern in _text_patterns(evidence))
-        elif table == "questions":
-            yield from _text_patterns(row[INDEX[table]["text"]])
-        elif table == "entities":
-            yield from _entity_names(row)
-        elif table in ("claims", "claim_evidence"):
-            yield from _uncounted_patterns(_claim_texts(table, row))
-        elif table == "token_codes":
-            ids, codes = stored_pieces(row)
-            # scales alone are too much alike to be told from others
-            _numbers, signs, _scales = sections_of(ids, codes)
-            yield from _token_patterns(ids, signs, codes)
-        if "embedding" in INDEX[table]:
-            yield from _vector_patterns(row[INDEX[table]["embedding"]])
+        for at, rule in _searched(table):
+            value = row[at]
+            if value is not None:
+                yield from _RULES[rule](value)
     for raw in new_vectors:
         yield from _vector_patterns(raw)
+
+
+@cache
+def _searched(table: str) -> tuple[tuple[int, Erase], ...]:
+    """Places of the columns that have an erasure rule, and their rules."""
+    columns = enumerate(TABLES[table].columns)
+    return tuple((at, column.erase) for at, column in columns if column.erase is not None)
 
 
 def fragments_of(texts: Iterable[str]) -> set[bytes]:
@@ -165,26 +145,6 @@ def texts_of(payload: dict[str, Any]) -> Iterator[str]:
     yield from (text for text in (payload.get("variant"), *texts) if isinstance(text, str))
 
 
-def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:
-    """Long names only: a short one is a word, which may stand anywhere."""
-    at = INDEX["entities"]
-    names = [alias.name for alias in aliases_of(entity[at["aliases"]])]
-    yield from _uncounted_patterns(
-        (entity[at["canonical_name"]], entity[at["description"]], *names)
-    )
-
-
-def _claim_texts(table: str, row: Sequence[Any]) -> Iterator[str]:
-    """Texts of a claim or of its evidence. A snippet is part of the memory that it was taken
-    from."""
-    at = INDEX[table]
-    if table == "claim_evidence":
-        yield row[at["snippet"]]
-        return
-    yield from (row[at[name]] for name in ("subject", "object") if row[at[name]] is not None)
-    yield from _strings_in(from_json(row[at["attributes"]]))
-
-
 def _strings_in(value: object) -> Iterator[str]:
     """All texts in a value of JSON types, names of fields too."""
     if isinstance(value, str):
@@ -198,11 +158,15 @@ def _strings_in(value: object) -> Iterator[str]:
             yield from _strings_in(one)
 
 
-def _uncounted_patterns(texts: Iterable[str]) -> Iterator[_Pattern]:
+def _uncounted(patterns: Iterable[_Pattern]) -> Iterator[_Pattern]:
+    return (pattern._replace(counted=False) for pattern in patterns)
+
+
+def _name_patterns(*texts: str) -> Iterator[_Pattern]:
     """Of texts that are not a memory's own; the shortest stand elsewhere by chance."""
     for text in texts:
         if len(text.encode()) >= _NAME_BYTES_MIN:
-            yield from (pattern._replace(counted=False) for pattern in _text_patterns(text))
+            yield from _uncounted(_text_patterns(text))
 
 
 def _text_patterns(text: str) -> Iterator[_Pattern]:
@@ -224,12 +188,27 @@ def _fragmented(data: bytes) -> Iterator[_Pattern]:
         yield _Pattern(min(FRAGMENT_BYTES, len(data)), True, fragments)
 
 
-def _token_patterns(ids: bytes, *held: bytes) -> Iterator[_Pattern]:
-    """Of a memory's word pieces, their numbers as the ledger and as segments hold them, and what is
-    held of them. None is counted: the text is."""
+def _event_patterns(payload: str) -> Iterator[_Pattern]:
+    for text in texts_of(from_json(payload)):
+        yield from _text_patterns(text)
+
+
+def _digest_patterns(digest: bytes) -> Iterator[_Pattern]:
+    for run in (digest[:FRAGMENT_BYTES], digest.hex()[:FRAGMENT_BYTES].encode()):
+        yield _Pattern(FRAGMENT_BYTES, False, (run,))
+
+
+def _piece_patterns(ids: bytes) -> Iterator[_Pattern]:
+    """Of the numbers of a memory's word pieces, as the ledger and as segments hold them. Neither
+    these nor the codes are counted: the text is."""
     yield from _number_patterns(ids, "I")
     yield from _number_patterns(segment_numbers(ids), "H")
-    for data in held:
+
+
+def _code_patterns(codes: bytes) -> Iterator[_Pattern]:
+    # scales alone are too much alike to be told from others
+    _numbers, signs, _scales = sections_of(b"", codes)
+    for data in (signs, codes):
         yield from _distinctive_fragments(data)
 
 
@@ -263,3 +242,17 @@ def _vector_patterns(raw: bytes) -> Iterator[_Pattern]:
         for distinctive in _distinctive_fragments(data):
             yield _Pattern(len(data), True, (data,))
             yield distinctive
+
+
+_RULES: Final[dict[Erase, Callable[[Any], Iterable[_Pattern]]]] = {
+    Erase.TEXT: _text_patterns,
+    Erase.QUOTE: lambda text: _uncounted(_text_patterns(text)),
+    Erase.NAMES: _name_patterns,
+    Erase.NAMES_IN_JSON: lambda value: _name_patterns(*_strings_in(from_json(value))),
+    Erase.TEXTS_OF_EVENT: _event_patterns,
+    Erase.VECTOR: _vector_patterns,
+    Erase.PIECES: _piece_patterns,
+    Erase.CODES: _code_patterns,
+    Erase.DIGEST: _digest_patterns,
+    Erase.SALT: lambda salt: (_Pattern(len(salt), False, (salt,)),),
+}

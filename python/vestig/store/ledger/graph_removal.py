@@ -11,15 +11,10 @@ import apsw
 from vestig.store.ledger import chain
 from vestig.store.ledger.graph_writes import delete_edges, touched_node
 from vestig.store.ledger.rows import to_json
-from vestig.store.ledger.schema import (
-    EDGE_CODES,
-    EDGE_ENDS,
-    INDEX,
-    INSERT,
-    NODE_TABLES,
-    columns_sql,
-)
 from vestig.store.sqlite.lookups import each, fetch, select_in
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import INDEX, INSERT, NODE_TABLES, TABLES, columns_sql, referring
+from vestig.store.tables.table import Forgetting, Table
 
 __all__ = [
     "Removal",
@@ -32,12 +27,6 @@ __all__ = [
 
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
-_KEY_COLUMN: Final = {
-    "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
-    "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
-    "questions": "row", "token_codes": "memory",
-    "original_texts": "memory", "claims": "memory", "claim_evidence": "row",
-}  # fmt: skip
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _RELATION: Final = EDGE_CODES["RELATION"]
 # Supported is an entity that was made by hand, that a memory mentions, that a claim names,
@@ -82,7 +71,7 @@ class Removal:
 
     def remove_rows(self, table: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Removes these rows of a table under the chain, each once, and returns them."""
-        key = _KEY_COLUMN[table]
+        key = _key_of(table)
         found = list({row[INDEX[table][key]]: row for row in rows}.values())
         for row in found:
             self.link.removed(table, row)
@@ -105,6 +94,31 @@ class Removal:
         """Rows of a table under the chain."""
         sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{column}" IN (?*)'
         return select_in(self.conn, sql, keys)
+
+    def remove_belongings(self, node_table: str, numbers: Sequence[int]) -> None:
+        """Removes the rows that belong to these nodes of a table, and clears what refers to them in
+        rows without versions: those of nodes are written anew by who knows what else changes."""
+        for table, column in referring(node_table, Forgetting.REMOVED):
+            if table.code is not None:
+                self.remove_rows(table.name, self.select(table.name, column.name, numbers))
+                continue
+            sql = f'DELETE FROM {table.name} WHERE "{column.name}" = ?'
+            for number in numbers:
+                self.conn.execute(sql, (number,))
+                self.counts[table.name] += self.conn.changes()
+        for table, column in referring(node_table, Forgetting.CLEARED):
+            if "wseq" not in table.names:
+                self._clear(table, column.name, numbers)
+
+    def _clear(self, table: Table, column: str, numbers: Sequence[int]) -> None:
+        """Sets a column to NULL where it has one of these numbers. The seq of a row stays: it says
+        when the row was stored."""
+        sql = f'UPDATE {table.name} SET "{column}" = NULL WHERE "{column}" = ?'
+        if table.code is not None:
+            at = INDEX[table.name][column]
+            for old in self.select(table.name, column, numbers):
+                self.link.replaced(table.name, old, (*old[:at], None, *old[at + 1 :]))
+        self.conn.executemany(sql, [(number,) for number in numbers])
 
     def rewrite(self, table: str, old: Sequence[Any], seq: int, columns: Mapping[str, Any]) -> None:
         """Writes a new version of a node that stays, with these values of columns."""
@@ -132,6 +146,12 @@ class Removal:
         )  # fmt: skip
         self.conn.execute(INSERT["tombstones"], values)
         self.link.wrote("tombstones", values)
+
+
+def _key_of(table: str) -> str:
+    """The column that names a row; edges are named by their id."""
+    key = TABLES[table].key
+    return key[0] if len(key) == 1 else "id"
 
 
 def remove_edges_at(removal: Removal, prefix: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -177,41 +197,18 @@ def unsupported_entities(
     return sorted({row for (row,) in found})
 
 
-def _unname(removal: Removal, numbers: Sequence[int]) -> None:
-    """New versions of the claims that name these entities, without them. Their seq stays: it says
-    when the claim was stored, as that of its evidence does."""
-    at, removed = INDEX["claims"], set(numbers)
-    ends = ("subject_entity", "object_entity")
-    named = {
-        old[at["memory"]]: old for end in ends for old in removal.select("claims", end, numbers)
-    }
-    for memory, old in sorted(named.items()):
-        new = list(old)
-        for end in ends:
-            if old[at[end]] in removed:
-                new[at[end]] = None
-        removal.conn.execute(
-            "UPDATE claims SET subject_entity = ?, object_entity = ? WHERE memory = ?",
-            (*(new[at[end]] for end in ends), memory),
-        )
-        removal.link.replaced("claims", old, new)
-
-
 def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneFields) -> None:
     """Removes these entities with their vectors and edges; entities that were merged into
     them stay, merged into none, and claims that name them keep the names alone."""
     if not numbers:
         return
-    _unname(removal, numbers)
-    removal.remove_rows("entity_vectors", removal.select("entity_vectors", "entity", numbers))
+    removal.remove_belongings("entities", numbers)
     remove_edges_at(removal, "ent", numbers)
     removed = set(numbers)
     for old in list(removal.select("entities", "merged_into", numbers)):
         if old[_N["row"]] not in removed:
             removal.rewrite("entities", old, fields.seq, {"merged_into": None})
             removal.lost_edge.discard(-old[_N["row"]])
-    for number in numbers:
-        removal.conn.execute("DELETE FROM entity_access WHERE entity = ?", (number,))
     for row in removal.remove_rows("entities", removal.select("entities", "row", numbers)):
         removal.write_tombstone(-row[_N["row"]], row[_N["id"]], fields, {})
         removal.lost_edge.discard(-row[_N["row"]])

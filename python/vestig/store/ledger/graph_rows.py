@@ -11,8 +11,9 @@ from vestig.changes import NewEntity
 from vestig.errors import StoreDamagedError, ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.store.ledger.rows import to_json
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.values import EntityListing
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.schema import NODE_TABLES
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Entity
 

@@ -20,18 +20,10 @@ from vestig.store.ledger import chain
 from vestig.store.ledger.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
 from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.rows import to_json
-from vestig.store.ledger.schema import (
-    COLUMNS,
-    EDGE_CODES,
-    EDGE_ENDS,
-    EDGE_TYPES,
-    INDEX,
-    INSERT,
-    NO_QUESTION,
-    NODE_TABLES,
-    columns_sql,
-)
 from vestig.store.sqlite.lookups import fetch, next_row, select_in
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, NODE_TABLES, columns_sql
 
 __all__ = ["GraphWriter", "delete_edges", "touched_node"]
 

@@ -11,8 +11,8 @@ from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
 from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.schema import EDGE_ENDS
 from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
+from vestig.store.tables.graph import EDGE_ENDS
 from vestig.times import from_us
 from vestig.types import Edge, SupersessionRecord
 

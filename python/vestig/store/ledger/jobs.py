@@ -13,9 +13,9 @@ from vestig.errors import NotFoundError
 from vestig.ids import id_text
 from vestig.store.ledger.memory_versions import write_processing
 from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.ledger.values import Job, JobResult
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
+from vestig.store.tables.schema import NODE_TABLES
 
 __all__ = [
     "JobRules",

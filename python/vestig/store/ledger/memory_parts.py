@@ -8,9 +8,10 @@ from typing import Any, Final
 import apsw
 
 from vestig.ids import id_text
-from vestig.store.ledger.schema import EDGE_CODES, NO_QUESTION
 from vestig.store.ledger.values import Mentioned
 from vestig.store.sqlite.lookups import known_ids, select_in
+from vestig.store.tables.graph import EDGE_CODES
+from vestig.store.tables.memories import NO_QUESTION
 
 __all__ = [
     "LIVE",

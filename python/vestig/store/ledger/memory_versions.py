@@ -11,8 +11,8 @@ import apsw
 
 from vestig.changes import MemoryPatch
 from vestig.store.ledger.rows import to_json
-from vestig.store.ledger.schema import INDEX
 from vestig.store.ledger.values import UniquenessCollision
+from vestig.store.tables.schema import INDEX
 
 __all__ = ["patched_row", "unique_texts", "write_new_tags", "write_processing", "write_tags"]
 

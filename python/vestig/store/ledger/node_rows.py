@@ -8,8 +8,8 @@ from typing import Final
 import apsw
 
 from vestig.errors import NotFoundError
-from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.sqlite.lookups import node_keys, rows_of
+from vestig.store.tables.schema import NODE_TABLES
 
 __all__ = ["NodeRows"]
 

@@ -14,8 +14,8 @@ import apsw
 from vestig.changes import NewOriginalText
 from vestig.store.ledger import chain
 from vestig.store.ledger.node_rows import NodeRows
-from vestig.store.ledger.schema import INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import INSERT, columns_sql
 
 __all__ = ["write_originals"]
 

@@ -26,10 +26,10 @@ from vestig.store.ledger.projection_rows_graph import (
     stored_questions,
 )
 from vestig.store.ledger.rows import from_json, origin_of
-from vestig.store.ledger.schema import INDEX, TABLE_CODES, columns_sql
 from vestig.store.ledger.token_rows import compared_pieces
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import INDEX, TABLE_CODES, columns_sql
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
 __all__ = ["STORING_EVENTS", "MemoryParts", "memory_row", "projection_rows"]

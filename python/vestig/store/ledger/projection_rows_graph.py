@@ -16,16 +16,10 @@ import apsw
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.graph_rows import aliases_of
-from vestig.store.ledger.schema import (
-    EDGE_CODES,
-    EDGE_ENDS,
-    ENTITY_NODE,
-    INDEX,
-    NO_QUESTION,
-    NODE_TABLES,
-    columns_sql,
-)
 from vestig.store.sqlite.lookups import each, select_in
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import INDEX, NODE_TABLES, columns_sql
 
 __all__ = [
     "WALKED_EDGES",

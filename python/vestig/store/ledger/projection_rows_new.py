@@ -15,18 +15,14 @@ from vestig.ports import ProjectionRow
 from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.projection_rows import MemoryParts, memory_row
 from vestig.store.ledger.projection_rows_graph import WALKED_EDGES, NodeEdges, entity_row
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import ALL, INDEX
 
 __all__ = ["new_rows"]
 
 _Rows = Sequence[Sequence[Any]]
-# Tables that a row of the projection is made of, and those it does not depend on (sources, meta).
-_TABLES: Final = frozenset(
-    (
-        "edges", "entities", "entity_vectors", "events", "memories", "meta", "original_texts",
-        "questions", "sources", "token_codes", "vectors",
-    )
-)  # fmt: skip
+# Tables that a row of the projection is made of, and those that it does not depend on.
+_TABLES: Final = frozenset(table.name for table in ALL if table.projected) | {"meta", "sources"}
 _ROW: Final = INDEX["memories"]["row"]  # and of entities
 _ID: Final = INDEX["memories"]["id"]  # and of entities
 _NODE: Final = INDEX["vectors"]["memory"]  # and of other tables; the entity of entity_vectors

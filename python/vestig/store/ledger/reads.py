@@ -42,7 +42,6 @@ from vestig.store.ledger.rows import (
     source_of,
     to_json,
 )
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NODE_TABLES
 from vestig.store.ledger.values import (
     EntityListing,
     EqualText,
@@ -61,6 +60,8 @@ from vestig.store.sqlite.lookups import (
     select_in,
     starting,
 )
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
 __all__ = ["LedgerView"]

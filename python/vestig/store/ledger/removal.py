@@ -33,8 +33,9 @@ from vestig.store.ledger.graph_removal import (
 )
 from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
 from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX, columns_sql
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import INDEX, columns_sql
 
 __all__ = [
     "Removed",
@@ -51,15 +52,6 @@ _E: Final = INDEX["events"]
 _X: Final = INDEX["edges"]
 _INSERTING: Final = ("ADD", "IMPORT")
 _REINFORCING: Final = ("REINFORCE_EXACT", "REINFORCE_NEAR")
-# Tables under the chain with rows that belong to a memory, and the columns that name it.
-_CHAINED: Final = (
-    ("vectors", ("memory",)),
-    ("token_codes", ("memory",)),
-    ("original_texts", ("memory",)),
-    ("questions", ("memory",)),
-    ("events", ("memory",)),
-    ("supersessions", ("superseding", "superseded")),
-)
 _PRODUCED: Final = EDGE_CODES["PRODUCED"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 # Edges that say how alike the vectors of two memories are.
@@ -70,8 +62,6 @@ _COMPUTED: Final = (
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
 # What is made of the text that a memory is embedded as.
 _EMBEDDED: Final = ("vectors", "token_codes")
-# Such tables outside the chain.
-_PLAIN: Final = ("tags", "jobs", "access")
 
 
 class Removed(NamedTuple):
@@ -120,25 +110,19 @@ def remove(
     summaries = covering_summaries(conn, rows)
     rows = {**rows, **summaries}
     numbers = sorted(rows.values())
-    for table, columns in _CHAINED:
-        found = [row for column in columns for row in removal.select(table, column, numbers)]
-        removal.remove_rows(table, found)
+    removal.remove_belongings("memories", numbers)
     texts = _texts(removal, numbers)
     remove_evidence(removal, fields.namespace, numbers, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
     sources = unsupported_sources(conn, sorted(_ends(edges, (_PRODUCED,), "from_row")))
     remove_evidence_of_sources(removal, sources)
-    removal.remove_rows("sources", removal.select("sources", "row", sources))
+    _remove_sources(removal, sources)
     named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     erase_answers(removal, fields.namespace, rows, texts)
     remove_entities(removal, unsupported, fields)
-    for table in _PLAIN:
-        for number in numbers:
-            conn.execute(f"DELETE FROM {table} WHERE memory = ?", (number,))
-            removal.counts[table] += conn.changes()
     affected = {row: repeated.get(row, {}) for row in (*repeated, *embed_jobs)}
     _rewrite_affected(removal, set(numbers), fields.seq, affected)
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
@@ -172,6 +156,11 @@ def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[i
     """Those of these sources that have no product."""
     sql = "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? LIMIT 1"
     return [row for row in sources if not fetch(conn, sql, (row, _PRODUCED))]
+
+
+def _remove_sources(removal: Removal, numbers: Sequence[int]) -> None:
+    removal.remove_belongings("sources", numbers)
+    removal.remove_rows("sources", removal.select("sources", "row", numbers))
 
 
 def _is_evidence(conn: apsw.Connection, source: int) -> bool:
@@ -294,7 +283,7 @@ def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) ->
     remove_dangling_edges(removal)
     rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
     unsupported = unsupported_sources(conn, [row for (row,) in rows if not _is_evidence(conn, row)])
-    removal.remove_rows("sources", removal.select("sources", "row", unsupported))
+    _remove_sources(removal, unsupported)
     remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
     _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("sources", "entities", "edges")}

@@ -14,8 +14,8 @@ from vestig._core import first_mismatched_text
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger.schema import COLUMNS
 from vestig.store.ledger.values import RecalledMemory
+from vestig.store.tables.schema import COLUMNS
 from vestig.times import FIRST_US, LAST_US, from_us
 from vestig.types import (
     Event,

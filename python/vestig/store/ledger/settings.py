@@ -10,8 +10,8 @@ from typing import Final
 import apsw
 
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import columns_sql
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import columns_sql
 
 __all__ = ["IDENTITY", "ORIGIN", "UUID", "read_setting", "take_into_chain", "write_setting"]
 
@@ -33,8 +33,8 @@ def read_setting(conn: apsw.Connection, name: str) -> bytes | None:
 def write_setting(conn: apsw.Connection, name: str, value: bytes) -> None:
     """Writes a setting that is not there yet."""
     conn.execute(
-        "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
-        (name, chain.Salts().take(), value),
+        "INSERT INTO meta (salt, name, value) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING",
+        (chain.Salts().take(), name, value),
     )
 
 

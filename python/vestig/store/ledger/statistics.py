@@ -7,8 +7,9 @@ from typing import Any
 import apsw
 
 from vestig.store.ledger.graph_rows import stored_codes
-from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.schema import NODE_TABLES
 from vestig.times import from_us
 
 __all__ = ["stats"]

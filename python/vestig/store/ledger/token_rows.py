@@ -11,8 +11,8 @@ import apsw
 from vestig._core import PieceAxes
 from vestig.ports import CODE_BYTES, PIECES_MAX, SPECIAL_PIECE, Pieces
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import INDEX, INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 
 __all__ = [
     "AXES",

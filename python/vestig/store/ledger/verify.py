@@ -10,29 +10,20 @@ import msgspec
 from vestig.ids import id_text
 from vestig.store.ledger import chain
 from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.schema import (
+from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.schema import (
     CHAINED,
-    COLUMNS,
-    EDGE_ENDS,
-    EDGE_TYPES,
     INDEX,
     NODE_TABLES,
     TABLE_CODES,
+    TABLES,
     columns_sql,
 )
-from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["Finding", "verify"]
 
 _MOST_SHOWN = 100
-_PREFIXES = {
-    "memories": "mem",
-    "events": "evt",
-    "sources": "source",
-    "edges": "edge",
-    "tombstones": "mem",
-    "entities": "ent",
-}
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,12 +152,13 @@ def _rows(conn: apsw.Connection, table: str, links: _ChainTotals) -> list[Findin
 
 
 def _name(table: str, row: tuple[object, ...]) -> str:
-    prefix = _PREFIXES.get(table)
+    prefix = TABLES[table].prefix
     raw = row[INDEX[table]["id"]] if prefix is not None else None
     if prefix is not None and isinstance(raw, bytes) and len(raw) == 16:
         removed_entity = table == "tombstones" and isinstance(row[1], int) and row[1] < 0
         return id_text("ent" if removed_entity else prefix, raw)
-    return str(row[1]) if COLUMNS[table][1] in ("row", "memory", "entity", "name") else ""
+    key = TABLES[table].key
+    return str(row[INDEX[table][key[0]]]) if len(key) == 1 else ""
 
 
 def _tags(conn: apsw.Connection) -> list[Finding]:

@@ -30,12 +30,12 @@ from vestig.store.ledger.original_texts import write_originals
 from vestig.store.ledger.projection_rows_new import new_rows
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
-from vestig.store.ledger.schema import COLUMNS, INDEX, INSERT, columns_sql
 from vestig.store.ledger.token_rows import AXES, write_codes
 from vestig.store.ledger.values import StoredAnswer
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
 
 __all__ = ["NO_CLOCK", "WriteTransaction"]
 

@@ -18,7 +18,6 @@ from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
 from vestig.store.portable.file_check import FileDigest
@@ -36,6 +35,8 @@ from vestig.store.portable.records import Header, Trailer
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
+from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.schema import COLUMNS, NODE_TABLES
 from vestig.types import EdgeType
 
 __all__ = ["ExportCounts", "export"]

@@ -17,7 +17,6 @@ import apsw
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.ledger.token_rows import AXES
 from vestig.store.portable.lines import Oddity, check_line, oddity_of, read_line
 from vestig.store.portable.records import (
@@ -44,6 +43,8 @@ from vestig.store.portable.records import (
 )
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import EventType, Status
 
 __all__ = ["ExportCheck", "FileDigest", "NormalForms", "check_export", "kind_of"]

@@ -16,7 +16,6 @@ import msgspec
 
 from vestig.ids import id_bytes, id_text
 from vestig.lazy_pattern import lazy_pattern
-from vestig.store.ledger.schema import COLUMNS
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement, id_conflict
 from vestig.store.portable.records import (
@@ -38,6 +37,7 @@ from vestig.store.portable.stored_nodes import (
     stored_text,
 )
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import COLUMNS
 from vestig.types import EdgeType
 
 __all__ = ["CLAIM_NAMES", "ForgottenRecords", "owners_of"]

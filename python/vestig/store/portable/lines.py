@@ -22,7 +22,6 @@ from vestig.ids import is_full_id
 from vestig.json_text import RepeatedNameError, check_distinct_names
 from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
-from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
 from vestig.store.portable.field_checks import check_fields, check_text
 from vestig.store.portable.records import (
     ClaimRecord,
@@ -46,6 +45,8 @@ from vestig.store.portable.records import (
     Trailer,
     VectorRecord,
 )
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import COLUMNS
 from vestig.times import format_us
 from vestig.types import JobState, Status
 

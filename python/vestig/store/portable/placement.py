@@ -9,9 +9,9 @@ import apsw
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger import chain, settings
-from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
 from vestig.store.ledger.writes import WriteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
+from vestig.store.tables.schema import CHAINED, INSERT, NODE_TABLES
 
 __all__ = ["Placement", "id_conflict"]
 

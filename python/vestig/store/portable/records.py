@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger.schema import NO_QUESTION
+from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import (
     EdgeType,
     EventType,

@@ -24,12 +24,6 @@ from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.same_model import same_model
-from vestig.store.ledger.schema import (
-    COLUMNS,
-    EDGE_CODES,
-    EDGE_ENDS,
-    INDEX,
-)
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.token_rows import AXES
 from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
@@ -78,6 +72,8 @@ from vestig.store.portable.stored_nodes import (
     stored_text,
 )
 from vestig.store.sqlite.lookups import fetch, select_in
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import COLUMNS, INDEX
 from vestig.telemetry.spans import span
 from vestig.types import Status
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vestig.store.ledger.schema import COLUMNS
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import ClaimRecord, EvidenceRecord
+from vestig.store.tables.schema import COLUMNS
 
 __all__ = ["RestoredClaims"]
 

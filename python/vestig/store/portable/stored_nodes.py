@@ -8,10 +8,10 @@ import apsw
 
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
-from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.portable.placement import id_conflict
 from vestig.store.portable.records import EntityRecord, MemoryRecord, SourceRecord
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import INDEX, columns_sql
 
 __all__ = ["stored_entity", "stored_memory", "stored_source", "stored_text"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from vestig import _core
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger.schema import NODE_PREFIXES
+from vestig.store.tables.graph import NODE_PREFIXES
 
 __all__ = ["ENTITY", "MEMORY", "NodeScan"]
 

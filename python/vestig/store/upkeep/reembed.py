@@ -23,19 +23,17 @@ from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
-from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
 from vestig.store.ledger.token_rows import drop_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.memories import NO_QUESTION
+from vestig.store.tables.schema import INDEX, INSERT, columns_sql
+from vestig.store.tables.store import NEW_VECTORS as NEW_VECTORS_TABLE
 from vestig.store.upkeep.token_codes import check_text
 
 __all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
-
-_CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {NEW_VECTORS} (
-    memory INTEGER PRIMARY KEY, digest BLOB NOT NULL, embedding BLOB NOT NULL
-) STRICT"""
 
 
 class _TextKind(NamedTuple):
@@ -149,7 +147,8 @@ def _begin(ledger: Ledger, identity: EmbeddingIdentity) -> int:
     raw = msgspec.msgpack.encode(identity)
     identity_row = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
     with ledger.writer() as conn, store_faults(ledger.where):
-        conn.execute(_CREATE)
+        if not has_new_vectors(conn):
+            conn.execute(NEW_VECTORS_TABLE.statements())
         found = fetch(conn, f"SELECT * FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}")
         if found != [identity_row]:
             conn.execute(f"DELETE FROM {NEW_VECTORS}")

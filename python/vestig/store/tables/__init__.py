@@ -1,0 +1,1 @@
+"""The tables of the ledger, one file for a table or a family of tables."""

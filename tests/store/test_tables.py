@@ -1,0 +1,81 @@
+"""Tables are declared: from the declaration come the statements, and what a forgetting does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import vestig
+from vestig.store.ledger.opening import open_ledger
+from vestig.store.tables import schema
+from vestig.store.tables.table import SALT, SEQ, Erase, Table, blob, integer, text
+
+PACKAGE = Path(vestig.__file__).parent
+
+
+def test_a_ledger_has_the_declared_tables_and_no_others() -> None:
+    with open_ledger(None) as ledger, ledger.read() as view:
+        found = view.connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        ).fetchall()
+        for table in schema.ALL:
+            if not table.made_when_needed:
+                columns = view.connection.execute(f"PRAGMA table_info({table.name})").fetchall()
+                assert tuple(column[1] for column in columns) == table.names
+    assert {name for (name,) in found} == {
+        table.name for table in schema.ALL if not table.made_when_needed
+    }
+
+
+def test_no_other_place_makes_a_table() -> None:
+    """But for the temporary database in which an import compares lines."""
+    making = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"CREATE (TEMP )?TABLE", path.read_text())
+    }
+    assert making == {"store/tables/table.py", "store/portable/file_check.py"}
+
+
+@pytest.mark.parametrize("make", [text, blob])
+def test_a_text_or_bytes_say_what_an_erasure_searches_for(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(
+        TypeError, match="column note: expected either an erasure rule or a written"
+    ):
+        make("note")
+    with pytest.raises(TypeError, match="got both"):
+        make("note", Erase.TEXT, exempt="a label")
+    assert make("note", exempt="a label").erase is None
+
+
+def test_a_reference_says_what_becomes_of_its_row() -> None:
+    with pytest.raises(TypeError, match="memory: expected refers and forgetting, or neither"):
+        integer("memory", "memories")
+
+
+def test_codes_under_the_chain_have_no_gap_and_no_double() -> None:
+    stray = Table(name="stray", code=3, says="", key=("seq",), columns=(SALT, SEQ))
+    with pytest.raises(TypeError, match=r"expected the codes 0 to \d+, each once"):
+        schema._by_code([schema.TABLES[name] for name in schema.CHAINED] + [stray])
+
+
+def test_every_rule_of_an_erasure_is_carried_out() -> None:
+    from vestig.store.ledger.erase_patterns import _RULES
+
+    assert set(_RULES) == set(Erase)
+    used = {column.erase for table in schema.ALL for column in table.columns} - {None}
+    assert used == set(Erase)
+
+
+def test_every_reference_to_a_node_has_an_index() -> None:
+    """Else a forgetting would read the whole table."""
+    for table in schema.ALL:
+        for column in table.columns:
+            if column.refers is not None and table.key[0] != column.name:
+                first = rf"ON {table.name} \({column.name}\b"
+                assert any(re.search(first, index) for index in table.indexes), (
+                    table.name, column.name,
+                )  # fmt: skip
