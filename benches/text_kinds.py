@@ -64,7 +64,6 @@ def _text(kind: str, length: int) -> str:
 def _store(*, near_duplicates: bool = False) -> vestig.Vestig:
     config: dict[str, Any] = {
         "hygiene.max_chars": 100_000,
-        "recall.max_query_chars": 100_000,
         "hygiene.near_duplicate.enabled": near_duplicates,
         "hygiene.near_duplicate.threshold": 0.0,
     }

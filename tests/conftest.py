@@ -90,6 +90,12 @@ def no_network() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def no_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of a model that failed is tried again at once."""
+    monkeypatch.setattr("vestig.session.model_calls.RETRY_BASE_S", 0.0)
+
+
+@pytest.fixture(autouse=True)
 def isolated(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,

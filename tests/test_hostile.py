@@ -148,7 +148,7 @@ RECALLS: list[tuple[str, type[Exception], dict[str, Any]]] = [
     ("config", V, {"config": 5}),
     ("ranking.enabled", vestig.ConfigError, {"config": {"ranking": {"enabeld": False}}}),
     ("tau_days", vestig.ConfigError, {"config": {"usage.tau_days": 0}}),
-    ("clip_min", vestig.ConfigError, {"config": {"usage.clip_min": 3}}),
+    ("usage.k", vestig.ConfigError, {"config": {"usage.k": -3}}),
     ("profile", vestig.ConfigError, {"profile": "fastest"}),
 ]
 

@@ -158,7 +158,7 @@ def make_language_model(settings: LanguageModelSettings) -> LanguageModel | None
 def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
     """Any embedder with its vectors checked; a checked one as it is.
 
-    With `settings`, texts are cut to `embedding.max_length` and batches to `batch_size`.
+    With `settings`, batches are cut to `embedding.batch_size`.
 
     Example:
         >>> from vestig.testing import FailingEmbedder
@@ -172,9 +172,7 @@ the call holds NaN or infinity; check the provider
         return embedder
     if settings is None:
         return checked_embedder(embedder)
-    return checked_embedder(
-        embedder, max_length=settings.max_length, batch_size=settings.batch_size
-    )
+    return checked_embedder(embedder, batch_size=settings.batch_size)
 
 
 def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:

@@ -19,7 +19,13 @@ ANSWERS = {
     "generate_hypothetical_queries": {"queries": ["When does it leave?"]},
 }
 # two jobs a memory
-BATCHES: dict[str, Any] = {"llm.batch": "auto", "llm.batch_min": 6}
+BATCHES: dict[str, Any] = {"llm.batch": "auto"}
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six jobs are a batch."""
+    monkeypatch.setattr("vestig.session.model_calls.BATCHED_FROM", 6)
 
 
 def texts(count: int) -> list[str]:
@@ -76,9 +82,10 @@ def test_without_the_switch_there_is_no_batch(opener: Opener) -> None:
     assert (store.admin.enrich().done, model.batches) == (6, {})
 
 
-def test_an_inline_commit_sends_no_batch(opener: Opener) -> None:
+def test_an_inline_commit_sends_no_batch(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vestig.session.model_calls.BATCHED_FROM", 1)
     model = ScriptedModel(ANSWERS)
-    store = opener(llm=model, config={**BATCHES, "llm.batch_min": 1, "enrichment.mode": "inline"})
+    store = opener(llm=model, config={**BATCHES, "enrichment.mode": "inline"})
     store.commit(texts(1)[0])
     assert (store.admin.stats().jobs, model.batches) == ({"DONE": 2}, {})
 

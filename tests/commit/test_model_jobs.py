@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import vestig
 from store_fixtures import Opener
 from vestig.errors import ConfigError, ModelCallError
 from vestig.ports import ModelRequest
+from vestig.store.ledger.jobs import JobRules
 from vestig.testing import FrozenClock, ScriptedModel
 from vestig.types import EventType
 
@@ -197,7 +199,7 @@ def test_a_malformed_answer_is_asked_for_again(
 ) -> None:
     answers = [text] * 3 + ['{"queries": ["Why?"]}'] * 3
     model = ScriptedModel(lambda _: answers.pop(0))
-    store = opener(llm=model, config={"entities.enabled": False, "llm.retry_base_s": 0})
+    store = opener(llm=model, config={"entities.enabled": False})
     id = store.commit(TEXT, **FIXED).memory_id
     report = store.admin.enrich()
     assert (report.done, report.retried, [d.code for d in report.degraded]) == (
@@ -308,8 +310,12 @@ def test_a_failing_model_leaves_the_commit_alone_and_is_asked_again_later(
     assert entities(store)
 
 
-def test_the_longest_pause_is_six_hours(opener: Opener, clock: FrozenClock) -> None:
-    config = {"enrichment.max_attempts": 20, "entities.enabled": False}
+def test_the_longest_pause_is_six_hours(
+    opener: Opener, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    often = partial(JobRules, max_attempts=20)
+    monkeypatch.setattr("vestig.store.ledger.opening.JobRules", often)
+    config = {"entities.enabled": False}
     store = opener(llm=failing(ModelCallError("broken", status=400)), config=config)
     store.commit(TEXT)
     for _ in range(12):
@@ -317,9 +323,13 @@ def test_the_longest_pause_is_six_hours(opener: Opener, clock: FrozenClock) -> N
         clock.move(seconds=21_600)
 
 
-def test_failed_jobs_are_done_again_on_request(opener: Opener, clock: FrozenClock) -> None:
+def test_failed_jobs_are_done_again_on_request(
+    opener: Opener, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = partial(JobRules, max_attempts=1)
+    monkeypatch.setattr("vestig.store.ledger.opening.JobRules", once)
     model = ScriptedModel(ANSWERS, failures=[ModelCallError("broken", status=400)])
-    store = opener(llm=model, config={"enrichment.max_attempts": 1})
+    store = opener(llm=model)
     id = store.commit(TEXT).memory_id
     assert store.admin.enrich().failed == 2
     assert store.admin.enrich().taken == 0

@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from store_fixtures import Opener
 from vestig.errors import ModelCallError
 from vestig.ports import ModelRequest
 from vestig.session.session import system_clock
+from vestig.store.ledger.jobs import JobRules
 from vestig.testing import HashingEmbedder, ScriptedModel
 
 TEXT = "The ferry leaves the harbour at noon."
@@ -113,10 +115,15 @@ class Late(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_vectors_are_made_while_the_model_is_left_alone(opener: Opener) -> None:
+def test_vectors_are_made_while_the_model_is_left_alone(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = ScriptedModel(ANSWERS, failures=[ModelCallError("no key", status=401)] * 100)
     embedder = Late(64)
-    config = {"embedding.on_failure": "defer", "enrichment.backoff_base_s": 1_000}
+    slow = partial(JobRules, backoff_base_s=1_000)
+    monkeypatch.setattr("vestig.store.ledger.opening.JobRules", slow)
+    monkeypatch.setattr("vestig.commit.worker.JobRules", slow)
+    config = {"embedding.on_failure": "defer"}
     store = opener(llm=model, worker=True, embedder=embedder, config=config, clock=system_clock)
     store.commit(TEXT)
     assert waited(lambda: model.requests)

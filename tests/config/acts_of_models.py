@@ -10,7 +10,7 @@ import msgspec
 from world import Act, World
 
 from vestig.config.model_sections import PROMPT_VALUES
-from vestig.errors import ModelBudgetError, ModelCallError, ProviderError
+from vestig.errors import ModelBudgetError, ProviderError
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.testing import ScriptedModel
 
@@ -23,7 +23,7 @@ class Echo:
     provider = "echo"
 
     def __init__(self, settings: Any) -> None:
-        names = ("base_url", "api_key_env", "cache_min_tokens")
+        names = ("base_url", "api_key_env")
         self.made_from = {name: getattr(settings, name) for name in names}
 
     def complete(self, request: ModelRequest) -> ModelAnswer:
@@ -47,21 +47,12 @@ def money(world: World) -> Any:
     return store._session.models.costs()[0].money
 
 
-def tries(world: World) -> Any:
-    """How often a model that always fails is asked, and how long that takes in tenths."""
-    model = ScriptedModel({}, failures=[ModelCallError("no", retryable=True)] * 9)
-    store = world.open(llm=model)
-    started = time.monotonic()
-    with suppress(ProviderError):
-        store._session.models.ask("classify_stability", {"content": "text"}, answer=str)
-    return len(model.requests), time.monotonic() - started > 0.2
-
-
 def patience(world: World) -> Any:
     def slow(_: ModelRequest) -> str:
         time.sleep(0.5)
         return "late"
 
+    world.monkeypatch.setattr("vestig.session.model_calls.TRIES_MAX", 1)
     try:
         return (
             world.open(llm=ScriptedModel(slow))
@@ -73,7 +64,7 @@ def patience(world: World) -> Any:
 
 
 def batched(world: World) -> Any:
-    return world.open(llm=ScriptedModel({}))._session.models.takes_batches(50)
+    return world.open(llm=ScriptedModel({}))._session.models.takes_batches(100)
 
 
 def budget(world: World) -> Any:
@@ -89,22 +80,16 @@ def budget(world: World) -> Any:
 
 
 ECHO: Final = {"llm.provider": "echo", "store.path": ":memory:"}
-FAST: Final = {"llm.retry_base_s": 0}
 PRICED: Final = {"claude-sonnet-5-5": {"input": 3, "output": 15}}
 MODELLED: Final[dict[str, Act]] = {
     "llm.provider": Act("echo", asked, {"store.path": ":memory:"}),
     "llm.model": Act("claude-haiku-5-5", asked, ECHO),
-    "llm.max_tokens": Act(100, asked, ECHO),
-    "llm.timeout_s": Act(0.1, patience, {"llm.max_attempts": 1}),
-    "llm.max_attempts": Act(5, tries, FAST),
+    "llm.timeout_s": Act(0.1, patience),
     "llm.api_key_env": Act("OTHER_KEY", asked, ECHO),
     "llm.max_calls_per_day": Act(2, budget),
     "llm.base_url": Act("http://localhost:1", asked, ECHO),
     "llm.prices": Act(PRICED, money, ECHO),
-    "llm.cache_min_tokens": Act(1024, asked, ECHO),
-    "llm.retry_base_s": Act(0.5, tries, {"llm.max_attempts": 2, **FAST}),
-    "llm.batch": Act("auto", batched, {"llm.batch_min": 50}),
-    "llm.batch_min": Act(50, batched, {"llm.batch": "auto"}),
+    "llm.batch": Act("auto", batched),
     **{
         f"prompts.{name}": Act(
             {"system": "Read {{entity_type_list}}.", "user": f"Mine: {{{{{values[0]}}}}}"},

@@ -36,16 +36,6 @@ def boost(store: Any) -> Any:
     return found.multiplier, found.trace, found.basic, found.confidence
 
 
-def often_confirmed(world: World) -> Any:
-    """Final scores beside a memory that is confirmed again and again, where TraceRank counts."""
-    store = some(world)
-    for _ in range(5):
-        store.commit(OSLO)
-        world.clock.move(hours=30)
-    found = store.recall(QUERY, config={"ranking.tracerank_power": 20})
-    return [(hit.content, round(hit.score, 12), hit.reason.tracerank_boost) for hit in found]
-
-
 def newest_first(world: World) -> Any:
     """Which of two statements comes first."""
     old, new = "Tom lives in Oslo", "Tom moved to Bergen, he lives there now"
@@ -182,43 +172,26 @@ def layout(world: World) -> Any:
 
 RECALL: Final[dict[str, Act]] = {
     **{
-        f"usage.event_weights.{event.value}": Act(
-            0.5,
-            partial(weight_of, event),
-            # only this type counts, and nothing is discounted
-            {f"{RANK}.burst_discount": 1.0},
-        )
+        f"usage.event_weights.{event.value}": Act(0.5, partial(weight_of, event))
         for event in EventType
     },
     f"{RANK}.enabled": Act(False, rank),
     f"{RANK}.tau_days": Act(1, rank),
-    f"{RANK}.cooldown_hours": Act(1, rank),
-    f"{RANK}.burst_discount": Act(0.9, rank),
     f"{RANK}.k": Act(0.7, rank),
     f"{RANK}.temporal_decay_enabled": Act(False, partial(aged, "dynamic")),
     f"{RANK}.dynamic_tau_days": Act(10, partial(aged, "dynamic")),
-    f"{RANK}.ephemeral_tau_days": Act(30, partial(aged, "ephemeral")),
-    f"{RANK}.static_boost": Act(1.5, partial(aged, "static")),
-    f"{RANK}.clip_min": Act(0.5, partial(aged, "ephemeral")),
-    f"{RANK}.clip_max": Act(3, partial(rank, times=3), {f"{RANK}.k": 5.0}),
     f"{RANK}.spacing.enabled": Act(True, rank),
-    f"{RANK}.spacing.bonus": Act(1, rank, {f"{RANK}.spacing.enabled": True}),
-    f"{RANK}.spacing.spacing_days": Act(1, rank, {f"{RANK}.spacing.enabled": True}),
     "recall.include_expired": Act(True, expired),
     "ranking.enabled": Act(False, formula),
     "ranking.pool": Act(1, formula),
     "ranking.base": Act("semantic", scores),
     "ranking.tracerank_power": Act(1, scores),
-    "ranking.tracerank_bound": Act(5.0, often_confirmed),
     "ranking.newer_first": Act(False, newest_first),
     "recall.reasons.enabled": Act(False, reason_fields),
-    "recall.reasons.include_path": Act(False, reason_fields),
-    "recall.reasons.include_scores": Act(False, reason_fields),
     "recall.default_limit": Act(1, lambda w: len(some(w).recall(QUERY).results)),
     "recall.profile": Act("baseline", profile),
     "recall.profiles": Act({"mine": {"ranking.base": "semantic"}}, own_profile),
     "recall.format": Act("compact", layout),
     "recall.min_score": Act(0.99, lambda w: len(some(w).recall(QUERY).results)),
     "recall.min_confidence": Act(1.0, lambda w: some(w).recall(QUERY).abstained),
-    "recall.max_query_chars": Act(5, lambda w: some(w).recall(QUERY).query),
 }

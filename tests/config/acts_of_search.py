@@ -64,12 +64,6 @@ def named_by_all(world: World) -> tuple[Any, list[str]]:
     return store, ids
 
 
-def expanded(world: World) -> Any:
-    store, ids = named_by_all(world)
-    found = store.graph.expand_with_graph([ids[0], ids[3]])
-    return len(found.via_entities), len(found.via_related)
-
-
 def sure(world: World) -> Any:
     store, ids = named_by_all(world)
     return len(store.graph.expand_via_entities([ids[0]]))
@@ -115,22 +109,13 @@ _FADES: Final = {**_QUIET, "search.decay.enabled": True}
 _RETENTION: Final = "lifecycle.retention"
 _LARGE: Final = {**_QUIET, "hygiene.near_duplicate.enabled": False}
 
-EDGES: Final[dict[str, Act]] = {
-    "entities.max_evidence_length": Act(50, evidence, _QUIET),
-    "links.expansion.max_expand_via_entities": Act(1, expanded, _QUIET),
-    "links.expansion.max_expand_via_related": Act(1, expanded, _QUIET),
-    "links.expansion.min_confidence": Act(0.9, sure, _QUIET),
-}
+EDGES: Final[dict[str, Act]] = {}
 
 SEARCH: Final[dict[str, Act]] = {
     "search.limit": Act(2, found, _QUIET),
     "search.graph_depth": Act(3, reached, _QUIET),
     "search.decay.enabled": Act(True, faded(), _QUIET),
-    "search.decay.floor": Act(0.9, faded(), _FADES),
     "decay.basis": Act("creation", faded(), _FADES),
-    "decay.reference_access_count": Act(2, faded(), _FADES),
-    "decay.frequency": Act(False, faded(), _FADES),
-    "index.mode": Act("exact", approximate, {**_LARGE, "index.approximate_above": 20}),
     "index.approximate_above": Act(20, approximate, _LARGE),
     **{
         f"{_RETENTION}.{policy}_half_life_days": Act(3.0, faded(policy, 4), _FADES)

@@ -40,6 +40,4 @@ OBSERVED: Final[dict[str, Act]] = {
     "telemetry.log_level": Act("DEBUG", logged),
     "telemetry.log_format": Act("json", logged, {"telemetry.log_level": "DEBUG"}),
     "telemetry.trace_file": Act("t.jsonl", traced),
-    "telemetry.trace_max_bytes": Act(300, traced, _FILE),
-    "telemetry.trace_keep": Act(2, traced, {**_FILE, "telemetry.trace_max_bytes": 300}),
 }

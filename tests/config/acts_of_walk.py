@@ -167,7 +167,6 @@ SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
 
 WALK: Final[dict[str, Act]] = {
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
-    f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
     f"{QUESTIONS}.content_weight": Act(0.1, found_by_question),
     f"{QUESTIONS}.question_weight": Act(0.1, found_by_question),
     f"{START}.enabled": Act(False, switched, blended()),
@@ -223,9 +222,4 @@ WALK: Final[dict[str, Act]] = {
     "ranking.association": Act(0.9, walk, EVERY),
     f"{WALKING}.associated": Act(1, beside),
     "ranking.path_power": Act(2, walk, EVERY),
-    "recall.temporal_open_scale_days": Act(
-        3, partial(metadata, query="the office before 2026-02-20"), blended()
-    ),
-    "recall.expand_summaries": Act(True, summary, SUMMED),
-    "recall.summary_prior": Act(-0.05, summary, SUMMED),
 }

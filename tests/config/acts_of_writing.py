@@ -109,23 +109,6 @@ def waited_inline(world: World) -> Any:
     return store.admin.stats().jobs
 
 
-def worked(world: World) -> Any:
-    store = world.open()
-    store.commit(OSLO)
-    report = store.admin.enrich()
-    world.clock.move(seconds=30)
-    return report.failed, store.admin.enrich().taken
-
-
-def lost_lease(world: World) -> Any:
-    store = world.open()
-    store.commit(OSLO)
-    ledger, now = store._session.ledger, store._session.now_us()
-    assert ledger.due_jobs("default", now, ("embed",), 1)
-    world.clock.move(seconds=30)
-    return store.admin.enrich().taken
-
-
 def restated(world: World, **fields: Any) -> Any:
     store = world.open(SAME)
     store.commit(OSLO, **committing(fields))
@@ -134,14 +117,6 @@ def restated(world: World, **fields: Any) -> Any:
 
 def near_but_not_equal(world: World) -> Any:
     store = world.open({OSLO: 1.0, NOTED: 0.95})
-    store.commit(OSLO)
-    return outcome(store, NOTED)
-
-
-def second_candidate(world: World) -> Any:
-    best = "The new office is in Bergen"
-    store = world.open({NOTED: 1.0, best: 0.99, OSLO: 0.95})
-    store.commit(best)
     store.commit(OSLO)
     return outcome(store, NOTED)
 
@@ -189,7 +164,6 @@ WRITING: Final[dict[str, Act]] = {
     "embedding.model": Act("mine", model, RECORDED),
     "embedding.dimension": Act(16, dimensions, HASHING),
     "embedding.normalize": Act(False, dimensions, BUILTIN),
-    "embedding.max_length": Act(8, dimensions, HASHING),
     "embedding.timeout_s": Act(7, requests, OPENAI),
     "embedding.batch_size": Act(1, batches, RECORDED),
     "embedding.on_failure": Act("defer", when_embedding_fails, {"embedding.provider": "failing"}),
@@ -202,19 +176,12 @@ WRITING: Final[dict[str, Act]] = {
     ),
     f"{NEAR}.enabled": Act(False, restated),
     f"{NEAR}.threshold": Act(0.99, near_but_not_equal),
-    f"{NEAR}.skip_manual_source": Act(True, restated),
-    f"{NEAR}.max_candidates": Act(1, second_candidate),
     f"{NEAR}.on_near_dup": Act("insert", restated),
-    "keywords.max_per_memory": Act(1, lambda w: memory(w.open(), OSLO).keywords),
     "keywords.stopwords": Act(["oslo"], lambda w: memory(w.open(), OSLO).keywords),
     "enrichment.mode": Act("off", queued, DEFERRED),
     "enrichment.inline_timeout_s": Act(
         0.01, waited_inline, {"embedding.on_failure": "defer", "enrichment.mode": "inline"}
     ),
-    "enrichment.max_attempts": Act(1, worked, DEFERRED),
-    "enrichment.lease_s": Act(5, lost_lease, DEFERRED),
-    "enrichment.backoff_base_s": Act(1, worked, DEFERRED),
-    "enrichment.backoff_cap_s": Act(1, worked, DEFERRED),
     "hooks.strict": Act(True, strict_hook),
     f"{RELATED}.enabled": Act(False, links),
     f"{RELATED}.similarity_threshold": Act(0.75, links),

@@ -1,4 +1,4 @@
-"""Layers, files, includes, expansion, environment."""
+"""Layers, files, environment."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_bad_profiles(loaded: Loader, text: str, part: str) -> None:
 
 
 def test_one_call_sets_only_keys_of_recall(loaded: Loader) -> None:
-    with pytest.raises(ConfigError, match=r"store\.path.*only keys of usage, links"):
+    with pytest.raises(ConfigError, match=r"store\.path.*only keys of usage, questions"):
         loaded().with_overrides({"store.path": "x"})
     with pytest.raises(ConfigError, match=r"nearest valid key is ranking\.base"):
         loaded().with_overrides({"ranking": {"bas": "cosine"}})
@@ -221,7 +221,7 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("namespace: !!python/object:os.system x\n", "unreadable YAML"),
         ("namespace: \x00\n", "unreadable YAML"),
         ("namespace: Work\n", "a-z 0-9"),
-        ("usage: {clip_min: 1.5}\n", "clip_min"),
+        ("usage: {k: -1}\n", "usage.k"),
         ("usage: {tau_days: 0}\n", "a finite number > 0"),
         ("usage: {tau_days: .nan}\n", "a finite number > 0"),
         ("recall: {min_score: .inf}\n", "finite"),
@@ -408,8 +408,6 @@ def test_every_key_is_explained(loaded: Loader) -> None:
         explain(loaded(), "hygiene.min_char")
     assert [e.key for e in explain(loaded(), "decay")] == [
         "decay.basis",
-        "decay.reference_access_count",
-        "decay.frequency",
     ]
 
 

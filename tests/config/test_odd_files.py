@@ -65,7 +65,7 @@ REFUSED: list[tuple[str, str]] = [
     ("walk: {min_signal: .nan}\n", "walk.min_signal"),
     ("walk: {min_signal: 50%}\n", "walk.min_signal"),
     ("walk: {min_signal: 0,5}\n", "unknown key"),
-    ("usage: {clip_min: 3}\n", "usage.clip_min"),
+    ("usage: {dynamic_tau_days: 0}\n", "usage.dynamic_tau_days"),
     ("usage: {event_weights: {reinforce: 1}}\n", "unknown type of event 'reinforce'"),
     ("usage: {event_weights: {REINFORCE_NEAR: 2}}\n", "≥ 0 and ≤ 1"),
     ("usage: {event_weights: [1]}\n", "usage.event_weights"),

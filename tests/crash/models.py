@@ -84,9 +84,8 @@ class Unreliable:
 
 def open_store(path: Path, clock: FrozenClock, seed: int) -> vestig.Vestig:
     """The store with a model of this seed."""
-    config = {"llm.retry_base_s": 0, "llm.max_attempts": 2}
     embedder = HashingEmbedder(32)
-    return vestig.open(path, embedder=embedder, llm=Unreliable(seed), clock=clock, config=config)
+    return vestig.open(path, embedder=embedder, llm=Unreliable(seed), clock=clock)
 
 
 def commit_all(path: Path, first: int, count: int) -> None:

@@ -54,14 +54,6 @@ def test_timeout_keeps_its_type() -> None:
         CheckedEmbedder(FailingEmbedder("timeout")).embed(["text"])
 
 
-def test_max_length_cuts_before_embedding_and_is_reported() -> None:
-    inner = ScriptedEmbedder({}, default=[1.0])
-    embedder = CheckedEmbedder(inner, max_length=4)
-    embedder.embed(["12345", "1234", "😀😀😀😀😀"])
-    assert inner.calls == [("1234", "1234", "😀😀😀😀")]
-    assert [embedder.truncated(text) for text in ("12345", "1234")] == [True, False]
-
-
 def test_batch_size_bounds_a_call() -> None:
     inner = ScriptedEmbedder({}, default=[1.0])
     assert len(CheckedEmbedder(inner, batch_size=2).embed(list("abcde"))) == 5
@@ -150,12 +142,9 @@ def test_something_that_is_no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_reach_the_checks() -> None:
-    made = make_embedder(
-        EmbeddingSettings(provider="hashing", dimension=8, max_length=3, batch_size=1)
-    )
+    made = make_embedder(EmbeddingSettings(provider="hashing", dimension=8, batch_size=1))
     made.embed(["one", "two"])
     assert made.inner.call_count == 2  # type: ignore[attr-defined]
-    assert made.truncated("four")
 
 
 def test_shipped_provider_scans_no_metadata_and_loads_no_vendor() -> None:
@@ -174,5 +163,5 @@ def test_pieces_are_counted_where_the_embedder_can() -> None:
         def count_pieces(self, text: str) -> int:
             return len(text.split())
 
-    assert CheckedEmbedder(Counting(), max_length=3).count_pieces("one two three") == 3
+    assert CheckedEmbedder(Counting()).count_pieces("one two three") == 3
     assert CheckedEmbedder(HashingEmbedder()).count_pieces("one two three") is None

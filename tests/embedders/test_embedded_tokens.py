@@ -169,13 +169,13 @@ def test_other_codes_are_the_providers_error(pieces: Pieces) -> None:
         embedder.embed_codes(["words"])
 
 
-def test_texts_are_cut_and_sent_in_batches() -> None:
+def test_texts_are_sent_in_batches() -> None:
     inner = TokenHashingEmbedder(16)
-    embedder = checked_embedder(inner, max_length=5, batch_size=2)
+    embedder = checked_embedder(inner, batch_size=2)
     assert isinstance(embedder, CheckedTokenEmbedder)
     answers = embedder.embed_tokens(["one two three"] * 5)
     assert (len(answers), inner.call_count) == (5, 3)
-    assert answers[0] == inner.embed_tokens(["one t"])[0]
+    assert answers[0] == inner.embed_tokens(["one two three"])[0]
     assert embedder.embed_tokens([]) == []
     with pytest.raises(ValidationError):
         embedder.embed_tokens(["broken \ud800"])

@@ -12,7 +12,6 @@ from graph_rows import entity, mention, summary
 from scripted import Opener
 from vestig.errors import NotFoundError, ValidationError
 from vestig.graph.edges import ALL_TYPES
-from vestig.language.edge_evidence import evidence_text
 from vestig.testing import FrozenClock
 
 PUMP, GASKET, LEDGER, CANOE = (
@@ -53,7 +52,6 @@ def test_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
     assert edge.evidence == "e" * 197 + "..."
     again = store.graph.link(*reversed(pair), "RELATED", evidence="e" * 200).edge
     assert again.evidence == "e" * 200
-    assert (evidence_text("abcdef", 2), evidence_text("", 2)) == ("..", "")
 
 
 def test_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:

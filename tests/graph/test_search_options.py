@@ -142,12 +142,6 @@ def test_decay_reorders_and_replaces(
         (world[GASKET], 0.15, pytest.approx(0.6, abs=1e-6)),
     ]
     assert found.decayed
-    plain = reopened(**{"decay.frequency": False}).graph.search(QUERY, kind, limit=3, decay=True)
-    assert {hit.node_id: pytest.approx(hit.score, abs=1e-6) for hit in plain} == {
-        world[GASKET]: 0.3,
-        world[LEDGER]: 0.3,
-        world["Ada"]: 0.25,
-    }
 
 
 def test_entities_follow_their_memories(world: dict[str, Any], clock: FrozenClock) -> None:

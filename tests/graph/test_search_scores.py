@@ -32,7 +32,6 @@ RULES = DecayRules(
     default_policy="standard",
     by_access=True,
     reference=10,
-    frequency=True,
     power=math.pow,
     ln=math.log,
 )
@@ -202,11 +201,10 @@ def test_memories_fade_by_policy_access_and_use() -> None:
     assert memory_factor(used, now, RULES) == 1.0
     by_creation = msgspec.structs.replace(RULES, by_access=False)
     assert memory_factor(used, now, by_creation) == pytest.approx(0.5)
-    plain = msgspec.structs.replace(RULES, frequency=False)
-    assert memory_factor(memory(days=90), now, plain) == pytest.approx(0.5)
-    assert memory_factor(memory(days=90, pinned=True), now, plain) == 1.0
+    # what nobody reads counts half
+    assert memory_factor(memory(days=90, pinned=True), now, RULES) == 0.5
     session = memory(days=1, retention_policy=RetentionPolicy.SESSION)
-    assert memory_factor(session, now, plain) == pytest.approx(0.5)
+    assert memory_factor(session, now, RULES) == pytest.approx(0.5 * 0.5)
 
 
 def test_entities_last_as_long_as_their_memories() -> None:

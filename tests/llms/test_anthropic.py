@@ -55,7 +55,7 @@ def imported() -> None:
 
 def calls(server: LoopbackMessages, **keys: Any) -> ModelCalls:
     """As a session makes them, without waits of our own."""
-    given = {"provider": "anthropic", "base_url": server.base_url, "retry_base_s": 0, **keys}
+    given = {"provider": "anthropic", "base_url": server.base_url, **keys}
     settings = built_in({f"llm.{name}": value for name, value in given.items()}).settings
     return ModelCalls(settings, AnthropicModel(settings.llm), metrics=Metrics())
 
@@ -88,10 +88,12 @@ def test_plain_text_is_asked_for_without_a_schema() -> None:
     assert "output_config" not in server.requests[0].body
 
 
-def test_only_long_instructions_are_cached() -> None:
+def test_only_long_instructions_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seen on the wire: the mark, and what the server then says it read from its cache."""
     with LoopbackMessages(lambda _: GOOD) as server:
-        first, second = (ask(calls(server, cache_min_tokens=300)) for _ in range(2))
+        with monkeypatch.context() as patch:
+            patch.setattr("vestig.llms.anthropic._CACHED_FROM_TOKENS", 300)
+            first, second = (ask(calls(server)) for _ in range(2))
         ask(calls(server))
     marks = ["cache_control" in request.body["system"][0] for request in server.requests]
     assert marks == [True, True, False]
@@ -190,7 +192,7 @@ def test_an_answer_is_read_up_to_its_limit() -> None:
 
 def test_a_batch_goes_its_way() -> None:
     with LoopbackMessages(lambda _: GOOD, polls=1, expired=["job_c"]) as server:
-        models = calls(server, batch="auto", batch_min=1)
+        models = calls(server, batch="auto")
         sent = [
             (own, models.request("extract_entities", {"content": TEXT}, answer=Entities)[0])
             for own in ("job_a", "job_b", "job_c")

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 import vestig
+from vestig.store.ledger.jobs import JobRules
 from vestig.testing import FAULTS, FrozenClock, HashingEmbedder, LoopbackMessages
 
 KEY: Final = "sk-secret-of-the-test"
@@ -44,12 +46,15 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
 
 def enriched(folder: Path, failures: tuple[str, ...]) -> Any:
     """What a store holds after its memories were enriched, and the requests that it took."""
-    with LoopbackMessages(answer, failures=failures) as server:
+    at_once = partial(JobRules, backoff_base_s=0)
+    with (
+        LoopbackMessages(answer, failures=failures) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("vestig.store.ledger.opening.JobRules", at_once)
         config = {
             "llm.provider": "anthropic",
             "llm.base_url": server.base_url,
-            "llm.retry_base_s": 0,
-            "enrichment.backoff_base_s": 0,
             "enrichment.workers": 1,
         }
         with vestig.open(

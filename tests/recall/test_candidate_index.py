@@ -24,7 +24,7 @@ CONFIG = {
     "links.related.enabled": False,
     "index.approximate_above": 1_000,
 }
-EXACT = {**CONFIG, "index.mode": "exact"}
+EXACT = {**CONFIG, "index.approximate_above": 2_147_483_647}
 DIMENSIONS = 64
 
 
@@ -64,7 +64,7 @@ def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path)
     assert any(warning.startswith("approximate:") for warning in result.warnings)
     assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
     assert store.admin.doctor().exit_code == 0
-    # nothing below the threshold, nothing where index.mode is exact
+    # nothing below the threshold, nothing where everything is compared
     store.close()
     assert not again(opener, EXACT).recall("word1 word2").counts.approximate
     small = again(opener, {**CONFIG, "index.approximate_above": NUMBER})

@@ -39,7 +39,6 @@ def checked(**fields: Any) -> Request:
         RecallRequest(where=where, **given),
         now_us=0,
         limit_default=5,
-        query_chars_max=4000,
         namespace="default",
         include_expired=False,
         dimensions=8,

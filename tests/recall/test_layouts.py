@@ -11,7 +11,6 @@ from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explaine
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.ids import id_text
 from vestig.recall.layouts import render
-from vestig.recall.reason import ReasonParts
 from vestig.times import from_us
 
 S, B, E = id_text("mem", START), id_text("mem", OTHER), id_text("ent", ENTITY)
@@ -36,9 +35,9 @@ def result(*hits: RecallHit, **fields: Any) -> RecallResult:
     )  # fmt: skip
 
 
-def hit(row: MadeRow, parts: ReasonParts | None = None, **fields: Any) -> RecallHit:
+def hit(row: MadeRow, whole: bool = True, **fields: Any) -> RecallHit:
     own = memory(row.id, **fields)
-    made = explainer(entities=ada(), parts=ReasonParts() if parts is None else parts)
+    made = explainer(entities=ada(), whole=whole)
     return RecallHit(
         memory=own,
         score=row.final_score,
@@ -112,15 +111,6 @@ def test_explain_shows_the_terms_that_add_something() -> None:
     )
 
 
-def test_groups_that_are_left_out() -> None:
-    parts = ReasonParts(include_path=False, include_scores=False)
-    assert render(result(hit(DIRECT, parts, content="One line")), "explain") == (
-        f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
-        "Reason: Close in meaning (similarity 0.8700).\n"
-        "Content: One line"
-    )
-
-
 def test_compact_and_list() -> None:
     found = result(hit(DIRECT, content="x" * 101), hit(WALKED, content="One line"))
     assert render(found, "compact").startswith(
@@ -143,10 +133,9 @@ def test_compact_and_list() -> None:
 )
 def test_what_is_associated_stands_behind_the_results(layout: str, separator: str) -> None:
     """A line each: how the walk came there where the reason has it, then the text on one line."""
-    bare = ReasonParts(include_path=False, include_scores=False)
     linked = (
         hit(WALKED, content="a\n---\nRelated: b"),
-        hit(MadeRow(id=START), bare, content="x" * 101),
+        hit(MadeRow(id=START), False, content="x" * 101),
     )
     direct = hit(DIRECT, content="One line")
     assert render(result(direct, associated=linked), layout) == (

@@ -59,8 +59,7 @@ def test_only_where_it_is_wanted_and_there_is_a_model(opener: Opener) -> None:
 def test_an_answer_without_a_query_is_a_failure_and_rules_answer(
     opener: Opener, answer: Any
 ) -> None:
-    config = {**SYNTHESIZE, "llm.retry_base_s": 0}
-    result = opener(llm=writing(answer), config=config).recall(messages=TALK)
+    result = opener(llm=writing(answer), config=SYNTHESIZE).recall(messages=TALK)
     assert result.query.startswith("Ada: ")
     assert [entry.code for entry in result.degraded] == ["llm_failed"]
 

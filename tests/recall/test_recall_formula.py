@@ -207,23 +207,24 @@ def test_each_switch_alone(opener: Opener) -> None:
     assert [(h.id, h.score) for h in both] == [(h.id, h.score) for h in baseline]
 
 
-def test_a_great_bound_of_tracerank_is_none_and_null_is_the_default(
-    services: vestig.Vestig,
+def test_tracerank_is_bounded(
+    services: vestig.Vestig, opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def most(bound: float | None) -> tuple[float | None, float, float]:
+    def most(store: vestig.Vestig) -> tuple[float | None, float, float]:
         """The bound, and by what TraceRank moved a memory most: in the score, and without bound."""
-        config = {"ranking.tracerank_power": 20, "ranking.tracerank_bound": bound}
-        found = services.recall(QUERY, config=config, limit=30)
+        found = store.recall(QUERY, config={"ranking.tracerank_power": 20}, limit=30)
         reasons = [hit.reason for hit in found]
         moved = max(reason.final_score / reason.base for reason in reasons)
         whole = max(reason.tracerank_boost.multiplier**20 for reason in reasons)
         return found.formula.tracerank_bound, moved, whole
 
-    bound, moved, whole = most(None)
+    bound, moved, whole = most(services)
     assert bound == 0.5
     assert moved == pytest.approx(math.exp(0.25))
     assert moved < whole
-    bound, moved, whole = most(100.0)
+    monkeypatch.setattr("vestig.recall.ranking._TRACERANK_BOUND", 100.0)
+    services.close()
+    bound, moved, whole = most(opener())
     assert bound == 100.0
     assert moved == pytest.approx(whole)
 

@@ -21,6 +21,7 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
+from vestig.session import model_calls
 from vestig.session.metrics import Metrics
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
@@ -62,6 +63,11 @@ class Waits:
         return self.broken_off
 
 
+@pytest.fixture
+def no_rests() -> None:
+    """Here calls rest as they do elsewhere."""
+
+
 def calls(model: Any, waits: Waits | None = None, chance: float = 0.5, **keys: Any) -> ModelCalls:
     settings = built_in({f"llm.{name}": value for name, value in keys.items()}).settings
     return ModelCalls(
@@ -86,10 +92,14 @@ def test_a_faultless_call_is_one_try() -> None:
 
 
 @pytest.mark.parametrize(("chance", "factor"), [(0.0, 0.5), (0.5, 1.0), (1.0, 1.5)])
-def test_delays_double_with_jitter(chance: float, factor: float) -> None:
+def test_delays_double_with_jitter(
+    chance: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_calls, "TRIES_MAX", 4)
+    monkeypatch.setattr(model_calls, "RETRY_BASE_S", 2.0)
     waits = Waits()
     model = ScriptedModel({"classify_stability": "static"}, failures=[again()] * 3)
-    asked = ask(calls(model, waits, chance, max_attempts=4, retry_base_s=2))
+    asked = ask(calls(model, waits, chance))
     assert asked.calls == 4
     assert waits.seconds == [2 * factor, 4 * factor, 8 * factor]
 
@@ -161,11 +171,14 @@ def test_a_rest_longer_than_a_call_may_take_is_left_to_the_caller() -> None:
     assert (len(model.requests), waits.seconds) == (1, [])
 
 
-def test_an_adapter_that_takes_no_notice_of_time_is_left_behind() -> None:
+def test_an_adapter_that_takes_no_notice_of_time_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_calls, "TRIES_MAX", 2)
     model = ScriptedModel(lambda _: time.sleep(5) or "late")
     started = time.monotonic()
     with pytest.raises(ProviderTimeoutError, match=r"no whole answer within 0.2 s.*tries: 2"):
-        ask(calls(model, timeout_s=0.2, max_attempts=2))
+        ask(calls(model, timeout_s=0.2))
     assert time.monotonic() - started < 3
 
 
@@ -197,11 +210,10 @@ def test_the_time_that_is_left_goes_into_the_request() -> None:
     assert 0 < model.requests[0].timeout_s <= 5
 
 
-def test_closing_the_store_breaks_off_a_wait() -> None:
+def test_closing_the_store_breaks_off_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_calls, "RETRY_BASE_S", 60.0)
     model = ScriptedModel({}, failures=[again()] * 9)
-    store = vestig.open(
-        ":memory:", embedder=HashingEmbedder(8), llm=model, config={"llm.retry_base_s": 60}
-    )
+    store = vestig.open(":memory:", embedder=HashingEmbedder(8), llm=model)
     store.close()
     started = time.monotonic()
     with pytest.raises(ModelCallError, match="tries: 1"):
@@ -258,7 +270,7 @@ def test_an_answer_that_was_cut_or_refused_is_named() -> None:
         )
 
     model = ScriptedModel(cut("length", '{"entities": [{"na'))
-    with pytest.raises(ModelCallError, match=r"cut at llm\.max_tokens"):
+    with pytest.raises(ModelCallError, match="cut at 4096 tokens"):
         ask(calls(model), Entities)
     assert len(model.requests) == 3
     model = ScriptedModel(cut("refusal", ""))
@@ -318,9 +330,7 @@ def test_absurd_usage_counts_as_nothing(tokens: Any) -> None:
 
 def test_calls_are_counted_by_prompt_and_success() -> None:
     model = ScriptedModel({"classify_stability": "secret-answer"}, failures=[again()])
-    with vestig.open(
-        ":memory:", embedder=HashingEmbedder(8), llm=model, config={"llm.retry_base_s": 0}
-    ) as store:
+    with vestig.open(":memory:", embedder=HashingEmbedder(8), llm=model) as store:
         ask(store._session.models)
         found = store.admin.metrics()
     for success in ("true", "false"):
@@ -483,14 +493,14 @@ def test_an_own_template_is_sent_and_named_in_events() -> None:
 # Batches
 
 
-def test_a_batch_is_found_polled_read_and_paid_for() -> None:
+def test_a_batch_is_found_polled_read_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_calls, "BATCHED_FROM", 2)
     model = ScriptedModel(
         lambda r: "bad" if "Bob" in r.user else '{"entities": [{"name": "Ada"}]}', polls=1
     )
     models = calls(
         model,
         batch="auto",
-        batch_min=2,
         prices={"claude-sonnet-5-5": {"input": 1e6, "output": 0, "batch_factor": 0.5}},
     )
     assert models.takes_batches(2)
@@ -525,8 +535,8 @@ def test_a_model_without_batches_is_never_sent_one() -> None:
         def complete(self, request: ModelRequest) -> ModelAnswer:
             return ModelAnswer(text="x", model=request.model, usage=ModelUsage())
 
-    models = calls(Single(), batch="auto", batch_min=1)
-    assert not models.takes_batches(5)
+    models = calls(Single(), batch="auto")
+    assert not models.takes_batches(500)
     with pytest.raises(ProviderError, match="expected one that takes batches"):
         models.submit([])
 
@@ -572,7 +582,7 @@ def test_the_budget_counts_every_try_of_every_process(tmp_path: Path) -> None:
         "embedder": HashingEmbedder(8),
         "llm": model,
         "clock": clock,
-        "config": {"llm.max_calls_per_day": 3, "llm.retry_base_s": 0},
+        "config": {"llm.max_calls_per_day": 3},
     }
     with (
         vestig.open(tmp_path / "store", **options) as one,

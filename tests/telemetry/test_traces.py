@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +191,12 @@ def test_null_is_off(tmp_path: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
-def test_the_file_is_rotated_and_so_many_are_kept(tmp_path: Path) -> None:
-    with opened(tmp_path, trace_max_bytes=2_000, trace_keep=2) as store:
+def test_the_file_is_rotated_and_so_many_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = partial(TraceFile, max_bytes=2_000, keep=2)
+    monkeypatch.setattr("vestig.session.opening.TraceFile", small)
+    with opened(tmp_path) as store:
         for _ in range(60):
             store.count()
     folder = tmp_path / "t"

@@ -361,7 +361,7 @@ class Graph:
             relation: Label of a RELATION, such as WORKS_AT.
             weight: Finite, at least 0; 0 is kept and never walked.
             confidence: From 0 to 1, or None.
-            evidence: Why; cut to entities.max_evidence_length characters.
+            evidence: Why; cut to 200 characters.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
@@ -493,7 +493,7 @@ class Graph:
             limit: Most memories.
             include_expired: Superseded and deprecated memories too.
             min_confidence: Least confidence of both mentions; default
-                links.expansion.min_confidence.
+                0.75.
             namespace: The namespace to act in instead of the store's own.
         """
         from vestig.graph import expand
@@ -544,14 +544,14 @@ class Graph:
         *,
         namespace: str | None = None,
     ) -> Expansion:
-        """Both expansions; limits of None are those of `links.expansion`.
+        """Both expansions; limits of None are 3 each.
 
         Args:
             ids: Ids of the memories to start from.
             entity_limit: Most memories by entities; default
-                links.expansion.max_expand_via_entities.
+                3.
             related_limit: Most memories by RELATED edges; default
-                links.expansion.max_expand_via_related.
+                3.
             namespace: The namespace to act in instead of the store's own.
         """
         from vestig.graph import expand

@@ -16,6 +16,7 @@ from vestig.commit.claim_references import stored_claim
 from vestig.commit.item import Decision, Item, TextKey
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
+    CANDIDATES_MAX,
     SimilarMemories,
     item_form,
     similar_memories,
@@ -336,9 +337,8 @@ class Batch:
     ) -> NearDuplicate:
         """The first candidate that makes the same statement, else a hint at the best."""
         settings, request = self.settings.hygiene.near_duplicate, item.request
-        skipped = settings.skip_manual_source and request.source == "manual"
         how = request.on_near_dup
-        if not settings.enabled or skipped or how == "insert" or item.vector is None:
+        if not settings.enabled or how == "insert" or item.vector is None:
             return NearDuplicate()
         decision.compared = True
         if not similar.candidates and not similar.in_group:
@@ -346,7 +346,7 @@ class Batch:
         candidates = self._candidates(view, item, decision, similar)
         best: PossibleUpdate | None = None
         elsewhere: NearDuplicate | None = None
-        for memory, score in candidates[: settings.max_candidates]:
+        for memory, score in candidates[:CANDIDATES_MAX]:
             here = item.position in (None, _position(memory))
             if elsewhere is not None and not here:
                 continue
@@ -475,7 +475,6 @@ class Batch:
             memory.id,
             mentions,
             with_edges=chosen.links.mentions.enabled,
-            evidence_chars_max=chosen.entities.max_evidence_length,
         )
         self._name_resolution.inserted(place, mentions)
         if update is not None:

@@ -21,6 +21,7 @@ from vestig.commit.queue_run import PAUSING, QueueRun, by_memory, kinds_of
 from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, ProviderError
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.session.model_calls import ParsedAnswer
+from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.values import Job
 from vestig.types import Memory
 
@@ -142,7 +143,7 @@ def _known_batch(run: QueueRun, marker: str, jobs: Sequence[Job]) -> str | None:
     """The batch of a marker; None = another process may be sending it, or nobody took it."""
     session = run.session
     begun, _, own_id = marker.removeprefix(_MARKER).partition(":")
-    lease_us = round(session.config.settings.enrichment.lease_s * _SECOND_US)
+    lease_us = round(JobRules().lease_s * _SECOND_US)
     if session.now_us() < int(begun) + lease_us:
         return None
     found = session.models.find(own_id)

@@ -187,8 +187,7 @@ class _Decision:
         mention = EntityMention(
             entity_id=entity_id, confidence=kept.confidence, evidence=kept.evidence
         )
-        longest = self._chosen.entities.max_evidence_length
-        return mention_edge(self._memory.id, mention, longest)
+        return mention_edge(self._memory.id, mention)
 
 
 def _target(kept: KeptEntity, known: Sequence[Entity]) -> Entity | None:

@@ -143,7 +143,6 @@ def extract(item: Item, settings: Settings, *, model: bool) -> None:
     )
     own = words.keywords(
         item.text,
-        limit=settings.keywords.max_per_memory,
         extra_stopwords=settings.keywords.stopwords,
     )
     item.keywords = tuple(dict.fromkeys([*own, *given.keywords]) if given.keywords else own)

@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.changes import ChangeSet, NewEvent, NewVector
 from vestig.commit.canonical_form import differences
-from vestig.commit.near_duplicates import stored_form
+from vestig.commit.near_duplicates import CANDIDATES_MAX, stored_form
 from vestig.commit.rows import related_edge, token_codes
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Pieces
@@ -58,7 +58,7 @@ def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) ->
         [author],
         [id_bytes(memory.id)],
         near.threshold,
-        near.max_candidates if near.enabled else 0,
+        CANDIDATES_MAX if near.enabled else 0,
         linked.similarity_threshold,
         _SIMILAR_READ if linked.enabled else 0,
         unrelated=[b"".join(view.ids_with_text(space, scope, author, memory.content_hash))],

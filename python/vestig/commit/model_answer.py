@@ -15,11 +15,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.config.graph_sections import EntitySettings
-from vestig.language.edge_evidence import evidence_text
 from vestig.language.names.forms import cased_name, norm_key
 from vestig.language.names.ontology import Ontology
 from vestig.language.names.rules import is_specific
-from vestig.language.text_forms import CONTROL_CHARACTERS
+from vestig.language.text_forms import CONTROL_CHARACTERS, EVIDENCE_CHARS_MAX, evidence_text
 from vestig.language.time.expressions import find_windows
 from vestig.types import Memory, Stability
 
@@ -163,7 +162,7 @@ def kept_entities(
         if kept is None:
             unusable += 1
             continue
-        if kept.confidence < settings.min_confidence and not settings.store_low_confidence:
+        if kept.confidence < settings.min_confidence:
             uncertain += 1
             continue
         place = text.casefold().find(kept.name.casefold())
@@ -191,15 +190,16 @@ def _kept(
     named = type if known is None else known.name
     if not _is_type(named) or not _is_name(given.name, named):
         return None, False
-    longest = settings.max_evidence_length
     evidence = given.evidence.strip()
     confidence = settings.min_confidence if given.confidence is None else given.confidence
     kept = KeptEntity(
         name=cased_name(given.name),
         type=named,
         confidence=min(1.0, max(0.0, confidence)),
-        evidence=evidence_text(evidence, longest) if evidence in text else "",
-        description=" ".join(CONTROL_CHARACTERS.sub("", given.description).split())[:longest],
+        evidence=evidence_text(evidence) if evidence in text else "",
+        description=" ".join(CONTROL_CHARACTERS.sub("", given.description).split())[
+            :EVIDENCE_CHARS_MAX
+        ],
     )
     return kept, known is None
 

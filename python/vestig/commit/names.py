@@ -119,9 +119,7 @@ def _split(entity: GivenEntity, types: Ontology) -> GivenEntity:
 
 
 def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Mention]:
-    """Those whose confidence reaches the minimum; with `store_low_confidence` all of them."""
-    if settings.store_low_confidence:
-        return list(names)
+    """Return those whose confidence reaches the minimum."""
     return [name for name in names if name.confidence >= settings.min_confidence]
 
 

@@ -20,6 +20,8 @@ from vestig.types import Memory
 
 __all__ = ["SimilarMemories", "item_form", "similar_memories", "stored_form"]
 
+# Memories that a new text is compared with: the same statement is among the nearest few.
+CANDIDATES_MAX: Final = 50
 # Texts near new ones tend to be the same few; each takes about a kilobyte.
 _FORMS_MAX: Final = 4_096
 
@@ -85,7 +87,7 @@ def _in_namespace(
         [request.author for request in requests],
         [_excluded(view, items[place]) for place in places],
         near.threshold,
-        near.max_candidates if near.enabled else 0,
+        CANDIDATES_MAX if near.enabled else 0,
         related.similarity_threshold,
         related.max_edges_per_memory if related.enabled else 0,
         unrelated=_same_texts(view, items, places, repeating),

@@ -36,6 +36,7 @@ from vestig.ports import Pieces
 from vestig.session.embedding import embed_memories, embedded_texts, remember_identity
 from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
+from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.values import Job, JobResult
 from vestig.time_limit import within
 from vestig.times import DAY_US
@@ -343,7 +344,7 @@ class QueueRun:
     def _ask(self, memory: Memory, jobs: list[Job], model: str | None) -> None:
         """One call for all of these jobs, and what it gives."""
         kinds = kinds_of(jobs)
-        ends_at = time.monotonic() + self.session.config.settings.enrichment.lease_s
+        ends_at = time.monotonic() + JobRules().lease_s
         try:
             asked = self.session.models.ask(
                 [PROMPTS[kind] for kind in kinds],

@@ -30,7 +30,7 @@ from vestig.commit.item import Item
 from vestig.commit.names import EntityMention
 from vestig.commit.repeats import RepeatWishes
 from vestig.ids import NewIds, new_id
-from vestig.language.edge_evidence import evidence_text
+from vestig.language.text_forms import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
@@ -289,20 +289,14 @@ def add_mentions(
     mentions: Sequence[EntityMention],
     *,
     with_edges: bool,
-    evidence_chars_max: int,
 ) -> None:
     """Entities that the memory names, new ones stored with it, and its MENTIONS edges."""
     rows.entities += [mention.new for mention in mentions if mention.new is not None]
     if with_edges:
-        rows.edges += [
-            mention_edge(memory_id, one, evidence_chars_max, rows.ids.take("edge"))
-            for one in mentions
-        ]
+        rows.edges += [mention_edge(memory_id, one, rows.ids.take("edge")) for one in mentions]
 
 
-def mention_edge(
-    memory_id: str, mention: EntityMention, evidence_chars_max: int, id: str | None = None
-) -> NewEdge:
+def mention_edge(memory_id: str, mention: EntityMention, id: str | None = None) -> NewEdge:
     """The MENTIONS edge of one mention. `id` None = a new one."""
     return NewEdge(
         id=new_id("edge") if id is None else id,
@@ -310,7 +304,7 @@ def mention_edge(
         to_id=mention.entity_id,
         edge_type=EdgeType.MENTIONS,
         confidence=mention.confidence,
-        evidence=evidence_text(mention.evidence, evidence_chars_max),
+        evidence=evidence_text(mention.evidence),
     )
 
 

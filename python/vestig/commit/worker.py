@@ -15,6 +15,7 @@ from vestig.commit.queue_run import KINDS, QueueRun
 from vestig.errors import VestigError
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
+from vestig.store.ledger.jobs import JobRules
 from vestig.telemetry.logs import logger
 
 __all__ = ["Worker"]
@@ -100,7 +101,7 @@ class Worker:
         if run.paused is None:
             self._pauses = 0
             return
-        enrichment = self._session.config.settings.enrichment
-        pause_s = min(enrichment.backoff_base_s * 2**self._pauses, enrichment.backoff_cap_s)
+        rules = JobRules()
+        pause_s = min(rules.backoff_base_s * 2**self._pauses, rules.backoff_max_s)
         self._pauses += 1
         self._rests_until = time.monotonic() + pause_s

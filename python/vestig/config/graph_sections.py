@@ -7,9 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from vestig.config.kinds import (
-    AtLeastOne,
     Count,
-    CountOrZero,
     NotNegative,
     Positive,
     Section,
@@ -52,8 +50,6 @@ def _event_weights() -> EventWeights:
 
 class SpacingSettings(Section, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Let repetitions count more the further they lie apart.")] = False
-    bonus: Annotated[NotNegative, doc("Most that spacing adds to an event.")] = 0.25
-    spacing_days: Annotated[Positive, doc("Gap in days that earns the whole bonus.")] = 14.0
 
 
 class UsageSettings(Section, frozen=True, kw_only=True):
@@ -68,11 +64,6 @@ class UsageSettings(Section, frozen=True, kw_only=True):
     tau_days: Annotated[
         Positive, doc("Days in which the trace of an event falls to 1/e.", shown=True)
     ] = 21.0
-    cooldown_hours: Annotated[
-        NotNegative,
-        doc("An event with a newer one less than this many hours later is part of a burst."),
-    ] = 24.0
-    burst_discount: Annotated[Share, doc("Weight of an event inside a burst.")] = 0.2
     k: Annotated[
         NotNegative,
         doc(
@@ -82,25 +73,12 @@ class UsageSettings(Section, frozen=True, kw_only=True):
     graph_connectivity_enabled: Annotated[bool, doc("Let memories with more links weigh more.")] = (
         False
     )
-    graph_k: Annotated[
-        NotNegative, doc("Strength of connectivity: how much links raise TraceRank.")
-    ] = 0.15
     temporal_decay_enabled: Annotated[
         bool, doc("Let unstable facts lose weight by age.", shown=True)
     ] = True
     dynamic_tau_days: Annotated[
         Positive, doc("Days in which a dynamic fact falls to 1/e.", shown=True)
     ] = 90.0
-    ephemeral_tau_days: Annotated[
-        Positive | None,
-        doc(
-            "Days in which an ephemeral fact falls to 1/e; null: a quarter of dynamic_tau_days,"
-            " between 3 and 7."
-        ),
-    ] = None
-    static_boost: Annotated[NotNegative, doc("Factor of facts that never change.")] = 1.0
-    clip_min: Annotated[Share, doc("Least value of TraceRank.")] = 0.25
-    clip_max: Annotated[AtLeastOne, doc("Greatest value of TraceRank.")] = 2.0
     spacing: SpacingSettings = SpacingSettings()
 
 
@@ -135,16 +113,6 @@ class EntitySettings(Section, frozen=True, kw_only=True):
     max_per_memory: Annotated[
         Count, doc("Entities stored per memory, the most certain first.", shown=True)
     ] = 10
-    store_low_confidence: Annotated[
-        bool, doc("Store less certain entities too; recall ignores them.")
-    ] = False
-    max_evidence_length: Annotated[
-        Count,
-        doc(
-            "Characters of the quoted evidence of an entity or a link, and of the description that"
-            " a language model gives an entity."
-        ),
-    ] = 200
     model: Annotated[
         Text | None,
         doc("Language model that finds entities in memories; null: llm.model."),
@@ -163,19 +131,6 @@ class RelatedSettings(Section, frozen=True, kw_only=True):
     max_edges_per_memory: Annotated[Count, doc("Links made per new memory.", shown=True)] = 10
 
 
-class ExpansionSettings(Section, frozen=True, kw_only=True):
-    max_expand_via_entities: Annotated[
-        CountOrZero, doc("Memories that expansion adds by shared entities.")
-    ] = 3
-    max_expand_via_related: Annotated[
-        CountOrZero, doc("Memories that expansion adds by RELATED edges.")
-    ] = 3
-    min_confidence: Annotated[
-        Share, doc("Confidence from which a mention counts in expansion.")
-    ] = 0.75
-
-
 class LinkSettings(Section, frozen=True, kw_only=True):
     mentions: MentionsSettings = MentionsSettings()
     related: RelatedSettings = RelatedSettings()
-    expansion: ExpansionSettings = ExpansionSettings()

@@ -9,10 +9,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from vestig.config.kinds import (
-    Count,
     CountOrZero,
     NotNegative,
-    Pause,
     Section,
     Share,
     Text,
@@ -73,18 +71,10 @@ class LlmSettings(Section, frozen=True, kw_only=True):
     model: Annotated[
         Text, doc("Model of the provider, where no other key names one.", shown=True)
     ] = "claude-sonnet-5-5"
-    max_tokens: Annotated[Count, doc("Most tokens of one answer of the language model.")] = 4096
     timeout_s: Annotated[
         Timeout,
         doc("Seconds that one try of a model call may take, from its start to the last byte."),
     ] = 60.0
-    max_attempts: Annotated[
-        Count,
-        doc(
-            "Tries of one model call, where the connection, the provider or the answer's form is at"
-            " fault."
-        ),
-    ] = 3
     api_key_env: Annotated[
         VariableName,
         doc("Name of the environment variable that holds the model's key.", shown=True),
@@ -107,24 +97,12 @@ class LlmSettings(Section, frozen=True, kw_only=True):
             " not named has no money in it."
         ),
     ] = msgspec.field(default_factory=dict)
-    cache_min_tokens: Annotated[
-        Count,
-        doc(
-            "Tokens from which the instructions of a prompt are sent to be cached by the provider;"
-            " it ignores shorter ones."
-        ),
-    ] = 4096
-    retry_base_s: Annotated[
-        Pause,
-        doc("Seconds before the second try of a model call, doubled for each further one."),
-    ] = 1.0
     batch: Annotated[
         Literal["off", "auto"],
         doc(
             "auto: many jobs at once are sent as one batch, which is cheaper and takes up to a day."
         ),
     ] = "off"
-    batch_min: Annotated[Count, doc("Jobs from which a batch is sent.")] = 100
 
 
 class PromptTemplate(Section, frozen=True, kw_only=True):

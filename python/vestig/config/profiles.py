@@ -12,7 +12,6 @@ __all__ = ["PROFILES", "PROFILE_PREFIXES"]
 # Keys that a profile, or one call of recall, may set.
 PROFILE_PREFIXES: Final = (
     "usage.",
-    "links.expansion.",
     "questions.",
     "walk.",
     "ranking.",
@@ -78,7 +77,6 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "ranking.association": 0.0,
         "ranking.path_power": 1.0,
         "ranking.tracerank_power": 0.5,
-        "ranking.tracerank_bound": 0.5,
         "ranking.newer_first": True,
         **{f"signals.{name}.enabled": getattr(_SIGNALS, name).enabled for name in SWITCHES},
         "signals.late.pool": _SIGNALS.late.pool,

@@ -18,7 +18,6 @@ from vestig.config.kinds import (
     Section,
     Seed,
     Share,
-    SignedShare,
     Text,
     doc,
 )
@@ -154,13 +153,6 @@ class RankingSettings(Section, frozen=True, kw_only=True):
     tracerank_power: Annotated[
         NotNegative, doc("Power to which TraceRank enters the final score.", shown=True)
     ] = 0.5
-    tracerank_bound: Annotated[
-        NotNegative,
-        doc(
-            "Where ranking.base is linear: TraceRank puts no memory before one that scores more"
-            " than e to this power times as much without it; 100: as good as no bound."
-        ),
-    ] = 0.5
     newer_first: Annotated[
         bool,
         doc(
@@ -209,15 +201,13 @@ class ReferenceSettings(Section, frozen=True, kw_only=True):
 
 
 class IndexSettings(Section, frozen=True, kw_only=True):
-    mode: Annotated[
-        Literal["auto", "exact"],
+    approximate_above: Annotated[
+        Count,
         doc(
-            "auto: large stores use an index of candidates; exact: everything is compared.",
+            "Memories above which an index proposes candidates, so that some may be missed;"
+            " 2147483647: everything is always compared.",
             shown=True,
         ),
-    ] = "auto"
-    approximate_above: Annotated[
-        Count, doc("Memories above which auto uses the index.", shown=True)
     ] = 3_000_000
 
 
@@ -225,8 +215,6 @@ class ReasonSettings(Section, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("false: results carry method, similarity and final score only.")
     ] = True
-    include_path: Annotated[bool, doc("Give path and hops of each result.")] = True
-    include_scores: Annotated[bool, doc("Give the scores behind each result.")] = True
 
 
 class RecallSettings(Section, frozen=True, kw_only=True):
@@ -237,7 +225,7 @@ class RecallSettings(Section, frozen=True, kw_only=True):
     profiles: Annotated[
         Profiles,
         doc(
-            "Further profiles: name to keys of usage, links.expansion, questions, walk,"
+            "Further profiles: name to keys of usage, questions, walk,"
             " ranking, reference, signals and recall.",
             shown=True,
         ),
@@ -264,12 +252,6 @@ class RecallSettings(Section, frozen=True, kw_only=True):
             shown=True,
         ),
     ] = False
-    max_query_chars: Annotated[Count, doc("Characters of a query that are used.", shown=True)] = (
-        4000
-    )
-    temporal_open_scale_days: Annotated[
-        Positive, doc("Days in which nearness to a window that is open at one end falls to 1/e.")
-    ] = 30.0
     synthesize: Annotated[
         bool,
         doc(
@@ -285,16 +267,11 @@ class RecallSettings(Section, frozen=True, kw_only=True):
         Share | None,
         doc("Cosine from which a query's name matches an entity of another name; null: never."),
     ] = None
-    expand_summaries: Annotated[bool, doc("Memories covered by a pooled summary compete too.")] = (
-        False
-    )
-    summary_prior: Annotated[SignedShare, doc("Added to the scores of summaries.")] = 0.0
     reasons: ReasonSettings = ReasonSettings()
 
 
 class SearchDecaySettings(Section, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Let hits of graph search lose weight by age.")] = False
-    floor: Annotated[Share, doc("Hits of graph search that decayed below this drop out.")] = 0.001
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
@@ -312,7 +289,3 @@ class DecaySettings(Section, frozen=True, kw_only=True):
         Literal["access", "creation"],
         doc("Age counts from the last access or from creation.", shown=True),
     ] = "access"
-    reference_access_count: Annotated[
-        Count, doc("Accesses at which frequency slows decay the most.")
-    ] = 10
-    frequency: Annotated[bool, doc("Let frequent access slow decay.")] = True

@@ -25,11 +25,9 @@ from vestig.config.kinds import (
     Count,
     Dimension,
     NamespaceName,
-    Pause,
     Positive,
     Section,
     Share,
-    Span,
     Text,
     Timeout,
     VariableName,
@@ -115,10 +113,6 @@ class EmbeddingSettings(Section, frozen=True, kw_only=True):
         Dimension | None, doc("Length of a vector; null: the model's own.", shown=True)
     ] = None
     normalize: Annotated[bool, doc("Scale every vector to length 1.")] = True
-    max_length: Annotated[
-        Count | None,
-        doc("Characters of a text that a remote embedder is sent; null: all.", shown=True),
-    ] = None
     timeout_s: Annotated[
         Timeout, doc("Seconds that one call of a remote embedder may take.", shown=True)
     ] = 60.0
@@ -167,10 +161,6 @@ class NearDuplicateSettings(Section, frozen=True, kw_only=True):
         Share,
         doc("Cosine from which a memory is compared as a near duplicate (inclusive).", shown=True),
     ] = 0.92
-    skip_manual_source: Annotated[
-        bool, doc("Look for no near duplicates of commits with source manual.")
-    ] = False
-    max_candidates: Annotated[Count, doc("Memories that a new text is compared with.")] = 50
     on_near_dup: Annotated[
         Literal["reinforce", "link", "insert"],
         doc(
@@ -206,7 +196,6 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
 
 
 class KeywordSettings(Section, frozen=True, kw_only=True):
-    max_per_memory: Annotated[Count, doc("Keywords stored per memory.")] = 64
     stopwords: Annotated[
         tuple[Text, ...], doc("Words that are no keywords, added to the built-in ones.", shown=True)
     ] = ()
@@ -228,17 +217,9 @@ class EnrichmentSettings(Section, frozen=True, kw_only=True):
             shown=True,
         ),
     ] = 20.0
-    max_attempts: Annotated[
-        Count, doc("Attempts before a job has failed for good.", shown=True)
-    ] = 8
-    lease_s: Annotated[Span, doc("Seconds after which a running job counts as abandoned.")] = 300.0
     workers: Annotated[
         Count, doc("Memories about which a language model is asked at the same time.")
     ] = 2
-    backoff_base_s: Annotated[
-        Pause, doc("Seconds before the second attempt; doubled for each further one.")
-    ] = 60.0
-    backoff_cap_s: Annotated[Pause, doc("Longest wait between two attempts in seconds.")] = 21600.0
 
 
 class HookSettings(Section, frozen=True, kw_only=True):

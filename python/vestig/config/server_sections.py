@@ -149,7 +149,3 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
         Text | None,
         doc("File that gets one line of JSON for each operation; null: none.", shown=True),
     ] = None
-    trace_max_bytes: Annotated[
-        Count, doc("A line that would make the file of traces larger begins a new one.")
-    ] = 10_485_760
-    trace_keep: Annotated[Count, doc("Earlier files of traces that are kept.")] = 5

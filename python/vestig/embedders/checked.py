@@ -46,21 +46,17 @@ class CheckedEmbedder:
 
     Args:
         inner: the provider's embedder.
-        max_length: texts are cut to this many code points before embedding; None = never.
         batch_size: at most this many texts go to the provider in one call.
 
     Example:
         >>> from vestig.testing import HashingEmbedder
-        >>> embedder = CheckedEmbedder(HashingEmbedder(8), max_length=5)
-        >>> embedder.truncated("12345"), embedder.truncated("123456")
-        (False, True)
+        >>> embedder = CheckedEmbedder(HashingEmbedder(8), batch_size=5)
+        >>> embedder.dimensions, len(embedder.embed(["a"] * 7))
+        (8, 7)
     """
 
-    def __init__(
-        self, inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
-    ) -> None:
+    def __init__(self, inner: Embedder, *, batch_size: int | None = None) -> None:
         self._inner = inner
-        self._max_length = max_length
         self._batch_size = batch_size
 
     @property
@@ -94,10 +90,7 @@ class CheckedEmbedder:
         return self._inner.fingerprint
 
     def truncated(self, text: str) -> bool:
-        """Whether only a beginning of the text is read: cut here, or by the model."""
-        limit = self._max_length
-        if limit is not None and len(text) > limit:
-            return True
+        """Tell if the model reads only a beginning of the text."""
         return bool(self._call(lambda: self._inner.truncated(text)))
 
     def count_pieces(self, text: str) -> int | None:
@@ -124,13 +117,11 @@ class CheckedEmbedder:
         return vectors
 
     def _in_batches(self, texts: Sequence[str], call: Callable[[list[str]], list[_T]]) -> list[_T]:
-        """One result of `call` for each text; texts are checked and cut before."""
+        """Return one result of `call` for each text; texts are checked before."""
         for text in texts:
             _check_text(text)
-        limit = self._max_length
-        cut = [text if limit is None else text[:limit] for text in texts]
         answers: list[_T] = []
-        for batch in _slices(cut, self._batch_size):
+        for batch in _slices(texts, self._batch_size):
             answer: object = self._call(partial(call, batch))
             if not isinstance(answer, (list, tuple)):
                 raise ProviderError(
@@ -263,14 +254,11 @@ def _both(answer: object) -> tuple[object, object]:
     return answer, None
 
 
-def checked_embedder(
-    inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
-) -> CheckedEmbedder:
+def checked_embedder(inner: Embedder, *, batch_size: int | None = None) -> CheckedEmbedder:
     """The embedder with its vectors checked; states of word pieces too where it gives them."""
-    limits = {"max_length": max_length, "batch_size": batch_size}
     if gives_tokens(inner):
-        return CheckedTokenEmbedder(inner, **limits)
-    return CheckedEmbedder(inner, **limits)
+        return CheckedTokenEmbedder(inner, batch_size=batch_size)
+    return CheckedEmbedder(inner, batch_size=batch_size)
 
 
 def _check_text(text: object) -> None:
@@ -284,10 +272,10 @@ def _check_text(text: object) -> None:
         ) from None
 
 
-def _slices(texts: list[str], size: int | None) -> Iterator[list[str]]:
+def _slices(texts: Sequence[str], size: int | None) -> Iterator[list[str]]:
     step = len(texts) if size is None else size
     for start in range(0, len(texts), step):
-        yield texts[start : start + step]
+        yield list(texts[start : start + step])
 
 
 def float32_bytes(values: Sequence[float]) -> bytes:

@@ -26,7 +26,7 @@ class FastEmbedEmbedder(LocalModelEmbedder):
         super().__init__(settings, DEFAULT_MODEL)
 
     def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
-        """False: the package does not say what it cuts; `embedding.max_length` cuts before."""
+        """False: the package does not say what it cuts."""
         return False
 
     def _constructor(self) -> Callable[[str], Any]:

@@ -113,7 +113,7 @@ class OpenAIEmbedder:
         return [pack(vector) for vector in self._request(list(texts))]
 
     def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
-        """False: it is not known what a server cuts; `embedding.max_length` cuts before."""
+        """False: it is not known what a server cuts."""
         return False
 
     def _request(self, texts: list[str]) -> list[list[float]]:

@@ -40,9 +40,8 @@ def vectors_of(
     """The embedder of all benchmarks; vectors of other settings are kept apart."""
     settings = config.settings.embedding
     inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
-    cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return cached_embedder(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
+    return cached_embedder(inner, None if cache is None else Path(cache).expanduser(), plain)
 
 
 def finish_jobs(store: Vestig) -> None:

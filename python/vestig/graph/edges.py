@@ -18,7 +18,7 @@ from vestig.arguments import (
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
-from vestig.language.edge_evidence import evidence_text
+from vestig.language.text_forms import evidence_text
 from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.entity_names import entity_id
@@ -120,7 +120,6 @@ def link(
     namespace: object,
 ) -> EdgeChange:
     """Stores an edge of origin `caller`, or finds the one that is there."""
-    settings = session.config.settings
     request = link_request(
         from_id,
         to_id,
@@ -129,7 +128,6 @@ def link(
         weight=weight,
         confidence=confidence,
         evidence=evidence,
-        evidence_max=settings.entities.max_evidence_length,
     )
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
@@ -162,7 +160,6 @@ def link_request(
     weight: object,
     confidence: object,
     evidence: object,
-    evidence_max: int,
 ) -> LinkRequest:
     """The arguments of `link`, checked.
 
@@ -180,9 +177,7 @@ def link_request(
         relation=_relation(relation, kind),
         weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
         confidence=sure,
-        evidence=None
-        if evidence is None
-        else evidence_text(_text("evidence", evidence), evidence_max),
+        evidence=None if evidence is None else evidence_text(_text("evidence", evidence)),
     )
 
 

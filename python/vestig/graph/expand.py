@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from vestig.arguments import count_argument, flag_argument, listed
 from vestig.errors import ValidationError
@@ -15,6 +15,11 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Memory, Status, _Value
 
 __all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]
+
+# Memories that each of both ways adds where the call names no number, and the confidence from which
+# a mention counts there: that from which entities are stored.
+_ADDED_EACH_WAY: Final = 3
+_CONFIDENCE_MIN: Final = 0.75
 
 
 class ViaEntities(_Value, frozen=True, kw_only=True):
@@ -100,8 +105,7 @@ def via_entities(
     """Memories that mention the same entities, most shared first, ties by id."""
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
-    chosen = session.config.settings.links.expansion
-    least = _least(chosen.min_confidence if min_confidence is None else min_confidence)
+    least = _least(_CONFIDENCE_MIN if min_confidence is None else min_confidence)
     space = session.in_namespace(namespace)
     with session.operation("expand_via_entities"), session.ledger.read() as view:
         given = _known(view, space, ids, expired)
@@ -167,12 +171,11 @@ def via_both(
     related_limit: object,
     namespace: object,
 ) -> Expansion:
-    """Both ways, as many as `links.expansion` says."""
-    chosen = session.config.settings.links.expansion
+    """Return what both ways add; limits of None are 3 each."""
     if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
         ids = list(ids)
-    most = chosen.max_expand_via_entities if entity_limit is None else entity_limit
-    others = chosen.max_expand_via_related if related_limit is None else related_limit
+    most = _ADDED_EACH_WAY if entity_limit is None else entity_limit
+    others = _ADDED_EACH_WAY if related_limit is None else related_limit
     count_argument("entity_limit", most, least=0)
     count_argument("related_limit", others, least=0)
     return Expansion(

@@ -34,6 +34,9 @@ from vestig.types import Entity, Memory
 __all__ = ["search"]
 
 _SEED_CHARS_MAX: Final = 80
+# Where old memories count less: hits below this drop out, and so many accesses slow it the most.
+_FADED_BELOW: Final = 0.001
+_ACCESSES_OF_FULL_HEAT: Final = 10
 
 
 class _Search:
@@ -42,7 +45,7 @@ class _Search:
     def __init__(self, session: Session, settings: Settings, checked: SearchPlan) -> None:
         self.session = session
         self.plan = checked
-        self.floor = settings.search.decay.floor if checked.decay else None
+        self.floor = _FADED_BELOW if checked.decay else None
         self.rules = _rules(settings)
         self.warnings: list[str] = []
 
@@ -280,8 +283,7 @@ def _rules(settings: Settings) -> DecayRules:
         },
         default_policy=settings.lifecycle.default_policy,
         by_access=settings.decay.basis == "access",
-        reference=settings.decay.reference_access_count,
-        frequency=settings.decay.frequency,
+        reference=_ACCESSES_OF_FULL_HEAT,
         power=power,
         ln=ln,
     )
@@ -297,7 +299,6 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
             graph_depth=settings.search.graph_depth,
             decay=settings.search.decay.enabled,
             include_expired=settings.recall.include_expired,
-            query_chars_max=settings.recall.max_query_chars,
             namespace=session.namespace,
             now_us=session.now_us(),
         ),

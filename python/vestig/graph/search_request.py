@@ -46,7 +46,6 @@ class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
     graph_depth: int
     decay: bool
     include_expired: bool
-    query_chars_max: int
     namespace: str
     now_us: int
 
@@ -94,14 +93,14 @@ def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id.strip() for id in listed))
 
 
-def _query(asked: SearchRequest, seeds: tuple[str, ...], chars_max: int) -> Any:
+def _query(asked: SearchRequest, seeds: tuple[str, ...]) -> Any:
     """The text to embed, None where nothing is embedded; with warnings."""
     blank = asked.query is None or (isinstance(asked.query, str) and not asked.query.strip())
     if asked.type == "graph" or (asked.type == "hybrid" and seeds and blank):
         return None, ()
     if asked.query is None:
         raise ValidationError("query", None, "a question or some words")
-    return query_argument(asked.query, chars_max)
+    return query_argument(asked.query)
 
 
 def _no_seeds(value: object) -> ValidationError:
@@ -124,7 +123,7 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
         raise _no_seeds(asked.seed_nodes)
     wanted = defaults.graph_depth if asked.graph_depth is None else asked.graph_depth
     entities, memories = _kinds(asked.where)
-    query, warnings = _query(asked, seeds, defaults.query_chars_max)
+    query, warnings = _query(asked, seeds)
     least = asked.where.given().get("min_similarity")
     if least is not None and query is None:
         raise ValidationError(

@@ -128,3 +128,21 @@ def unusable_reason(text: str) -> str | None:
     if control is not None:
         return f"Content contains the control character U+{ord(control.group()):04X}"
     return None
+
+
+# Code points of the words that an edge or an entity quotes: a sentence, not the memory again.
+EVIDENCE_CHARS_MAX: Final = 200
+_CUT: Final = "..."
+
+
+def evidence_text(text: str) -> str:
+    """Return the words of a memory as an edge stores them: what is longer than
+    `EVIDENCE_CHARS_MAX` code points is cut and ends in `...`.
+
+    Example:
+        >>> len(evidence_text("a" * 201)), evidence_text("a" * 201)[-4:]
+        (200, 'a...')
+    """
+    if len(text) <= EVIDENCE_CHARS_MAX:
+        return text
+    return text[: EVIDENCE_CHARS_MAX - len(_CUT)] + _CUT

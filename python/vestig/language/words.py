@@ -37,7 +37,7 @@ def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ())
 
     Args:
         text: any text.
-        limit: the most that are returned (`keywords.max_per_memory`).
+        limit: the most that are returned; the default is that of memories and queries.
         extra_stopwords: further words to leave out (`keywords.stopwords`), in any case.
 
     Example:

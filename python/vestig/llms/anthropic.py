@@ -49,6 +49,9 @@ _ERROR_BYTES_MAX: Final = 4096
 _ERROR_TYPE: Final = lazy_pattern(rb'"type"\s*:\s*"([a-z_]{1,40}_error)"')
 # A rough measure that needs no tokenizer.
 _CHARS_PER_TOKEN: Final = 4
+# Tokens from which instructions are sent to be cached: the provider ignores
+# shorter ones, and bills what it writes into the cache.
+_CACHED_FROM_TOKENS: Final = 4_096
 # A batch has at most 100,000 requests; its results are read line by line.
 _RESULTS_BYTES_MAX: Final = 1 << 30
 _BATCHES_LISTED: Final = 100
@@ -66,7 +69,7 @@ class AnthropicModel:
     """Claude at `llm.base_url` (default: Anthropic).
 
     One request is one try: the SDK repeats nothing, follows no redirect, and an answer is read up
-    to `ANSWER_BYTES_MAX`. Instructions of at least `llm.cache_min_tokens` are sent to be cached.
+    to `ANSWER_BYTES_MAX`. Instructions of at least 4096 tokens are sent to be cached.
 
     Raises:
         ConfigError: a bad URL; from the first call, the package is missing, or `llm.api_key_env`
@@ -96,7 +99,7 @@ class AnthropicModel:
         call = _Call(name, request.timeout_s)
         body = call.run(
             lambda: client.messages.with_streaming_response.create(
-                **_parameters(request, self._settings.cache_min_tokens), timeout=request.timeout_s
+                **_parameters(request), timeout=request.timeout_s
             )
         )
         return _answer(name, _decoded(name, body), request.model)
@@ -104,10 +107,7 @@ class AnthropicModel:
     def submit(self, requests: Sequence[tuple[str, ModelRequest]]) -> str:
         """Sends a batch; its id."""
         client = self._loaded()
-        sent = [
-            {"custom_id": own, "params": _parameters(request, self._settings.cache_min_tokens)}
-            for own, request in requests
-        ]
+        sent = [{"custom_id": own, "params": _parameters(request)} for own, request in requests]
         batches = client.messages.batches.with_streaming_response
         call = self._batch_call()
         body = call.run(lambda: batches.create(requests=sent, timeout=self._settings.timeout_s))
@@ -369,10 +369,9 @@ def _kind(error: BaseException) -> str:
     return type(inner).__name__
 
 
-def _parameters(request: ModelRequest, cache_min_tokens: int) -> dict[str, Any]:
+def _parameters(request: ModelRequest) -> dict[str, Any]:
     system: dict[str, Any] = {"type": "text", "text": request.system}
-    # providers ignore shorter ones, and bill what they write into the cache
-    if len(request.system) >= cache_min_tokens * _CHARS_PER_TOKEN:
+    if len(request.system) >= _CACHED_FROM_TOKENS * _CHARS_PER_TOKEN:
         system["cache_control"] = {"type": "ephemeral"}
     found: dict[str, Any] = {
         "model": request.model,

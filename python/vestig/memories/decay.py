@@ -20,7 +20,6 @@ class DecayRules(msgspec.Struct, frozen=True, kw_only=True):
     default_policy: str
     by_access: bool
     reference: int
-    frequency: bool
     power: Callable[[float, float], float]
     ln: Callable[[float], float]
 
@@ -51,8 +50,6 @@ def heat(count: int, reference: int, ln: Callable[[float], float]) -> float:
 
 
 def _frequency(count: int, rules: DecayRules) -> float:
-    if not rules.frequency:
-        return 1.0
     return 0.5 + 0.5 * heat(count, rules.reference, rules.ln)
 
 

@@ -106,12 +106,8 @@ def _model(session: Session) -> tuple[str, int]:
 
 def wanted(session: Session, memories: int) -> bool:
     """Whether a store of this size is to have an index."""
-    chosen = session.config.settings.index
-    return (
-        chosen.mode == "auto"
-        and memories > chosen.approximate_above
-        and session.directory is not None
-    )
+    above = session.config.settings.index.approximate_above
+    return memories > above and session.directory is not None
 
 
 def build(session: Session, progress: Progress | None = None) -> int:

@@ -105,7 +105,6 @@ def request_of(
         arguments,
         now_us=session.now_us() if now_us is None else now_us,
         limit_default=settings.recall.default_limit,
-        query_chars_max=settings.recall.max_query_chars,
         namespace=session.namespace,
         include_expired=settings.recall.include_expired,
         dimensions=session.embedder.dimensions,
@@ -149,7 +148,6 @@ def analyse(
     ]
     keywords = words.keywords(
         request.query,
-        limit=settings.keywords.max_per_memory,
         extra_stopwords=settings.keywords.stopwords,
     )
     return Query(
@@ -504,7 +502,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
         query_time=from_us(request.moments.query_time_us),
-        parts=ranking.reason_parts,
+        whole=ranking.gives_reasons,
     )
 
 

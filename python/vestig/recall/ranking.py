@@ -13,7 +13,7 @@ from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.config.weights import weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
-from vestig.recall.reason import META_SIGNALS, RERANK, ReasonParts
+from vestig.recall.reason import META_SIGNALS, RERANK
 from vestig.session.session import Session
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
@@ -27,6 +27,12 @@ _CACHED_MAX: Final = 64
 _RECENCY: Final = META_SIGNALS.index("recency")
 # How many of the best results the second stage moves among each other.
 ROWS_MOVED: Final = 10
+# TraceRank puts no memory before one that scores more than e to this power times as much without
+# it: use breaks ties among what fits, and never lifts what does not.
+_TRACERANK_BOUND: Final = 0.5
+# Days in which nearness to a window that is open at one end falls to 1/e: "since March" means the
+# weeks behind it more than the years.
+_OPEN_SCALE_DAYS: Final = 30.0
 # What `ranking.enabled: false` ranks by.
 _BY_COSINE: Final[dict[str, Any]] = {
     "base": "semantic",
@@ -35,8 +41,6 @@ _BY_COSINE: Final[dict[str, Any]] = {
     "alpha": 0.0,
     "questions": False,
     "start_enabled": False,
-    "summary_prior": 0.0,
-    "expand_summaries": False,
 }
 
 
@@ -58,7 +62,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     associated: int
     # whether the newest of several versions comes first
     newer_first: bool
-    reason_parts: ReasonParts
+    # False: a reason holds no more than method and scores
+    gives_reasons: bool
     # terms that weigh something, where terms are summed
     weighed: frozenset[str]
     # how many memories a cross-encoder reads
@@ -151,13 +156,13 @@ def ranking_of(session: Session, config: Config) -> Ranking:
 def ranking_of_settings(settings: Settings) -> Ranking:
     """The ranking of settings, made anew."""
     walk, final, given = settings.walk, settings.ranking, settings.reference
-    questions, shown = settings.questions, settings.recall.reasons
+    questions = settings.questions
     given_fields = RankingFields(
         base=final.base,
         weights=[weights_of(settings, kind) for kind in KINDS],
         trace=_trace(settings.usage),
         tracerank_power=final.tracerank_power,
-        tracerank_bound=final.tracerank_bound,
+        tracerank_bound=_TRACERANK_BOUND,
         path_power=final.path_power,
         association=final.association,
         alpha=given.alpha_meta,
@@ -170,15 +175,15 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         keyword_mode=given.keyword_mode,
         entity_mode=given.entity_mode,
         recency_tau_days=given.recency_tau_days,
-        open_scale_days=settings.recall.temporal_open_scale_days,
+        open_scale_days=_OPEN_SCALE_DAYS,
         content_weight=questions.content_weight,
         question_weight=questions.question_weight,
         questions=questions.enabled,
         start_enabled=walk.start.enabled,
         start_limit=walk.start.limit,
         walk=_walk(settings) if final.enabled and walk.enabled else None,
-        summary_prior=settings.recall.summary_prior,
-        expand_summaries=settings.recall.expand_summaries,
+        summary_prior=0.0,
+        expand_summaries=False,
         late_pool=settings.signals.late.pool,
         sittings=settings.signals.sittings.enabled,
     )
@@ -197,11 +202,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         seed=walk.seed,
         associated=walk.associated,
         newer_first=fields.base == "linear" and final.newer_first,
-        reason_parts=ReasonParts(
-            enabled=shown.enabled,
-            include_path=shown.include_path,
-            include_scores=shown.include_scores,
-        ),
+        gives_reasons=settings.recall.reasons.enabled,
         weighed=weighed,
         rerank_pool=settings.signals.rerank.pool,
     )
@@ -219,8 +220,6 @@ def _for_reranking(fields: RankingFields) -> CoreRanking:
             start_enabled=True,
             tracerank_power=0.0,
             association=0.0,
-            summary_prior=0.0,
-            expand_summaries=False,
         )
     )
 
@@ -251,18 +250,9 @@ def _trace(usage: UsageSettings) -> TraceFields:
         enabled=usage.enabled,
         event_weights=[usage.event_weights.get(kind, 0.0) for kind in EventType],
         tau_days=usage.tau_days,
-        cooldown_hours=usage.cooldown_hours,
-        burst_discount=usage.burst_discount,
         k=usage.k,
         temporal_decay_enabled=usage.temporal_decay_enabled,
         dynamic_tau_days=usage.dynamic_tau_days,
-        ephemeral_tau_days=usage.ephemeral_tau_days,
-        static_boost=usage.static_boost,
-        clip_min=usage.clip_min,
-        clip_max=usage.clip_max,
         spacing_enabled=usage.spacing.enabled,
-        spacing_bonus=usage.spacing.bonus,
-        spacing_days=usage.spacing.spacing_days,
         connectivity_enabled=usage.graph_connectivity_enabled,
-        graph_k=usage.graph_k,
     )

@@ -24,7 +24,7 @@ from vestig.memories.read import flags_of
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
-__all__ = ["META_SIGNALS", "RERANK", "Explainer", "ReasonParts", "contribution", "shares"]
+__all__ = ["META_SIGNALS", "RERANK", "Explainer", "contribution", "shares"]
 
 
 # Terms of the metadata.
@@ -51,14 +51,6 @@ _LABELS: Final = {
 }
 # Characters of the question before a reply that a reason shows.
 _QUESTION_CHARS: Final = 80
-
-
-class ReasonParts(msgspec.Struct, frozen=True, kw_only=True):
-    """Which parts of a reason are given; without `enabled` only the method and the scores."""
-
-    enabled: bool = True
-    include_path: bool = True
-    include_scores: bool = True
 
 
 def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, float]:
@@ -142,7 +134,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     meta_shares: dict[str, float]
     has_vector: bool
     query_time: datetime
-    parts: ReasonParts = ReasonParts()
+    # False: a reason holds no more than method and scores
+    whole: bool = True
 
     def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
@@ -209,8 +202,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """
         method = "graph_traversal" if _walked_to(row) else "direct_match"
         similarity = self.similarity(row)
-        parts = self.parts
-        if not parts.enabled:
+        if not self.whole:
             return Reason(
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
@@ -226,30 +218,29 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         matched = self._matched(row)
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
-        scores, walked = parts.include_scores, parts.include_path
         return Reason(
             retrieval_method=method,
             similarity=similarity,
             final_score=row.final_score,
-            semantic_score=row.semantic_score if scores else UNSET,
-            hypothetical=hypothetical if scores else UNSET,
-            signals=self._signals(row, matched) if scores else UNSET,
-            alpha_used=row.alpha_used if scores else UNSET,
-            metadata_score=row.metadata_score if scores else UNSET,
-            start_score=row.start_score if scores else UNSET,
-            base=row.base if scores else UNSET,
-            start_base=row.start_base if scores else UNSET,
-            path=_path(row) if walked else UNSET,
-            hops=len(row.path) if walked else UNSET,
-            steps=tuple(_step(*step) for step in row.steps) if walked else UNSET,
-            signal_strength=row.signal_strength if walked else UNSET,
-            path_score=row.path_score if walked else UNSET,
-            tracerank_boost=_boost(row) if scores else UNSET,
+            semantic_score=row.semantic_score,
+            hypothetical=hypothetical,
+            signals=self._signals(row, matched),
+            alpha_used=row.alpha_used,
+            metadata_score=row.metadata_score,
+            start_score=row.start_score,
+            base=row.base,
+            start_base=row.start_base,
+            path=_path(row),
+            hops=len(row.path),
+            steps=tuple(_step(*step) for step in row.steps),
+            signal_strength=row.signal_strength,
+            path_score=row.path_score,
+            tracerank_boost=_boost(row),
             own_final_score=row.own_final_score
-            if scores and row.own_final_score != row.final_score
+            if row.own_final_score != row.final_score
             else UNSET,
-            newer_than=newer if scores else UNSET,
-            older_than=older if scores else UNSET,
+            newer_than=newer,
+            older_than=older,
             in_place_of=replacing or UNSET,
             flags=tuple(flags),
             explanation=" ".join(

@@ -42,6 +42,8 @@ __all__ = [
     "seed_argument",
 ]
 
+# Code points of a query that are read: a longer one is a text, and costs what it holds.
+QUERY_CHARS_MAX: Final = 4_000
 # What a double holds exactly.
 SEED_MAX: Final = 2**53 - 1
 _BITS: Final = 53
@@ -211,14 +213,15 @@ def _ids(field: str, value: object) -> tuple[str, ...]:
     return tuple(check_id_prefix(field, item, "mem") for item in value)
 
 
-def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]:
-    """The query, cut to `chars_max` code points with a warning."""
+def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
+    """Return the query, cut to `QUERY_CHARS_MAX` code points with a warning."""
     query = text_argument("query", value)
     if not query.strip():
         raise ValidationError("query", "blank text", "a question or some words")
-    if len(query) <= chars_max:
+    if len(query) <= QUERY_CHARS_MAX:
         return query, ()
-    return query[:chars_max], (f"the query was cut to its first {chars_max} characters",)
+    warning = f"the query was cut to its first {QUERY_CHARS_MAX} characters"
+    return query[:QUERY_CHARS_MAX], (warning,)
 
 
 def _conversation(arguments: RecallRequest) -> str | None:
@@ -290,7 +293,6 @@ def check_request(
     *,
     now_us: int,
     limit_default: int,
-    query_chars_max: int,
     namespace: str,
     include_expired: bool,
     dimensions: int,
@@ -306,7 +308,7 @@ def check_request(
     conversation = _conversation(arguments)
     text = arguments.query if conversation is None else ending(conversation)
     # a vector alone is a query without words
-    query, warnings = ("", ()) if text is None else query_argument(text, query_chars_max)
+    query, warnings = ("", ()) if text is None else query_argument(text)
     request = _readable_again(arguments, None if text is None else query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)

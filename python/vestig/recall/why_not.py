@@ -20,7 +20,7 @@ from vestig.memories.equal_texts import text_keys
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.reason import Explainer
-from vestig.recall.request import Request
+from vestig.recall.request import QUERY_CHARS_MAX, Request
 from vestig.recall.scan import ScanRow
 from vestig.session.embedding import all_query_vectors
 from vestig.times import from_us
@@ -472,7 +472,7 @@ class _Missing:
         query = self.request.query
         for word in self.missing_words():
             text = f"{query} {word}"
-            if len(text) > self.settings.recall.max_query_chars:
+            if len(text) > QUERY_CHARS_MAX:
                 continue
             rank = self.rank_of(self.query_with(text).ranked)
             if rank is not None:

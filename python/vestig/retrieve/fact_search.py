@@ -181,7 +181,7 @@ class FactSearch:
 
     def cut(self, text: str) -> str:
         """As much of a text as recall reads of a query."""
-        return query_argument(text, self.config.settings.recall.max_query_chars)[0]
+        return query_argument(text)[0]
 
     def analysed(
         self,

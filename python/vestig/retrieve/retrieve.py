@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.config import Config
+from vestig.recall.request import QUERY_CHARS_MAX
 from vestig.retrieve.calls import Calls
 from vestig.retrieve.confidence import (
     compute_confidence,
@@ -58,9 +59,8 @@ class _Retrieval:
         self.calls = Calls(session, self.settings, self.deadline)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
-        most = config.settings.recall.max_query_chars
-        longer = sum(len(one.content) > most for one in request.messages[-self.settings.window :])
         window = request.messages[-self.settings.window :]
+        longer = sum(len(one.content) > QUERY_CHARS_MAX for one in window)
         self.model = ModelSteps(session, self.settings, window, self.deadline)
         self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
         self.generated = 0
@@ -74,7 +74,8 @@ class _Retrieval:
             )
         if longer:
             self.warnings.append(
-                f"{longer} of the last messages: the first {most} characters of each were read"
+                f"{longer} of the last messages: the first {QUERY_CHARS_MAX} characters of each"
+                " were read"
             )
         self.trace: list[TraceStep] = []
         # of the facts and turns of the answer, the best first

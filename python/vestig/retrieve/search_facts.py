@@ -80,7 +80,7 @@ def _checked(session: Session, given: FactSearchRequest) -> _Checked:
     texts: list[str] = []
     warnings: list[str] = []
     for query in listed:
-        text, cut = query_argument(query, settings.recall.max_query_chars)
+        text, cut = query_argument(query)
         texts.append(text)
         warnings += cut
     limit = as_integer(given.limit)

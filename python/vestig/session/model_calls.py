@@ -43,6 +43,14 @@ __all__ = ["ModelCalls", "ParsedAnswer", "degradation_of", "without_model"]
 
 _T = TypeVar("_T")
 
+# Tokens of one answer: every schema of ours fits well into it, and a runaway answer ends there.
+ANSWER_TOKENS_MAX: Final = 4_096
+# Tries of one call, where the connection, the provider or the answer's form is at fault, and the
+# seconds before the second one, doubled for each further one.
+TRIES_MAX: Final = 3
+RETRY_BASE_S: Final = 1.0
+# Jobs from which a batch is worth its wait of up to a day.
+BATCHED_FROM: Final = 100
 # Seconds that an adapter gets beyond its own time limit to say so itself.
 _GRACE_S: Final = 0.25
 _JITTER: Final = (0.5, 1.5)
@@ -187,7 +195,7 @@ class ModelCalls:
             system=filled.system,
             user=filled.user,
             schema=schema_of(answer),
-            max_tokens=self._llm.max_tokens,
+            max_tokens=ANSWER_TOKENS_MAX,
             timeout_s=self._llm.timeout_s,
         )
         return sent, filled.label
@@ -211,9 +219,9 @@ class ModelCalls:
         return isinstance(self._model, BatchLanguageModel)
 
     def takes_batches(self, jobs: int) -> bool:
-        """Whether this many jobs are sent as a batch: `llm.batch`, `llm.batch_min`, and a model
-        that can."""
-        return self._llm.batch == "auto" and jobs >= self._llm.batch_min and self.has_batches
+        """Whether this many jobs are sent as a batch: `llm.batch`, enough of them, and a
+        model that can."""
+        return self._llm.batch == "auto" and jobs >= BATCHED_FROM and self.has_batches
 
     def submit(self, requests: Sequence[tuple[str, ModelRequest]]) -> str:
         """Sends a batch of (own id, request) and gives its id; each counts as one call.
@@ -374,7 +382,7 @@ class ModelCalls:
                 again, wait_s = True, 0.0
             else:
                 return value, dropped, tries
-            if not again or tries >= self._llm.max_attempts:
+            if not again or tries >= TRIES_MAX:
                 raise failure
             self._wait(tries, wait_s, ends_at, failure)
 
@@ -383,7 +391,7 @@ class ModelCalls:
     ) -> None:
         """Waits before the next try, or raises the failure where no time is left for one."""
         low, high = _JITTER
-        own_s = self._llm.retry_base_s * 2 ** (tries - 1) * (low + (high - low) * self._chance())
+        own_s = RETRY_BASE_S * 2 ** (tries - 1) * (low + (high - low) * self._chance())
         wait_s = max(own_s, asked_s)
         left_s = self._llm.timeout_s if ends_at is None else ends_at - time.monotonic()
         # a provider that asks for a longer rest than a call may take is asked later, by the caller
@@ -416,7 +424,7 @@ def _read(name: str, given: ModelAnswer, answer: type[_T]) -> tuple[_T, int]:
     try:
         value, dropped = read_answer(text, answer)
     except UnreadableAnswerError as error:
-        cut = "; it was cut at llm.max_tokens, raise it" if given.cut == "length" else ""
+        cut = f"; it was cut at {ANSWER_TOKENS_MAX} tokens" if given.cut == "length" else ""
         raise ModelCallError(f"{name}: {error}{cut}", retryable=True) from None
     return value, dropped
 

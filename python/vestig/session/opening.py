@@ -14,14 +14,13 @@ from vestig import config as configuration
 from vestig.arguments import flag, path_argument
 from vestig.config import Config
 from vestig.config.files import without_tilde
-from vestig.config.schema import EnrichmentSettings, Settings
+from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, LanguageModel, Reranker
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
-from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -179,16 +178,6 @@ def check_reranker(reranker: Reranker | None, settings: Settings) -> None:
         )
 
 
-def job_rules(enrichment: EnrichmentSettings) -> JobRules:
-    """How the queue of this store repeats failures."""
-    return JobRules(
-        lease_s=enrichment.lease_s,
-        backoff_base_s=enrichment.backoff_base_s,
-        backoff_max_s=enrichment.backoff_cap_s,
-        max_attempts=enrichment.max_attempts,
-    )
-
-
 def _follow(
     ledger: Ledger, keeper: ProjectionKeeper, directory: Path | None, embedder: Embedder
 ) -> None:
@@ -221,7 +210,7 @@ def _trace_file(config: Config) -> TraceFile | None:
         return None
     path = without_tilde(name, key)
     try:
-        return TraceFile(path, max_bytes=telemetry.trace_max_bytes, keep=telemetry.trace_keep)
+        return TraceFile(path)
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
@@ -250,7 +239,6 @@ def open_session(path: object, request: OpenRequest) -> Session:
         durability=settings.store.durability,
         state_dir=state_folder(directory),
         accept=request.accept_ledger,
-        job_rules=job_rules(settings.enrichment),
         without_store="refuse" if request.must_exist else "empty",
         init=request.init,
     )

@@ -13,10 +13,15 @@ import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from vestig.private_folder import make_private_folder
 
 __all__ = ["TraceFile"]
+
+# With them, a few days of a busy server lie in 60 MiB.
+BYTES_MAX: Final = 10 * 1024 * 1024
+KEPT: Final = 5
 
 
 class TraceFile:
@@ -31,7 +36,7 @@ class TraceFile:
         OSError: the file cannot be made.
     """
 
-    def __init__(self, path: Path, *, max_bytes: int, keep: int) -> None:
+    def __init__(self, path: Path, *, max_bytes: int = BYTES_MAX, keep: int = KEPT) -> None:
         self.path = path
         self._max_bytes = max_bytes
         self._keep = keep

@@ -49,16 +49,20 @@ class TraceFields(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     event_weights: Sequence[float]
     tau_days: float = 21.0
+    # an event with a newer one within a day repeats it and counts a fifth: one busy hour is no habit
     cooldown_hours: float = 24.0
     burst_discount: float = 0.2
     k: float = 0.35
     temporal_decay_enabled: bool = True
     dynamic_tau_days: float = 90.0
+    # None: a quarter of dynamic_tau_days, between 3 and 7
     ephemeral_tau_days: float | None = None
     static_boost: float = 1.0
+    # no count of repetitions outweighs meaning
     clip_min: float = 0.25
     clip_max: float = 2.0
     spacing_enabled: bool = False
+    # two weeks between repetitions earn the whole bonus of spaced practice
     spacing_bonus: float = 0.25
     spacing_days: float = 14.0
     connectivity_enabled: bool = False
