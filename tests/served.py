@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import pytest
 
 from vestig.api.store import Vestig
 from vestig.config import Config, load
@@ -113,16 +115,32 @@ def raw(port: int, data: bytes, *, timeout: float = 10) -> bytes:
         return found
 
 
+# Limits of a server that no key sets, by the names that tests call them.
+_HTTP: Final = "vestig.surfaces.http"
+LIMITS: Final = {
+    "body_bytes_max": f"{_HTTP}.service.BODY_BYTES_MAX",
+    "import_bytes_max": f"{_HTTP}.imports.IMPORT_BYTES_MAX",
+    "connections_max": f"{_HTTP}.connections.CONNECTIONS_MAX",
+    "connections_per_client_max": f"{_HTTP}.connections.CONNECTIONS_PER_CLIENT_MAX",
+}
+
+
 @contextmanager
 def serving(
     folder: Path | None, environ: Mapping[str, str] | None = None, **serve: Any
 ) -> Iterator[Site]:
-    """A server of the store in `folder` (None: in memory), with keys of `serve` as given."""
-    overrides: dict[str, Any] = {f"serve.{name}": value for name, value in serve.items()}
+    """A server of the store in `folder` (None: in memory), with keys of `serve` and `LIMITS` as
+    given."""
+    overrides: dict[str, Any] = {
+        f"serve.{name}": value for name, value in serve.items() if name not in LIMITS
+    }
     overrides["store.path"] = ":memory:" if folder is None else str(folder)
     config = load(environ=dict(environ or {}), overrides=overrides)
-    with serving_config(config) as site:
-        yield site
+    with pytest.MonkeyPatch.context() as patch:
+        for name in LIMITS.keys() & serve.keys():
+            patch.setattr(LIMITS[name], serve[name])
+        with serving_config(config) as site:
+            yield site
 
 
 @contextmanager

@@ -443,7 +443,7 @@ GRAPH_SEARCH: Final = by_name(
         name="decay",
         kind="switch",
         flag="--decay",
-        help="Let old memories count less; default search.decay.enabled.",
+        help="Let old memories count less.",
     ),
     *TIME_TRAVEL.values(),
     QUERY_TIME,

@@ -92,7 +92,7 @@ def faded(policy: str = "standard", days: float = 30, accesses: int = 2) -> Any:
         for _ in range(accesses):
             store.record_access([ids[0]])
         world.clock.move(days=days / 2)
-        hits = store.graph.search(None, "graph", seed_nodes=[ids[0]], graph_depth=0)
+        hits = store.graph.search(None, "graph", seed_nodes=[ids[0]], graph_depth=0, decay=True)
         return [hit.score for hit in hits]
 
     return observe
@@ -105,7 +105,6 @@ def approximate(world: World) -> Any:
     return store.recall("remark of the keeper").counts.approximate
 
 
-_FADES: Final = {**_QUIET, "search.decay.enabled": True}
 _RETENTION: Final = "lifecycle.retention"
 _LARGE: Final = {**_QUIET, "hygiene.near_duplicate.enabled": False}
 
@@ -114,11 +113,10 @@ EDGES: Final[dict[str, Act]] = {}
 SEARCH: Final[dict[str, Act]] = {
     "search.limit": Act(2, found, _QUIET),
     "search.graph_depth": Act(3, reached, _QUIET),
-    "search.decay.enabled": Act(True, faded(), _QUIET),
-    "decay.basis": Act("creation", faded(), _FADES),
+    "decay.basis": Act("creation", faded(), _QUIET),
     "index.approximate_above": Act(20, approximate, _LARGE),
     **{
-        f"{_RETENTION}.{policy}_half_life_days": Act(3.0, faded(policy, 4), _FADES)
+        f"{_RETENTION}.{policy}_half_life_days": Act(3.0, faded(policy, 4), _QUIET)
         for policy in ("decision", "standard", "ephemeral", "session")
     },
 }

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, Final
 
 from world import Act, World
 
-from served import Reply, Site, serving_config, still_open
+from served import Reply, Site, serving_config
 from vestig.errors import ConfigError
 from vestig.surfaces.http import routes
 from vestig.surfaces.http.access import Access
@@ -136,39 +134,11 @@ def timed_out(world: World) -> Any:
             go.set()
 
 
-def held_open(world: World) -> Any:
-    """How many of four idle connections the server leaves open."""
-    with site(world) as served, ExitStack() as stack:
-        links = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", served.port)))
-            for _ in range(4)
-        ]
-        time.sleep(0.3)
-        return still_open(links)
-
-
-def kept(world: World) -> Any:
-    with site(world) as served:
-        key = {"Idempotency-Key": "one"}
-        served.post("commit", TEXT, key)
-        world.clock.move(hours=1)
-        return served.post("commit", TEXT, key).headers.get("idempotency-replayed")
-
-
-LINES = b"\n".join(
-    json.dumps({"content": f"Fact number {n} of a list that is read"}).encode() for n in range(9)
-)
-
 SERVING: Final[dict[str, Act]] = {
     "serve.host": Act("0.0.0.0", address),
     "serve.port": Act(59_173, port, {"serve.port": 59_172}),
     "serve.token_env": Act("SERVE_TOKEN", token),
     "serve.rate_limit.requests": Act(1, limited),
-    "serve.rate_limit.window_s": Act(5.0, limited, {"serve.rate_limit.requests": 1}),
-    "serve.max_body_bytes": Act(10, status("POST", "commit", TEXT)),
-    "serve.max_import_bytes": Act(
-        10, status("POST", "import", LINES, Content_Type="application/jsonl")
-    ),
     "serve.debug_endpoint": Act(True, traced),
     "serve.audit": Act(False, logged),
     "serve.audit_payloads": Act(True, logged),
@@ -178,8 +148,5 @@ SERVING: Final[dict[str, Act]] = {
     "serve.max_concurrent": Act(3, at_once(3), {"serve.max_waiting": 0}),
     "serve.max_waiting": Act(0, at_once(3), {"serve.max_wait_ms": 20_000}),
     "serve.max_wait_ms": Act(20, at_once(3, 0.5)),
-    "serve.max_connections": Act(2, held_open),
-    "serve.max_connections_per_client": Act(2, held_open),
     "serve.request_timeout_s": Act(0.1, timed_out),
-    "serve.idempotency_ttl_s": Act(60, kept),
 }

@@ -115,7 +115,6 @@ def test_the_configuration_gives_the_defaults(
     assert len(reopened(**{"search.limit": 2}).graph.search(QUERY, "vector")) == 2
     found = reopened(**{"search.graph_depth": 0}).graph.search(QUERY)
     assert {hit.source for hit in found} == {"vector"}
-    assert reopened(**{"search.decay.enabled": True}).graph.search(QUERY).decayed
 
 
 # --- decay -----------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class Graph:
                 search.graph_depth.
             seed_nodes: Where a graph search begins: memories by id, entities by id, name or alias.
             include_memory_ids: Give each entity the ids of the memories that mention it.
-            decay: Let old memories count less; default search.decay.enabled.
+            decay: Let old memories count less.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
             valid_at: Only facts that hold at this time.

@@ -270,10 +270,6 @@ class RecallSettings(Section, frozen=True, kw_only=True):
     reasons: ReasonSettings = ReasonSettings()
 
 
-class SearchDecaySettings(Section, frozen=True, kw_only=True):
-    enabled: Annotated[bool, doc("Let hits of graph search lose weight by age.")] = False
-
-
 class SearchSettings(Section, frozen=True, kw_only=True):
     limit: Annotated[
         Count, doc("Hits of graph search when the call names no limit.", shown=True)
@@ -281,7 +277,6 @@ class SearchSettings(Section, frozen=True, kw_only=True):
     graph_depth: Annotated[
         CountOrZero, doc("Hops that graph search expands when the call names none.", shown=True)
     ] = 1
-    decay: SearchDecaySettings = SearchDecaySettings()
 
 
 class DecaySettings(Section, frozen=True, kw_only=True):

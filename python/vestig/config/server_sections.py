@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from vestig.config.kinds import Count, CountOrZero, Section, Span, Text, Timeout, VariableName, doc
+from vestig.config.kinds import Count, CountOrZero, Section, Text, Timeout, VariableName, doc
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 
@@ -15,11 +15,10 @@ class RateLimit(Section, frozen=True, kw_only=True):
     requests: Annotated[
         Count | None,
         doc(
-            "Retrievals that one client may ask for in one window; null: any number from this"
+            "Retrievals that one client may ask for in a minute; null: any number from this"
             " machine, 10 from others."
         ),
     ] = None
-    window_s: Annotated[Span, doc("Seconds of that window.")] = 60.0
 
 
 class ServeSettings(Section, frozen=True, kw_only=True):
@@ -40,12 +39,6 @@ class ServeSettings(Section, frozen=True, kw_only=True):
         ),
     ] = None
     rate_limit: RateLimit = RateLimit()
-    max_body_bytes: Annotated[Count, doc("Bytes of a request's body, but of an import's.")] = (
-        1_048_576
-    )
-    max_import_bytes: Annotated[Count, doc("Bytes of the file that one import sends.")] = (
-        1_073_741_824
-    )
     debug_endpoint: Annotated[
         bool, doc("Offer the route at which a retrieval is asked for with its trace.")
     ] = False
@@ -68,14 +61,6 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     max_concurrent: Annotated[Count, doc("Requests that run at once.")] = 2
     max_waiting: Annotated[CountOrZero, doc("Requests that may wait for one of those to end.")] = 64
     max_wait_ms: Annotated[CountOrZero, doc("Milliseconds that a request waits at most.")] = 2_000
-    max_connections: Annotated[
-        Count,
-        doc(
-            "Connections at once, within the limit of open files; for a new one, the one that has"
-            " kept the server waiting longest is closed. `vestig mcp` over HTTP keeps it too."
-        ),
-    ] = 512
-    max_connections_per_client: Annotated[Count, doc("Connections of one address at once.")] = 128
     request_timeout_s: Annotated[
         Timeout,
         doc(
@@ -83,9 +68,6 @@ class ServeSettings(Section, frozen=True, kw_only=True):
             " has to come, beside the time for its size."
         ),
     ] = 30.0
-    idempotency_ttl_s: Annotated[
-        Count, doc("Seconds that the answer to a write with an Idempotency-Key is kept.")
-    ] = 86_400
 
 
 ToolName = Literal[

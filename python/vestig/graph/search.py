@@ -297,7 +297,6 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
         SearchDefaults(
             limit=settings.search.limit,
             graph_depth=settings.search.graph_depth,
-            decay=settings.search.decay.enabled,
             include_expired=settings.recall.include_expired,
             namespace=session.namespace,
             now_us=session.now_us(),

@@ -44,7 +44,6 @@ class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
     limit: int
     graph_depth: int
-    decay: bool
     include_expired: bool
     namespace: str
     now_us: int
@@ -152,7 +151,7 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
         min_similarity=least,
         moments=at,
         namespace=space,
-        decay=flag_argument("decay", defaults.decay if asked.decay is None else asked.decay),
+        decay=flag_argument("decay", asked.decay is not None and asked.decay),
         memory_ids=flag_argument("include_memory_ids", asked.include_memory_ids),
         touch=flag_argument("touch", asked.touch),
         trace=flag_argument("trace", asked.trace),

@@ -53,7 +53,7 @@ def held(port: int, count: int, sent: bytes) -> Iterator[list[socket.socket]]:
 
 
 @pytest.mark.parametrize("sent", [b"", HALF_HEAD, HALF_BODY], ids=["idle", "head", "body"])
-@pytest.mark.parametrize("key", ["max_connections", "max_connections_per_client"])
+@pytest.mark.parametrize("key", ["connections_max", "connections_per_client_max"])
 def test_those_that_wait_longest_make_room(sent: bytes, key: str) -> None:
     with serving(None, **{key: 6}) as site, held(site.port, 20, sent) as links:
         assert site.post("recall", {"query": "when do deploys run?"}).status == 200
@@ -63,7 +63,7 @@ def test_those_that_wait_longest_make_room(sent: bytes, key: str) -> None:
 
 
 def test_where_every_connection_is_being_answered_a_new_one_is_told_so() -> None:
-    with serving(None, max_connections=2, max_concurrent=4) as site:
+    with serving(None, connections_max=2, max_concurrent=4) as site:
         go = threading.Event()
         count = site.store.count
         site.store.count = lambda **_: 0 if go.wait(10) else 1  # type: ignore[method-assign,assignment]

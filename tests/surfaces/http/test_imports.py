@@ -73,7 +73,7 @@ def test_an_export_comes_back(tmp_path: Path) -> None:
 
 
 def test_bounds_of_an_import(tmp_path: Path) -> None:
-    with serving(tmp_path / "store", max_import_bytes=2_000, max_body_bytes=10) as site:
+    with serving(tmp_path / "store", import_bytes_max=2_000, body_bytes_max=10) as site:
         assert site.post("import", lines(10), LINES).status == 200
         before = site.store.count()
         for body in (lines(200), b" " * 2_001):

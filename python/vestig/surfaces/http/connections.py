@@ -19,6 +19,10 @@ __all__ = ["Connection", "Connections", "Limits"]
 _DESCRIPTORS_LEFT: Final = 96
 _CONNECTIONS_LEAST: Final = 8
 _HEAD_S: Final = 10.0
+# Connections at once, also where more descriptors are free: each costs a little memory, and a store
+# answers far fewer at a time. One address takes a quarter of them at most.
+CONNECTIONS_MAX: Final = 512
+CONNECTIONS_PER_CLIENT_MAX: Final = 128
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,12 +45,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, settings: ServeSettings) -> Limits:
         """Those of the configuration, within the descriptors that the process may open."""
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        room = settings.max_connections
+        room = CONNECTIONS_MAX
         if descriptors != resource.RLIM_INFINITY:
             room = min(room, max(_CONNECTIONS_LEAST, descriptors - _DESCRIPTORS_LEFT))
         return cls(
             connections=room,
-            per_client=min(room, settings.max_connections_per_client),
+            per_client=min(room, CONNECTIONS_PER_CLIENT_MAX),
             head_s=min(_HEAD_S, settings.request_timeout_s),
             body_s=settings.request_timeout_s,
         )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptAnswer", "KeptAnswers", "WriteKey", "checked_key"]
 
 _KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
+# A day: a client that tries again does so sooner.
+_KEPT_US: Final = 86_400 * 1_000_000
 
 
 def checked_key(key: str) -> str:
@@ -67,7 +69,6 @@ class KeptAnswers:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._ttl_us = session.config.settings.serve.idempotency_ttl_s * 1_000_000
         self._running: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
@@ -106,7 +107,7 @@ class KeptAnswers:
                 self._running.discard(name)
 
     def _kept(self, key: WriteKey) -> KeptAnswer | None:
-        since_us = self._session.now_us() - self._ttl_us
+        since_us = self._session.now_us() - _KEPT_US
         stored = self._session.ledger.answer_of(key.namespace, key.key, since_us=since_us)
         if stored is None:
             return None
@@ -151,4 +152,4 @@ class KeptAnswers:
         stored = StoredAnswer(
             key.key, key.request_hash, answer.status, answer.body.decode(), now_us
         )
-        txn.keep_answer(key.namespace, stored, since_us=now_us - self._ttl_us)
+        txn.keep_answer(key.namespace, stored, since_us=now_us - _KEPT_US)

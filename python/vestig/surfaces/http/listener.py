@@ -95,8 +95,7 @@ class Server(uvicorn.Server):
             if self._said_at_s is None or loop.time() - self._said_at_s >= _SAID_AGAIN_S:
                 self._said_at_s = loop.time()
                 logger("vestig.http").warning(
-                    "no connection can be accepted: %s; raise the limit of open files, or lower"
-                    " serve.max_connections",
+                    "no connection can be accepted: %s; raise the limit of open files",
                     error.strerror,
                 )
         elif error is not None:

@@ -37,6 +37,9 @@ _PROBLEM: Final = "application/problem+json"
 LINES: Final = "application/x-ndjson"
 _PART_BYTES: Final = 256 * 1024
 _RETRIEVALS: Final = 10
+_RATE_WINDOW_S: Final = 60.0
+# Bytes of a body: what a call takes fits many times over.
+BODY_BYTES_MAX: Final = 1024 * 1024
 # Codes of errors after which a store is unhealthy: damaged or lost, or SQLite cannot use its file.
 _UNUSABLE: Final = (StoreDamagedError.code, VestigError.code)
 
@@ -56,8 +59,8 @@ class Service:
         self.admission = Admission(
             places, self.settings.max_waiting, self.settings.max_wait_ms / 1000
         )
-        limit = self.settings.rate_limit
-        self._limiter = RateLimiter(limit.requests or _RETRIEVALS, limit.window_s)
+        requests = self.settings.rate_limit.requests or _RETRIEVALS
+        self._limiter = RateLimiter(requests, _RATE_WINDOW_S)
         self._calls = Calls(store, session)
         self._workers = ThreadPoolExecutor(places, thread_name_prefix="vestig-request")
         # health and metrics answer while every place is taken
@@ -264,9 +267,8 @@ class Service:
         for name in beside:
             raise Refusal("validation", f"{name}: expected in the body, not in the query")
         check_media_type(headers, (_JSON,))
-        bytes_max = self.settings.max_body_bytes
-        check_length(headers, bytes_max)
-        return Given(body=await self._bodies.read(request.receive, bytes_max), key=key)
+        check_length(headers, BODY_BYTES_MAX)
+        return Given(body=await self._bodies.read(request.receive, BODY_BYTES_MAX), key=key)
 
 
 async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
