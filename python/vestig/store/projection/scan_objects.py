@@ -49,7 +49,7 @@ class TraceFields(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     event_weights: Sequence[float]
     tau_days: float = 21.0
-    # an event with a newer one within a day repeats it and counts a fifth: one busy hour is no habit
+    # an event with a newer one within a day repeats it and counts a fifth: a busy hour is no habit
     cooldown_hours: float = 24.0
     burst_discount: float = 0.2
     k: float = 0.35
