@@ -4,8 +4,7 @@ Nothing here needs a model, a network or another package.
 
 - Tests of an agent: `HashingEmbedder` (vectors from words), `ScriptedEmbedder` (vectors that the
   test gives), `FailingEmbedder` (errors), `FrozenClock` (a time that the test moves).
-- Tests of what a language model does: `ScriptedModel` (answers that the test gives), and
-  `LoopbackMessages` (a server on this machine that fails as told).
+- Tests of what a language model does: `ScriptedModel` (answers that the test gives).
 - Tests of an embedder, reranker or language model of your own: subclass `EmbedderContract`,
   `RerankerContract` or `LanguageModelContract`.
 - Embedders named `Token…` also give a vector for each word, for late interaction.
@@ -36,21 +35,17 @@ from vestig.embedders.hashed_token_states import HashedTokenStates
 from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.contract import LanguageModelContract
-from vestig.llms.loopback import FAULTS, LoopbackMessages, LoopbackRequest
 from vestig.llms.scripted import ScriptedModel
 from vestig.ports import TokenStates
 from vestig.rerankers.contract import RerankerContract
 from vestig.times import from_us
 
 __all__ = [
-    "FAULTS",
     "EmbedderContract",
     "FailingEmbedder",
     "FrozenClock",
     "HashingEmbedder",
     "LanguageModelContract",
-    "LoopbackMessages",
-    "LoopbackRequest",
     "RerankerContract",
     "ScriptedEmbedder",
     "ScriptedModel",

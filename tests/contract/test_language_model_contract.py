@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from loopback_messages import LoopbackMessages
 from vestig.config.model_sections import LlmSettings
 from vestig.errors import ProviderError
 from vestig.ports import LanguageModel, ModelAnswer, ModelRequest, ModelUsage
 from vestig.registry import make_language_model
-from vestig.testing import LanguageModelContract, LoopbackMessages, ScriptedModel
+from vestig.testing import LanguageModelContract, ScriptedModel
 
 
 class TestScriptedModel(LanguageModelContract):

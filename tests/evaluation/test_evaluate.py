@@ -10,12 +10,13 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
+from loopback_messages import LoopbackMessages
 from vestig.api.store import Vestig
 from vestig.config import load
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.variants import plan, switches_of
-from vestig.testing import HashingEmbedder, LoopbackMessages
+from vestig.testing import HashingEmbedder
 
 PROFILES = ["baseline", "default"]
 

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 import vestig
+from loopback_messages import FAULTS, LoopbackMessages
 from vestig import registry
 from vestig.config import built_in
 from vestig.errors import ConfigError, ModelCallError, ProviderError, ProviderTimeoutError
@@ -21,7 +22,7 @@ from vestig.llms.anthropic import AnthropicModel
 from vestig.ports import ANSWER_BYTES_MAX, ModelRequest
 from vestig.session.metrics import Metrics
 from vestig.session.model_calls import ModelCalls, ParsedAnswer
-from vestig.testing import FAULTS, HashingEmbedder, LoopbackMessages
+from vestig.testing import HashingEmbedder
 
 KEY: Final = "sk-secret-of-the-test"
 TEXT: Final = "Ada Lovelace lives in Oslo."
@@ -273,17 +274,18 @@ def test_nothing_of_a_call_is_logged(fault: str | None, caplog: pytest.LogCaptur
 
 
 def test_the_sdk_does_not_warn() -> None:
-    code = """
-import os, warnings
+    code = f"""
+import os, sys, warnings
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 warnings.simplefilter("error")
 os.environ["ANTHROPIC_API_KEY"] = "k"
-from vestig.testing import LoopbackMessages
+from loopback_messages import LoopbackMessages
 from vestig.config import built_in
 from vestig.llms.anthropic import AnthropicModel
 from vestig.ports import ModelRequest
 import anthropic.resources.messages.messages as sdk
 with LoopbackMessages("x") as server:
-    model = AnthropicModel(built_in({"llm.base_url": server.base_url}).settings.llm)
+    model = AnthropicModel(built_in({{"llm.base_url": server.base_url}}).settings.llm)
     old = sorted(sdk.DEPRECATED_MODELS)[0]
     request = ModelRequest(purpose="p", model=old, system="", user="u", schema=None, max_tokens=9,
                            timeout_s=20.0)

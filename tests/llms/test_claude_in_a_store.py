@@ -13,8 +13,9 @@ from typing import Any, Final
 import pytest
 
 import vestig
+from loopback_messages import FAULTS, LoopbackMessages
 from vestig.store.ledger.jobs import JobRules
-from vestig.testing import FAULTS, FrozenClock, HashingEmbedder, LoopbackMessages
+from vestig.testing import FrozenClock, HashingEmbedder
 
 KEY: Final = "sk-secret-of-the-test"
 TEXTS: Final = (

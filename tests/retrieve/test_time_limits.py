@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.llms.loopback import LoopbackMessages
+from loopback_messages import LoopbackMessages
 from vestig.testing import HashingEmbedder
 
 FACTS = (

@@ -12,11 +12,11 @@ from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.llms.loopback import LoopbackRequest
+from loopback_messages import LoopbackRequest
 from vestig.ports import ANSWER_BYTES_MAX
 
 if TYPE_CHECKING:
-    from vestig.llms.loopback import LoopbackMessages
+    from loopback_messages import LoopbackMessages
 
 __all__ = ["Handler"]
 

@@ -1,5 +1,4 @@
-"""A server on this machine that speaks the Messages API, and fails as told:
-`vestig.testing.LoopbackMessages`."""
+"""A server on this machine that speaks the Messages API, and fails as told."""
 
 from __future__ import annotations
 
@@ -138,7 +137,7 @@ class LoopbackMessages:
         # a server's modules are loaded by those who start one
         from http.server import ThreadingHTTPServer
 
-        from vestig.llms.loopback_handler import Handler
+        from loopback_handler import Handler
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, self))
         self._server.daemon_threads = True
