@@ -34,6 +34,7 @@ from rows import (
 from vestig import _core
 from vestig.ports import SPECIAL_PIECE, ProjectionRow
 from vestig.store.ledger.token_rows import sections_of
+from vestig.types import EventType
 
 WEIGHTS = {"bias": 0.2, "words": 1.5, "topic": 2.0}
 COSINE, WORDS = (_core.SIGNALS.index(name) for name in ("topic", "words"))
@@ -273,6 +274,10 @@ def test_a_call_belongs_to_one_seq() -> None:
         recall(projection, 2, core_query(None, "x"), everything(), ranking())
     with pytest.raises(_core.SnapshotMoved):
         projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
+
+
+def test_types_of_events_have_one_code() -> None:
+    assert tuple(EventType) == _core.EVENT_TYPES
 
 
 def test_fields_of_rows_are_checked_by_name() -> None:

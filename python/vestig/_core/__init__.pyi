@@ -16,6 +16,7 @@ from vestig.store.projection.scan_objects import RankingFields
 
 __all__ = [
     "ANALYSER_VERSION",
+    "EVENT_TYPES",
     "FEATURES",
     "FORMAT_VERSION",
     "METADATA",
@@ -77,6 +78,8 @@ VERSION: str
 FORMAT_VERSION: int
 ROW_FIELDS: tuple[str, ...]
 """Names of the fields of a projection row, in order."""
+EVENT_TYPES: tuple[str, ...]
+"""Names of the types of events; a name's position is its code."""
 SIGNALS: tuple[str, ...]
 """Signals in the order of their sum, the linear score L."""
 

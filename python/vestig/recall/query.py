@@ -62,7 +62,7 @@ __all__ = [
 
 # What the cut keeps by itself: such a share of the best score. The best is kept however low it is:
 # how sure the store is stands beside it.
-_CUT_SHARE: Final = 0.3
+_CUT_SHARE: Final = 0.35
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,8 +330,9 @@ class BoundQuery:
         abstains = least is not None and confidence is not None and confidence < least
         sure = line is not None and self._compares_pieces(by)
         if chosen.cut == "auto":
-            # of what each says by itself: what a newer version took the place of is still near
-            scores = _scores(results, line, own=True)
+            # the better of place and own: a newer version that came first stays, and so does what
+            # it took the place of
+            scores = list(map(max, scores, _scores(results, line, own=True)))
         cut = None if abstains else _least_score(chosen.cut, scores, sure=sure)
         kept = [
             row for row, score in zip(results, scores, strict=True) if cut is None or score >= cut

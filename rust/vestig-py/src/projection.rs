@@ -19,8 +19,8 @@ use vestig_core::recall::{
     Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs, keyword_votes,
     levels, recall, recall_many,
 };
-use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
+use vestig_core::segment::{EVENT_TYPES, Id};
 use vestig_core::snapshot::Snapshot;
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection as CoreProjection;
@@ -652,6 +652,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "FORMAT_VERSION",
         vestig_core::segment::format::FORMAT_VERSION,
     )?;
+    module.add("EVENT_TYPES", PyTuple::new(module.py(), EVENT_TYPES)?)?;
     module.add("ROW_FIELDS", PyTuple::new(module.py(), ROW_FIELDS)?)?;
     module.add_class::<Filter>()?;
     module.add_class::<Query>()?;

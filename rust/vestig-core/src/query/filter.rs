@@ -5,14 +5,13 @@ use std::collections::{HashMap, HashSet};
 use crate::kernels::bits::{Bits, count, first_rows, has, set_bits};
 use crate::segment::format::Section;
 use crate::segment::{
-    EventRow, Id, MENTIONS, NO_SEQUENCE, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment,
+    EventRow, Id, MENTIONS, NO_SEQUENCE, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment, event_code,
 };
 use crate::snapshot::{Part, Snapshot};
 
 const STATUS_ARCHIVED: u8 = 3;
-/// REINFORCE_EXACT and REINFORCE_NEAR.
-const REINFORCING: [u8; 2] = [2, 3];
-const UPDATE: u8 = 10;
+const REINFORCING: [u8; 2] = [event_code("REINFORCE_EXACT"), event_code("REINFORCE_NEAR")];
+const UPDATE: u8 = event_code("UPDATE");
 
 /// Conditions on rows; None = no restriction, an empty list = nothing passes. Authors, tags,
 /// sources and actors are compared without case, scopes and sessions with it; composed and

@@ -10,13 +10,12 @@ use crate::query::filter::{Filter, eligible};
 use crate::query::row_blocks::{Search, pass, with_vectors};
 use crate::query::similar::{Best, Limits, Neighbours};
 use crate::segment::format::Section;
-use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
+use crate::segment::{EventRow, Id, KIND_MEMORY, Segment, event_code};
 use crate::snapshot::Snapshot;
 
-/// Positions in EventType.
-const EXPIRING: [u8; 2] = [4, 5];
-const ARCHIVE: u8 = 6;
-const RESTORE: u8 = 7;
+const EXPIRING: [u8; 2] = [event_code("DEPRECATE"), event_code("SUPERSEDE")];
+const ARCHIVE: u8 = event_code("ARCHIVE");
+const RESTORE: u8 = event_code("RESTORE");
 /// Position of no memory.
 const NOWHERE: u32 = u32::MAX;
 

@@ -5,10 +5,54 @@ use std::ops::Range;
 use super::Segment;
 use crate::segment::format::Section;
 
+/// Names of the types of events, as the ledger writes them; a name's position is its code.
+pub const EVENT_TYPES: [&str; 13] = [
+    "ADD",
+    "IMPORT",
+    "REINFORCE_EXACT",
+    "REINFORCE_NEAR",
+    "DEPRECATE",
+    "SUPERSEDE",
+    "ARCHIVE",
+    "RESTORE",
+    "PIN",
+    "UNPIN",
+    "UPDATE",
+    "ENTITY_EXTRACTED",
+    "SUMMARY_CREATED",
+];
+
+/// The code of a type of events; only for names in [`EVENT_TYPES`].
+#[must_use]
+pub const fn event_code(name: &str) -> u8 {
+    let mut code = 0;
+    while code < EVENT_TYPES.len() {
+        if equal(EVENT_TYPES[code].as_bytes(), name.as_bytes()) {
+            return code as u8;
+        }
+        code += 1;
+    }
+    panic!("expected the name of a type of events")
+}
+
+const fn equal(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < one.len() {
+        if one[at] != other[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// One entry of the event log as ranking needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventRow {
-    /// Position in EventType.
+    /// Position in [`EVENT_TYPES`].
     pub kind: u8,
     /// µs since the epoch.
     pub occurred: i64,

@@ -21,7 +21,7 @@ mod session_rows;
 mod spellings;
 mod text_columns;
 
-pub use events::EventRow;
+pub use events::{EVENT_TYPES, EventRow, event_code};
 pub use links::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
 pub(crate) use links::{
     EXTRA, KIND_SHIFT, Record, RelatedEnd, SOURCE_MASK, SUMMARIZES, by_strength, is_related,
