@@ -120,7 +120,7 @@ def test_search_has_the_same_rule_at_every_time(store: vestig.Vestig, clock: Fro
         where = {"include_expired": True}
         for result in (
             store.recall(QUERY, known_at=at, where=where),
-            store.search(QUERY, type="vector", known_at=at, where=where),
+            store.graph.search(QUERY, type="vector", known_at=at, where=where),
         ):
             shown = [{hit.id, *(one.id for one in hit.repeats)} for hit in result]
             assert sorted(map(sorted, shown)) == sorted(map(sorted, groups)), at
@@ -247,13 +247,13 @@ def test_layouts_count_the_repeats(store: vestig.Vestig, clock: FrozenClock) -> 
 @pytest.mark.parametrize("type", ["vector", "hybrid"])
 def test_search_returns_a_text_once(store: vestig.Vestig, clock: FrozenClock, type: str) -> None:
     *ids, other = turns(store, clock)
-    result = store.search(QUERY, type=type, limit=2, where={"kinds": "MEMORY"})
+    result = store.graph.search(QUERY, type=type, limit=2, where={"kinds": "MEMORY"})
     assert {result[0].id, result[1].id} > {other}
     (hit,) = [hit for hit in result if hit.id != other]
     assert [hit.id, *(one.id for one in hit.repeats)] in [
         [id, *(other_id for other_id in ids if other_id != id)] for id in ids
     ]
-    one = store.search(QUERY, type=type, limit=9, session_ids=["s2"])
+    one = store.graph.search(QUERY, type=type, limit=9, session_ids=["s2"])
     assert [(hit.id, hit.repeats) for hit in one if hit.kind == "memory"] == [(ids[1], ())]
 
 

@@ -102,7 +102,7 @@ def test_a_vector_that_was_asked_for_is_there(store: Vestig) -> None:
 def test_nodes_of_a_search_are_brief(store: Vestig) -> None:
     text = "Nkechi Obi-Ferreira repaired the lift of the Osprey Building."
     id = described(store, text, t_invalid=None)
-    found = store.search("who repaired the lift?")
+    found = store.graph.search("who repaired the lift?")
     shown = {hit["node_id"]: hit for hit in found.to_dict()["results"]}
     for hit in shown.values():
         text = hit["node"].get("content", "")

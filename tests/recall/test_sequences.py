@@ -20,11 +20,12 @@ def store(opener: Opener) -> vestig.Vestig:
     return made
 
 
-@pytest.mark.parametrize("name", ["recall", "search", "list", "entities", "edges"])
+@pytest.mark.parametrize("name", ["recall", "search", "graph", "list", "entities", "edges"])
 def test_results_are_sequences(store: vestig.Vestig, name: str) -> None:
     found, items = {
         "recall": lambda: (one := store.recall("Who keeps the key?"), one.results),
         "search": lambda: (one := store.search("Who keeps the key?"), one.results),
+        "graph": lambda: (one := store.graph.search("Who keeps the key?"), one.results),
         "list": lambda: (one := store.list(), one.memories),
         "entities": lambda: (one := store.graph.entities(), one.entities),
         "edges": lambda: (one := store.graph.edges(), one.edges),
@@ -69,7 +70,7 @@ def test_what_a_developer_prints_is_short(opener: Opener) -> None:
         store.commit(f"Note {number} of the harbour office says\nthat " + "x" * 500)
     for result, name in (
         (store.recall("harbour office", limit=14), "RecallResult 14 of 14 eligible, confidence"),
-        (store.search("harbour office", limit=14), "SearchResult 14 by hybrid"),
+        (store.graph.search("harbour office", limit=14), "SearchResult 14 by hybrid"),
     ):
         lines = str(result).splitlines()
         assert repr(result) == str(result)
