@@ -432,6 +432,51 @@ def lengths(path: str, source: str) -> list[str]:
     return found
 
 
+# A docstring says what is returned or done; these say that it will be said.
+_NO_SENTENCE = re.compile(r"(?:Whether|What) |As `")
+# Modules whose names are for callers; others have no list of them, unless they only pass names of
+# another module on.
+PUBLIC_MODULES = frozenset(
+    ("__init__", "aio", "answers", "changes", "errors", "results", "testing", "types")
+)
+
+
+def first_words(path: str, source: str) -> list[str]:
+    """Docstrings that do not begin with what is returned or done."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
+            doc = ast.get_docstring(node)
+            if doc is not None and _NO_SENTENCE.match(doc):
+                line = getattr(node, "lineno", 1)
+                found.append(f"{path}:{line}: a docstring begins with {doc.split()[0]!r}")
+    return found
+
+
+def lists_of_names(path: str, source: str) -> list[str]:
+    """Private modules that list their names though all are their own."""
+    if path.rpartition("/")[2].removesuffix(".py") in PUBLIC_MODULES or path.startswith("ports/"):
+        return []
+    tree = ast.parse(source)
+    own = {
+        target.id
+        for node in tree.body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    own |= {
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            listed = set(ast.literal_eval(node.value))
+            return [f"{path}:{node.lineno}: a private module has no __all__"] * (listed <= own)
+    return []
+
+
 def vendors(sources: dict[str, str]) -> list[str]:
     """Embedder files with more than one vendor, and vendors with more than one file."""
     import sys

@@ -173,8 +173,8 @@ class NewEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NewClaim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a memory states of a subject; a memory has one at most. `subject_id` and `object_id`:
-    entities of the namespace, or of this change set."""
+    """A statement of a memory about a subject; a memory has one at most. `subject_id` and
+    `object_id`: entities of the namespace, or of this change set."""
 
     memory_id: str
     subject: str

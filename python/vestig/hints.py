@@ -9,17 +9,6 @@ from typing import Final
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = [
-    "NAME_CHARS_MAX",
-    "check_names",
-    "did_you_mean",
-    "missing_package",
-    "nearest",
-    "nearest_name",
-    "unknown_name",
-    "unknown_name_error",
-]
-
 # A longer name is cut in a message.
 NAME_CHARS_MAX: Final = 60
 _BEFORE_CAPITAL: Final = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -204,7 +193,7 @@ def unknown_name_error(
     *,
     path: str = "",
 ) -> ValidationError:
-    """As `unknown_name`, as an error; `path` as for `check_names`."""
+    """Like `unknown_name`, as an error; `path` as for `check_names`."""
     message = unknown_name(name, names, owner, kind, near)
     word = name[:NAME_CHARS_MAX]
     field = f"{path}.{word}" if path else word

@@ -115,7 +115,7 @@ def split_ids(packed: bytes) -> list[bytes]:
 
 
 def is_full_id(text: str, prefix: str) -> bool:
-    """Whether `text` is a whole id of this kind.
+    """Return whether `text` is a whole id of this kind.
 
     Example:
         >>> is_full_id(new_id("mem"), "mem"), is_full_id("mem_0123", "mem")

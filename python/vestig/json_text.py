@@ -10,8 +10,6 @@ import msgspec
 if TYPE_CHECKING:
     import json
 
-__all__ = ["RepeatedNameError", "check_distinct_names", "read_json"]
-
 _NAME_CHARS: Final = 60
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, AnyStr, Final, cast
 if TYPE_CHECKING:
     from re import Pattern
 
-__all__ = ["lazy_pattern"]
-
 _METHODS: Final = (
     "findall",
     "finditer",
@@ -23,8 +21,8 @@ _METHODS: Final = (
 
 
 class _LazyPattern:
-    """What a compiled pattern offers. Its methods are empty slots until one is used; from then on
-    they are those of the compiled pattern, so that a later use costs nothing more."""
+    """The methods of a compiled pattern. They methods are empty slots until one is used; from then
+    on they are those of the compiled pattern, so that a later use costs nothing more."""
 
     __slots__ = ("_flags", "_source", *_METHODS)
 

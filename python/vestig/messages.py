@@ -11,15 +11,6 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 
-__all__ = [
-    "NEVER_SPOKEN",
-    "SPEAKERS",
-    "TEXT_PARTS",
-    "joined_text",
-    "only_calls_tools",
-    "text_parts",
-]
-
 # Roles of those who talk with each other, and of what stands beside the talk.
 SPEAKERS: Final = ("user", "assistant", "human", "ai", "model")
 NEVER_SPOKEN: Final = ("system", "developer", "tool", "function")
@@ -57,8 +48,8 @@ def text_parts(content: object) -> list[str] | None:
 
 
 def only_calls_tools(message: Mapping[Any, Any]) -> bool:
-    """Whether a message without content is one all the same: it names its role and says null, or
-    calls a tool.
+    """Return whether a message without content is one all the same: it names its role and says
+    null, or calls a tool.
 
     Example:
         >>> only_calls_tools({"role": "assistant", "content": None}), only_calls_tools({})

@@ -7,8 +7,6 @@ TYPE_CHECKING = False  # as in `vestig`
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["make_private_folder"]
-
 
 def make_private_folder(folder: Path) -> list[Path]:
     """Makes the folder, with those above it, 0700; those that were made. A folder that exists keeps

@@ -29,23 +29,6 @@ from vestig.ports import (
     RerankerSettings,
 )
 
-__all__ = [
-    "GROUP",
-    "LLMS",
-    "RERANKERS",
-    "SHIPPED",
-    "SHIPPED_LLMS",
-    "SHIPPED_RERANKERS",
-    "build_index",
-    "checked",
-    "known_providers",
-    "load_index",
-    "make_embedder",
-    "make_language_model",
-    "make_reranker",
-    "unused_entry_points",
-]
-
 GROUP: Final = "vestig.embedders"
 
 RERANKERS: Final = "vestig.rerankers"
@@ -204,7 +187,7 @@ def known_providers() -> list[str]:
 
 
 def unused_entry_points() -> list[str]:
-    """What installed packages offer under a name of this package, as `name = value (group)`.
+    """Return what installed packages offer under a name of this package, as `name = value (group)`.
 
     Example:
         >>> unused_entry_points()

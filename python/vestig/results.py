@@ -146,7 +146,7 @@ class MemoryPage(SequenceResult[Memory], frozen=True, kw_only=True):
 
 
 class ModelCost(_Value, frozen=True, kw_only=True):
-    """What calls of one language model took: tries and batch items, tokens, and money by
+    """Holds what calls of one language model took: tries and batch items, tokens, and money by
     `llm.prices` (None: the model has no price there)."""
 
     model: str
@@ -159,8 +159,8 @@ class ModelCost(_Value, frozen=True, kw_only=True):
 
 
 class EnrichReport(_Value, frozen=True, kw_only=True):
-    """What `enrich` did: jobs taken, done, failed for now, failed for good, still waiting, and in a
-    batch that a language model works on. `costs`: what the calls took, by model."""
+    """Holds what `enrich` did: jobs taken, done, failed for now, failed for good, still waiting,
+    and in a batch that a language model works on. `costs`: what the calls took, by model."""
 
     taken: int
     done: int
@@ -198,7 +198,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
 
 
 class ForgetReport(_Value, frozen=True, kw_only=True):
-    """What `forget` removed, and the proof that it is gone from every file.
+    """Holds what `forget` removed, and the proof that it is gone from every file.
 
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
     and links by likeness, is removed, and made again without it; later, where `degraded` has
@@ -224,7 +224,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
 
 
 class GcReport(_Value, frozen=True, kw_only=True):
-    """What `gc` removed, or with `dry_run` would."""
+    """Holds what `gc` removed, or with `dry_run` would."""
 
     sources_removed: int
     entities_removed: int = 0
@@ -259,8 +259,8 @@ class DoctorReport(_Value, frozen=True, kw_only=True):
 
 
 class StoreStats(_Value, frozen=True, kw_only=True):
-    """What a namespace holds (`admin.stats`). `bytes` is the size of the whole ledger, `seq` the
-    number of the store's last write, `requests` the number of entries in the log of requests;
+    """Holds what a namespace holds (`admin.stats`). `bytes` is the size of the whole ledger, `seq`
+    the number of the store's last write, `requests` the number of entries in the log of requests;
     `projection` has rows, segments and bytes of the arrays."""
 
     memories: int
@@ -282,8 +282,8 @@ class StoreStats(_Value, frozen=True, kw_only=True):
 
 
 class RebuildReport(_Value, frozen=True, kw_only=True):
-    """What `admin.rebuild` made: rows of the projection, texts embedded again, memories that got
-    codes of word pieces, the state it stands at, and its bytes."""
+    """Holds what `admin.rebuild` made: rows of the projection, texts embedded again, memories that
+    got codes of word pieces, the state it stands at, and its bytes."""
 
     rows: int
     embedded: int
@@ -294,7 +294,7 @@ class RebuildReport(_Value, frozen=True, kw_only=True):
 
 
 class CompactReport(_Value, frozen=True, kw_only=True):
-    """What `admin.compact` changed: segments and their bytes before and after."""
+    """Holds what `admin.compact` changed: segments and their bytes before and after."""
 
     rows: int
     segments_before: int
@@ -315,8 +315,8 @@ class BackupReport(_Value, frozen=True, kw_only=True):
 
 
 class DestroyReport(_Value, frozen=True, kw_only=True):
-    """What `vestig destroy` removed; `store_uuid` and `transactions` are None for a ledger that was
-    too damaged to say. `left`: the first files of others in its folder, which stay, and
+    """Holds what `vestig destroy` removed; `store_uuid` and `transactions` are None for a ledger
+    that was too damaged to say. `left`: the first files of others in its folder, which stay, and
     `left_more` how many there are beyond those; `outside`: what else stays."""
 
     path: str
@@ -342,7 +342,7 @@ class ExportReport(_Value, frozen=True, kw_only=True):
 
 
 class EdgeRebuildReport(_Value, frozen=True, kw_only=True):
-    """What `graph.rebuild_edges` changed of the edges of one type."""
+    """Holds what `graph.rebuild_edges` changed of the edges of one type."""
 
     edge_type: str
     memories: int

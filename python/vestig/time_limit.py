@@ -6,13 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["within"]
-
 _T = TypeVar("_T")
 
 
 def within(seconds: float, call: Callable[[], _T]) -> _T:
-    """What a call returns or raises, if it ends in time.
+    """Return what a call returns or raises, if it ends in time.
 
     It runs in a thread of its own. What still runs after its time is left to end by itself, and
     does not keep the process from ending; its answer is not looked at.

@@ -11,18 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = [
-    "DAY_US",
-    "FIRST_US",
-    "LAST_US",
-    "age_words",
-    "duration_text",
-    "format_us",
-    "from_us",
-    "to_plain",
-    "to_us",
-]
-
 DAY_US: Final = 86_400_000_000
 # The first and the last moment that a datetime can be.
 FIRST_US: Final = -62_135_596_800_000_000

@@ -92,7 +92,7 @@ class RecordWord(Word):
 
 
 class Kind(RecordWord):
-    """What a memory is: a text that was committed, or a summary of several."""
+    """Kinds of memories: a text that was committed, or a summary of several."""
 
     MEMORY = "MEMORY"
     SUMMARY = "SUMMARY"
@@ -137,7 +137,7 @@ _OTHER_ROLES: Final[dict[object, str]] = {
 
 
 class OriginType(Word):
-    """What kind of text a memory is; weights depend on it."""
+    """Kinds of text of memories; weights depend on it."""
 
     CHAT_PEER = "chat_peer"
     CHAT_AGENT = "chat_agent"
@@ -179,7 +179,7 @@ class Stability(Word):
 
 
 class Trigger(Word):
-    """What made an agent commit a text."""
+    """Reasons why an agent commits a text."""
 
     PROBLEM_SOLUTION = "problem-solution"
     POSITIVE_FEEDBACK = "positive-feedback"
@@ -238,8 +238,8 @@ class JobState(RecordWord):
 
 
 class CommitOutcomeKind(RecordWord):
-    """What became of a committed text: stored, one more sighting of an equal or a nearly equal
-    memory, or refused by a hygiene rule."""
+    """Outcomes of a commit: stored, one more sighting of an equal or a nearly equal memory, or
+    refused by a hygiene rule."""
 
     INSERTED_NEW = "INSERTED_NEW"
     EXACT_DUPE = "EXACT_DUPE"
@@ -465,7 +465,7 @@ class Evidence(_Value, frozen=True, kw_only=True):
 
 
 class Claim(_Value, frozen=True, kw_only=True):
-    """What a memory states of a subject.
+    """A statement of a memory about a subject.
 
     `fact_type` says what kind of fact it is, such as `WORKS_AT`. `subject_id` and `object_id` are
     entities of the namespace. `confidence` lies in 0 to 1. Each is None where none was given.
@@ -484,7 +484,7 @@ class Claim(_Value, frozen=True, kw_only=True):
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):
-    """What a commit did.
+    """The result of a commit.
 
     `memory_id`: the memory that now stands for the text, None when refused.
     `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `revives`:

@@ -1,1 +1,1 @@
-"""What the owner of a store does with it: counts, health, rebuilding, copies."""
+"""Work of a store's owner: counts, health, rebuilding, copies."""

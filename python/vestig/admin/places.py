@@ -1,4 +1,4 @@
-"""What the owner of stores does with paths: a list of all, lost ones forgotten, one removed."""
+"""Work with the paths of stores: a list of all, lost ones forgotten, one removed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from vestig.session.opening import state_folder, store_directory
 from vestig.store.ledger.path_records import all_records, drop_record, find_record
 from vestig.store.sqlite import files
 from vestig.store.upkeep.destroy import StoreFiles, destroy, survey
-
-__all__ = ["destroy_store", "forget_lost", "list_stores"]
 
 # Files of others that a report names.
 _LEFT_SHOWN: Final = 20

@@ -23,8 +23,6 @@ from vestig.store.upkeep.token_codes import fill_codes
 from vestig.times import DAY_US
 from vestig.types import JobState, Status
 
-__all__ = ["backup", "compact", "doctor", "metrics", "rebuild", "stats"]
-
 
 def stats(session: Session, namespace: object) -> dict[str, Any]:
     """Counts of a namespace, and the sizes of the projection."""
@@ -120,7 +118,7 @@ def _configuration(session: Session) -> Finding:
 
 
 def _providers() -> list[Finding]:
-    """What other packages offer under a name of this one, and what is therefore not used."""
+    """Return what other packages offer under a name of this one, and what is therefore not used."""
     return [
         Finding(
             check="providers",

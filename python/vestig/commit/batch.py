@@ -50,8 +50,6 @@ from vestig.types import (
     Status,
 )
 
-__all__ = ["Batch", "SplitGroup"]
-
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
@@ -302,7 +300,8 @@ class Batch:
         return None if replaced else oldest
 
     def _was_live(self, place: int) -> bool:
-        """Whether the store holds the text as active or archived, and the group has ended that."""
+        """Return whether the store holds the text as active or archived, and the group has ended
+        that."""
         first = self._first_texts[place]
         if first is not None and self._known.get(first.id, first).status not in _LIVE:
             return True

@@ -21,8 +21,6 @@ from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Difference
 
-__all__ = ["CanonicalForm", "canonical_form", "differences", "is_same_statement"]
-
 
 class CanonicalForm(msgspec.Struct, frozen=True):
     """The tokens of a text.
@@ -77,7 +75,7 @@ def _with_plain_dashes(chunk: str) -> list[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    """What stands between spaces; a quotation and code are each within one chunk."""
+    """Return what stands between spaces; a quotation and code are each within one chunk."""
     ascii_only = text.isascii()
     if not ascii_only:
         text = _with_plain_quotes(text)
@@ -230,8 +228,8 @@ class _Tokens:
             self.start = True
 
     def _may_be_part(self, body: str) -> bool:
-        """Whether an exclamation mark may belong to what it stands behind, as in `save_all!` and
-        `Tulip7!`."""
+        """Return whether an exclamation mark may belong to what it stands behind, as in `save_all!`
+        and `Tulip7!`."""
         if _is_quoted(body):
             return False
         return _SIGN_OF_CODE.search(body) is not None or _LETTER_AND_DIGIT.search(body) is not None

@@ -21,8 +21,6 @@ from vestig.language.quantities.units import CURRENCY_SIGNS, currency_of, unit_o
 from vestig.language.time.patterns import AMBIGUOUS_MONTHS, MONTHS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["QUANTITY_WORDS", "with_quantities"]
-
 _WEEKDAYS: Final = {name: name.capitalize() for name in WEEKDAYS}
 # Months by their names with a capital; in small letters those that are no other words.
 _MONTHS: Final = {
@@ -70,8 +68,8 @@ _SI_GROUPS_MAX: Final = 5
 
 
 class _Read(NamedTuple):
-    """What was read: the tokens that stand for it, and the place behind it. `joins`: the token
-    before it is a part of it."""
+    """A reading: the tokens that stand for it, and the place behind it. `joins`: the token before
+    it is a part of it."""
 
     tokens: tuple[str, ...]
     end: int

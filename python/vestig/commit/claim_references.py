@@ -1,4 +1,4 @@
-"""What a claim names, found in the store: entities, and where its evidence is from."""
+"""The names of a claim, found in the store: entities, and where its evidence is from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from vestig.types import Claim
 
 if TYPE_CHECKING:
     from vestig.session.session import Session
-
-__all__ = ["named_claim", "stored_claim"]
 
 _ENTITIES: Final = ("subject_id", "object_id")
 

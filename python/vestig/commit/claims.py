@@ -22,8 +22,6 @@ from vestig.language.text_forms import single_spaced
 from vestig.times import from_us, to_us
 from vestig.types import Claim, Evidence
 
-__all__ = ["CLAIM_FIELDS", "given_claim", "new_claim"]
-
 CLAIM_FIELDS: Final = (
     "subject",
     "subject_id",

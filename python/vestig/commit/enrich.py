@@ -20,8 +20,6 @@ from vestig.session.session import Session
 from vestig.session.transaction import catch_up
 from vestig.types import Degradation
 
-__all__ = ["enrich", "enrich_inline", "work_queue"]
-
 
 def enrich(session: Session, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
     """Runs due jobs of the store's namespace; a failure is tried again later."""

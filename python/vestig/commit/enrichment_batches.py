@@ -25,8 +25,6 @@ from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.values import Job
 from vestig.types import Memory
 
-__all__ = ["collect", "submit"]
-
 # Memories of one batch; providers take more.
 _MEMORIES_MAX: Final = 5_000
 _MARKER: Final = "sending:"
@@ -36,7 +34,7 @@ _UNKNOWN: Final = 404
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What one request of a batch is about."""
+    """The memory and jobs of one request of a batch."""
 
     memory: Memory
     jobs: list[Job]
@@ -101,8 +99,8 @@ def _part(run: QueueRun, memory: Memory, jobs: list[Job]) -> _Part:
 
 
 def _not_sent(run: QueueRun, jobs: Sequence[Job], error: Exception) -> None:
-    """What becomes of the jobs of a batch that was refused. Where nothing says that it was, the
-    marker stays, and a later run looks for the batch."""
+    """Return what becomes of the jobs of a batch that was refused. Where nothing says that it was,
+    the marker stays, and a later run looks for the batch."""
     status = error.status if isinstance(error, ModelCallError) else None
     refused = isinstance(error, (ModelBudgetError, ConfigError)) or (
         status is not None and 400 <= status < 500

@@ -13,8 +13,6 @@ from vestig.language.names.forms import norm_name
 from vestig.times import format_us, to_us
 from vestig.types import Edge, Entity
 
-__all__ = ["Merge", "check_unexpired", "merge_changes"]
-
 
 class Merge(msgspec.Struct, frozen=True, kw_only=True):
     """The transaction of a merge: how many edges now start or end at the other entity, and how

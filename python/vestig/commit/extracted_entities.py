@@ -22,14 +22,12 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Entity, Memory
 
-__all__ = ["EntityRows", "entity_rows"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class EntityRows(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written; how many entities the memory has no room for; and texts whose vectors are
-    missing: with some of them nothing may be written."""
+    """Rows that are written; how many entities the memory has no room for; and texts whose vectors
+    are missing: with some of them nothing may be written."""
 
     changes: ChangeSet
     left_out: int

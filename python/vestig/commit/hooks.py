@@ -15,8 +15,6 @@ from vestig.telemetry.error_types import caused_by_interrupt
 from vestig.telemetry.logs import WARNING, log_event
 from vestig.types import Degradation
 
-__all__ = ["call_hooks", "check_depth"]
-
 # A commit made by a hook calls hooks again; one made by those is refused.
 DEPTH_MAX: Final = 2
 

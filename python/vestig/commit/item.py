@@ -18,8 +18,6 @@ from vestig.language.time import expressions
 from vestig.ports import Pieces
 from vestig.types import Claim, CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
-__all__ = ["Decision", "Item", "TextKey", "extract"]
-
 # namespace, scope, author, hash of the text
 TextKey = tuple[str, str | None, str | None, str]
 

@@ -16,21 +16,19 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import EventType, Kind, Memory, PossibleUpdate, Status
 
-__all__ = ["LateVector", "late_vector"]
-
 # A late vector links to older memories only: more similar ones are read than get an edge.
 _SIMILAR_READ: Final = 1_000
 
 
 class LateVector(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written with a vector, and whether it found a possible update."""
+    """Rows that are written with a vector, and whether it found a possible update."""
 
     changes: ChangeSet
     is_update: bool
 
 
 class _Links(msgspec.Struct, frozen=True, kw_only=True):
-    """What a late vector links its memory with; `related`: (id, cosine), best first."""
+    """The links that a late vector gives its memory with; `related`: (id, cosine), best first."""
 
     related: tuple[tuple[str, float], ...]
     update: PossibleUpdate | None
@@ -39,7 +37,8 @@ class _Links(msgspec.Struct, frozen=True, kw_only=True):
 def late_vector(
     session: Session, memory: Memory, vectors: tuple[bytes, Pieces | None]
 ) -> LateVector:
-    """What a memory's vector brings: the vector, links to older memories, a possible update."""
+    """Return what a memory's vector brings: the vector, links to older memories, a possible
+    update."""
     links = session.keeper.run(lambda view, _: _links(session, view, memory, vectors[0]))
     return LateVector(
         changes=_changes(session, memory, vectors, links), is_update=links.update is not None

@@ -1,4 +1,4 @@
-"""What a language model's answer about one memory becomes in the store."""
+"""The rows that a language model's answer about one memory becomes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ from vestig.store.ledger.values import Job, JobResult, UniquenessCollision
 from vestig.time_limit import within
 from vestig.types import EventType, Memory, Stability, Status
 
-__all__ = ["MODEL_KINDS", "Answered", "Writing", "applies", "kept_of", "model_of", "no_vectors"]
-
 MODEL_KINDS: Final = tuple(PROMPTS)
 _LIVE: Final = (Status.ACTIVE, Status.ARCHIVED)
 _RETRIES: Final = 3
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said about a memory. `prompt_version`: name, version and hash of each prompt;
-    `entities`: what of the entities is kept."""
+    """The answer of a model about a memory. `prompt_version`: name, version and hash of each
+    prompt; `entities`: what of the entities is kept."""
 
     answer: ModelAnswer
     model: str
@@ -58,7 +56,7 @@ def model_of(kind: str, settings: Settings) -> str | None:
 
 
 def applies(kind: str, memory: Memory, settings: Settings, has_questions: bool) -> bool:
-    """Whether a job of this kind still has something to do for a memory."""
+    """Return whether a job of this kind still has something to do for a memory."""
     if memory.status not in _LIVE:
         return False
     if kind == "entities":
@@ -69,7 +67,7 @@ def applies(kind: str, memory: Memory, settings: Settings, has_questions: bool) 
 
 
 class Writing:
-    """What an answer writes for some jobs of a memory.
+    """The rows that an answer writes for some jobs of a memory.
 
     Args:
         ends_at: `time.monotonic()` until which vectors may be made; None = as long as it takes.
@@ -131,7 +129,7 @@ class Writing:
         raise AssertionError("unreachable")
 
     def _deciding(self, kind: str, missing: list[str]) -> Callable[[LedgerView], ChangeSet | None]:
-        """What a kind writes, decided inside the transaction."""
+        """Return what a kind writes, decided inside the transaction."""
 
         def decide(view: LedgerView) -> ChangeSet | None:
             return self._decided(kind, view, missing)
@@ -234,7 +232,7 @@ class Writing:
 
 
 def kept_of(session: Session, answer: ModelAnswer, memory: Memory) -> KeptEntities | None:
-    """What of an answer's entities is kept; None where none were asked for."""
+    """Return what of an answer's entities is kept; None where none were asked for."""
     if not isinstance(answer.entities, list):
         return None
     chosen = session.config.settings.entities

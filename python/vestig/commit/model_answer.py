@@ -1,4 +1,4 @@
-"""What a language model says about one memory, and what of it is kept. Pure.
+"""Answers of a language model about one memory, and the part that is kept. Pure.
 
 An answer is untrusted: it is cut to the limits of the configuration, and nothing in it is ever
 followed.
@@ -21,19 +21,6 @@ from vestig.language.names.rules import is_specific
 from vestig.language.text_forms import CONTROL_CHARACTERS, EVIDENCE_CHARS_MAX, evidence_text
 from vestig.language.time.expressions import find_windows
 from vestig.types import Memory, Stability
-
-__all__ = [
-    "PROMPTS",
-    "ExtractedEntity",
-    "KeptEntities",
-    "KeptEntity",
-    "ModelAnswer",
-    "answer_form",
-    "kept_entities",
-    "prompt_values",
-    "read_parts",
-    "stability_of",
-]
 
 # kind of job → its prompt
 PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -144,7 +131,8 @@ class KeptEntities(msgspec.Struct, frozen=True, kw_only=True):
 def kept_entities(
     given: Sequence[ExtractedEntity], text: str, settings: EntitySettings, types: Ontology
 ) -> KeptEntities:
-    """What of the entities that a model gives is stored, best first, ties by position in the text.
+    """Return what of the entities that a model gives is stored, best first, ties by position in the
+    text.
 
     Example:
         >>> from vestig.language.names.ontology import read_ontology
@@ -158,7 +146,7 @@ def kept_entities(
     unusable = uncertain = 0
     unknown: dict[str, None] = {}
     for one in given:
-        kept, invented = _kept(one, text, settings, types)
+        kept, invented = _checked_entity(one, text, settings, types)
         if kept is None:
             unusable += 1
             continue
@@ -181,7 +169,7 @@ def kept_entities(
     )
 
 
-def _kept(
+def _checked_entity(
     given: ExtractedEntity, text: str, settings: EntitySettings, types: Ontology
 ) -> tuple[KeptEntity | None, bool]:
     """The entity, None where it is no name; and whether its type is none of the ontology."""
@@ -209,8 +197,8 @@ def _is_type(type: str) -> bool:
 
 
 def _is_name(given: str, type: str) -> bool:
-    """Whether it is a specific name: no date, no single letter, no number; a term of a domain has
-    more than one word."""
+    """Return whether it is a specific name: no date, no single letter, no number; a term of a
+    domain has more than one word."""
     name = cased_name(given) if given.strip() else ""
     if len(name) > NAME_CHARS_MAX or CONTROL_CHARACTERS.search(name) or not is_specific(name):
         return False
@@ -220,11 +208,11 @@ def _is_name(given: str, type: str) -> bool:
 
 
 def stability_of(answer: ModelAnswer) -> Stability:
-    """What the model says of how long the memory stays true."""
+    """Return what the model says of how long the memory stays true."""
     return Stability(answer.stability) if isinstance(answer.stability, str) else Stability.UNKNOWN
 
 
 def prompt_values(memory: Memory) -> dict[str, str]:
-    """What the prompts are given of a memory."""
+    """Return what the prompts are given of a memory."""
     trigger = "" if memory.trigger is None else memory.trigger.value
     return {"content": memory.content, "trigger": trigger}

@@ -35,8 +35,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import UniquenessCollision
 
-__all__ = ["NameResolution", "NameVectors"]
-
 _GIVEN_START: Final = -2
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
@@ -55,7 +53,7 @@ class NameVectors(msgspec.Struct, kw_only=True):
 
 
 class _ItemNames(msgspec.Struct, kw_only=True, gc=False):
-    """What the store knows of one item's words. `given`: the caller's names with the entities
+    """Knowledge of the store about one item's words. `given`: the caller's names with the entities
     that have them. `alone`: the names of the text while no item of the group counts."""
 
     analysed: AnalysedText

@@ -17,16 +17,6 @@ from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mention
 from vestig.language.names.ontology import UNTYPED, Ontology
 
-__all__ = [
-    "EntityMention",
-    "GivenEntity",
-    "embedded_name",
-    "given_entities",
-    "new_entity",
-    "sure_enough",
-    "with_known_types",
-]
-
 _FIELDS: Final = ("name", "type", "confidence", "evidence")
 
 

@@ -18,8 +18,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import Memory
 
-__all__ = ["SimilarMemories", "item_form", "similar_memories", "stored_form"]
-
 # Memories that a new text is compared with: the same statement is among the nearest few.
 CANDIDATES_MAX: Final = 50
 # Texts near new ones tend to be the same few; each takes about a kilobyte.
@@ -27,8 +25,8 @@ _FORMS_MAX: Final = 4_096
 
 
 class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is similar to one item. `candidates` (possible near-duplicates) and `related`: (id,
-    cosine) in the store, best first. `in_group`: (place, cosine) of earlier items of the group
+    """Memories that are similar to one item. `candidates` (possible near-duplicates) and `related`:
+    (id, cosine) in the store, best first. `in_group`: (place, cosine) of earlier items of the group
     above the lower of the two thresholds."""
 
     candidates: tuple[tuple[str, float], ...] = ()

@@ -59,8 +59,6 @@ from vestig.types import (
     ItemError,
 )
 
-__all__ = ["BatchOptions", "Part", "commit", "commit_many", "commit_part", "prepare_part"]
-
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
@@ -144,7 +142,7 @@ def commit_many(
                 places = range(part.offset, part.offset + len(part.results))
                 results += [_item_error(place, failure) for place in places]
             else:
-                ahead.turn(_items_of(part), [] if failed_in_a_row else _items_of(following))
+                ahead.embed_ahead(_items_of(part), [] if failed_in_a_row else _items_of(following))
                 done = _commit_part(session, part, ahead)
                 results.extend(done.results)
                 failures.extend([] if done.hook_failure is None else [done.hook_failure])
@@ -187,7 +185,7 @@ def commit_part(
     Raises:
         ProviderError: the embedder failed.
     """
-    ahead.turn(_items_of(part), _items_of(following))
+    ahead.embed_ahead(_items_of(part), _items_of(following))
     done = _commit_part(session, part, ahead)
     if done.provider_error is not None:
         raise done.provider_error
@@ -451,7 +449,7 @@ def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> Commit
 
 
 def is_empty(changes: ChangeSet) -> bool:
-    """Whether a transaction would write nothing."""
+    """Return whether a transaction would write nothing."""
     return not any(
         getattr(changes, name) for name in ChangeSet.__struct_fields__ if name != "namespace"
     )

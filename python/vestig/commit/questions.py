@@ -19,8 +19,6 @@ from vestig.language.sentences import sentences
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["CHARS_MAX", "given_questions", "is_allowed", "questions_by_rule", "usable_questions"]
-
 CHARS_MAX: Final = 300
 _SENTENCES: Final = 2
 
@@ -97,7 +95,7 @@ def _rules(trigger: str) -> _Rules:
 
 
 def is_allowed(trigger: str | None, chosen: QuestionSettings) -> bool:
-    """Whether a memory of this trigger gets questions."""
+    """Return whether a memory of this trigger gets questions."""
     return chosen.enabled and trigger is not None and trigger in chosen.allowed_triggers
 
 

@@ -42,8 +42,6 @@ from vestig.time_limit import within
 from vestig.times import DAY_US
 from vestig.types import Degradation, Memory
 
-__all__ = ["JOBS_AT_ONCE", "KINDS", "PAUSING", "QueueRun", "Tally", "by_memory", "kinds_of"]
-
 EMBED: Final = "embed"
 KINDS: Final = (EMBED, *MODEL_KINDS)
 JOBS_AT_ONCE: Final = 64
@@ -52,8 +50,8 @@ PAUSING: Final = (401, 403, 404)
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """What a run did: jobs taken, done, left after a failed attempt, and sent in a batch; possible
-    updates that late vectors found; what degraded, by code; types that models invented."""
+    """Holds what a run did: jobs taken, done, left after a failed attempt, and sent in a batch;
+    possible updates that late vectors found; what degraded, by code; types that models invented."""
 
     taken: int = 0
     done: int = 0
@@ -108,7 +106,7 @@ class QueueRun:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         # jobs that this run took and has not ended
-        self._held: dict[str, None] = {}
+        self._running: dict[str, None] = {}
         self.meter = session.models.meter()
         self._failures: list[BaseException] = []
 
@@ -122,14 +120,14 @@ class QueueRun:
         """No further job is begun; those that were begun are due again."""
         self._stopped.set()
         with self._lock:
-            held, self._held = list(self._held), {}
-        if held:
+            running, self._running = list(self._running), {}
+        if running:
             # where the ledger cannot be written the lease frees them
             with suppress(VestigError):
-                self.session.ledger.release_jobs(held, self.session.now_us())
+                self.session.ledger.release_jobs(running, self.session.now_us())
 
     def degraded(self) -> list[Degradation]:
-        """What degraded, one entry for each code."""
+        """Return what degraded, one entry for each code."""
         return list(self.tally.degraded.values())
 
     def note(self, error: Exception) -> None:
@@ -141,7 +139,7 @@ class QueueRun:
 
     @property
     def is_limited(self) -> bool:
-        """Whether no more than a number of jobs may be taken."""
+        """Return whether no more than a number of jobs may be taken."""
         return self._limit is not None
 
     def _room(self, most: int) -> int:
@@ -158,14 +156,14 @@ class QueueRun:
 
     def _hold(self, jobs: Sequence[Job]) -> None:
         self.tally.taken += len(jobs)
-        self._held.update(dict.fromkeys(job.id for job in jobs))
+        self._running.update(dict.fromkeys(job.id for job in jobs))
 
     def submitted(self, jobs: Sequence[Job]) -> None:
         """A batch has these jobs; this run holds them no more."""
         with self._lock:
             self.tally.submitted += len(jobs)
             for job in jobs:
-                self._held.pop(job.id, None)
+                self._running.pop(job.id, None)
 
     def _finish(self, results: Sequence[JobResult]) -> list[str]:
         ended = self.session.ledger.finish_jobs(results, self.session.now_us())
@@ -175,7 +173,7 @@ class QueueRun:
     def _count(self, ended: Sequence[str], failures: Sequence[str]) -> None:
         with self._lock:
             for id in ended:
-                self._held.pop(id, None)
+                self._running.pop(id, None)
             lost = set(failures) & set(ended)
             self.tally.retried += len(lost)
             self.tally.done += len(ended) - len(lost)
@@ -204,9 +202,9 @@ class QueueRun:
     ) -> None:
         """Those of these jobs that this run holds are due again, without an attempt."""
         with self._lock:
-            own = [job.id for job in jobs if job.id in self._held]
+            own = [job.id for job in jobs if job.id in self._running]
             for id in own:
-                del self._held[id]
+                del self._running[id]
         if own:
             now = self.session.now_us()
             self.session.ledger.release_jobs(own, now, until_us=until_us, reason=reason)

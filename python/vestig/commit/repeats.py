@@ -1,5 +1,5 @@
-"""What else a caller asks for with a text that is known: what adds to the memory is done, what
-would replace something that it holds is named."""
+"""Further wishes of a caller whose text is known: what adds to the memory is done, what would
+replace something that it holds is named."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from vestig.commit.request import CommitRequest
 from vestig.language.names.forms import norm_name
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy, Stability
-
-__all__ = ["RepeatWishes", "repeat_wishes"]
 
 # From the first forgotten to the last.
 _LASTING: Final = (
@@ -52,7 +50,7 @@ class RepeatWishes(msgspec.Struct, kw_only=True):
 def repeat_wishes(
     known: Memory, request: CommitRequest, mentioned: Collection[str]
 ) -> RepeatWishes:
-    """What becomes of the arguments of a commit whose text `known` holds.
+    """Return what becomes of the arguments of a commit whose text `known` holds.
 
     What adds is done: a pin, a longer retention, an end or a title or a trigger where there is
     none, a stability where it is unknown, more keywords, names that `metadata` lacks. Anything else

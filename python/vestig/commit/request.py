@@ -43,16 +43,9 @@ from vestig.types import (
     derived_origin,
 )
 
-__all__ = [
-    "CommitRequest",
-    "OnNearDup",
-    "validate",
-    "validate_update",
-]
-
 
 class OnNearDup(Word):
-    """What happens when a text restates a known fact."""
+    """Ways to treat a text that restates a known fact."""
 
     REINFORCE = "reinforce"
     LINK = "link"

@@ -47,20 +47,6 @@ from vestig.types import (
     Trigger,
 )
 
-__all__ = [
-    "Rows",
-    "add_memory",
-    "add_mentions",
-    "add_possible_update",
-    "add_reinforcement",
-    "add_repetition",
-    "memory_of",
-    "mention_edge",
-    "reinforced",
-    "related_edge",
-    "token_codes",
-]
-
 
 class Rows(msgspec.Struct, kw_only=True):
     """Rows of one transaction at `now_us` (microseconds), gathered in order; `model` made its

@@ -1,4 +1,4 @@
-"""Whether a short text says enough to be worth a memory."""
+"""Rules that tell whether a short text is worth a memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from vestig.language.names.rules import quotations, starts_sentence
 from vestig.language.stopwords import STOPWORDS
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
-
-__all__ = ["is_too_short"]
 
 # Han, Hiragana, Katakana, Hangul and Thai: such a character says about as much as three letters.
 _DENSE: Final = lazy_pattern(
@@ -80,7 +78,7 @@ _CONTENT_MIN: Final = 2
 
 
 def is_too_short(text: str, chars_min: int) -> bool:
-    """Whether a note is shorter than the minimum and holds nothing that makes up for it.
+    """Return whether a note is shorter than the minimum and holds nothing that makes up for it.
 
     A character of Han, Hiragana, Katakana, Hangul or Thai counts as three. A shorter text of at
     least two words passes when it holds a digit, a quotation, a capitalised word inside a sentence,

@@ -15,15 +15,6 @@ from vestig.language.time.patterns import PRESENT_CUE
 from vestig.times import DAY_US
 from vestig.types import Stability
 
-__all__ = [
-    "TextForms",
-    "content_hash",
-    "derive_stability",
-    "normalise",
-    "refusal_reason",
-    "text_forms",
-]
-
 # Texts that say nothing by themselves.
 _FILLERS: Final = frozenset(
     ("ok", "okay", "thanks", "thx", "lol", "haha", "yeah", "yep", "nope", "k")
@@ -141,7 +132,7 @@ def refusal_reason(
 
 
 def _says_something(char: str) -> bool:
-    """Whether a character is a letter, a digit or a symbol."""
+    """Return whether a character is a letter, a digit or a symbol."""
     return unicodedata.category(char)[0] in "LNS"
 
 

@@ -22,8 +22,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 
-__all__ = ["FieldChanges", "UpdateResult", "update", "update_changes"]
-
 _TIME_FIELDS: Final = ("retention_until", "t_valid", "t_invalid")
 _FIELDS: Final = (
     "content",
@@ -59,7 +57,7 @@ class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateResult(_Value, frozen=True, kw_only=True):
-    """What an update did. `memory_id` is another one when the text changed; `outcome` is then
+    """Holds what an update did. `memory_id` is another one when the text changed; `outcome` is then
     that of its commit."""
 
     memory_id: str

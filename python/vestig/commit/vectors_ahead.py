@@ -19,8 +19,6 @@ from vestig.session.session import Session
 from vestig.store.sqlite import forks
 from vestig.telemetry.spans import span
 
-__all__ = ["VectorsAhead", "embedded_as"]
-
 # Text → its vector, and codes of its word pieces.
 Made = dict[str, tuple[bytes, Pieces | None]]
 # `close` and a fork wait for one call of the embedder.
@@ -92,7 +90,7 @@ class VectorsAhead:
                 run.stop()
         self._current = self._next = None
 
-    def turn(self, items: Sequence[Item], following: Sequence[Item]) -> None:
+    def embed_ahead(self, items: Sequence[Item], following: Sequence[Item]) -> None:
         """`items` are decided and written now, `following` after them ([]: nothing is embedded
         ahead). Texts that the store or `items` have are left to their own turn."""
         if self._current is not None:

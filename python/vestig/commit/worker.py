@@ -18,8 +18,6 @@ from vestig.session.transaction import catch_up
 from vestig.store.ledger.jobs import JobRules
 from vestig.telemetry.logs import logger
 
-__all__ = ["Worker"]
-
 # Seconds after which the queue is looked at where no commit of this process queued a job: others
 # may have, and jobs that failed become due.
 _INTERVAL_S: Final = 5.0

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-__all__ = ["OLD_NAMES", "current_name", "old_name", "old_sections"]
-
 # (old section, section): keys that only moved
 _MOVED: Final = {
     ("m3", "usage"): "event_weights",

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Final
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["BYTES_MAX", "DEPTH_MAX", "NODES_MAX", "parse", "parse_value"]
-
 BYTES_MAX: Final = 1024 * 1024
 # plain scalars that mean in YAML what they look like
 _WORD: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -99,7 +97,7 @@ def _loader() -> Any:
 
 
 def _fault_of_key(node: Any, seen: set[str]) -> str:
-    """What is wrong with a key beside those of the same mapping; "" for nothing."""
+    """Return what is wrong with a key beside those of the same mapping; "" for nothing."""
     import yaml
 
     if not isinstance(node, yaml.ScalarNode):
@@ -154,7 +152,7 @@ class _Bounds:
         return self._add(size)
 
     def alias(self, anchor: str) -> str:
-        """What an alias stands for, counted once more; its fault, "" for none."""
+        """Return what an alias stands for, counted once more; its fault, "" for none."""
         size = self.anchors.get(anchor)
         if size is not None:
             return self._add(size)

@@ -1,4 +1,4 @@
-"""What is in effect and why, for `config show` and `config explain`."""
+"""The values in effect and why, for `config show` and `config explain`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from vestig.config.merge import unknown_key_text
 from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
 from vestig.config.vendors import without_credentials
 from vestig.errors import ConfigError
-
-__all__ = ["Explanation", "ShownEntry", "explain", "explanations", "show"]
 
 
 class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,7 +157,7 @@ def without_tilde(text: str, what: str) -> Path:
 
 
 def missing_file_text(path: Path) -> str:
-    """What is said about a file that was named and is not there."""
+    """Return what is said about a file that was named and is not there."""
     return (
         f"configuration file not found: {path}; name an existing file, or leave the option"
         " out to run on defaults (`vestig config show` prints them)"
@@ -308,5 +308,5 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
 
 
 def _is_group(key: str) -> bool:
-    """Whether an empty mapping says nothing here."""
+    """Return whether an empty mapping says nothing here."""
     return key == _PROFILES or current_name(profile_key(key) or key) in entry_sections()

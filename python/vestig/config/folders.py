@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-__all__ = ["cache_directory", "state_directory", "user_folder"]
-
 # What the XDG base directories are without a variable. Known here, for platformdirs takes longer
 # to load than a query to embed.
 _XDG: Final = {

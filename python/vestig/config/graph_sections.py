@@ -17,15 +17,6 @@ from vestig.config.kinds import (
 )
 from vestig.types import EventType
 
-__all__ = [
-    "BUILT_IN_ENTITY_TYPES",
-    "EntitySettings",
-    "EntityTypeEntry",
-    "EventWeights",
-    "LinkSettings",
-    "UsageSettings",
-]
-
 BUILT_IN_ENTITY_TYPES: Final = (
     "PERSON",
     "ORG",

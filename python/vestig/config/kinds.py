@@ -6,27 +6,6 @@ from typing import Annotated
 
 import msgspec
 
-__all__ = [
-    "AtLeastOne",
-    "Count",
-    "CountOrZero",
-    "Dimension",
-    "NamespaceName",
-    "NotNegative",
-    "Pause",
-    "Positive",
-    "Section",
-    "Seed",
-    "Share",
-    "SignedShare",
-    "Span",
-    "Text",
-    "Timeout",
-    "VariableName",
-    "Wait",
-    "doc",
-]
-
 # Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
 Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
 CountOrZero = Annotated[int, msgspec.Meta(ge=0, le=2_147_483_647)]
@@ -48,7 +27,8 @@ NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^(?!\.{1,2}$)[a-z0-9._-]{1
 
 
 def doc(description: str, *, shown: bool = False) -> msgspec.Meta:
-    """What a key means, in a sentence or two; `shown`: `config show` prints it without `--all`.
+    """Return what a key means, in a sentence or two; `shown`: `config show` prints it without
+    `--all`.
 
     It stands in the annotation of a field, and holds for every key of a section that has none of
     its own.

@@ -105,7 +105,8 @@ class Config:
         return {key: self.entry(key) for key in default_values()}
 
     def every_value(self) -> dict[str, Entry]:
-        """As `effective`, with each entry of the mappings, weights that are learned among them."""
+        """Like `effective`, with each entry of the mappings, weights that are learned among
+        them."""
         found: dict[str, Entry] = {}
         for key in default_values():
             names = [name for name in entry_specs() if mapping_of(name) == key] or [key]

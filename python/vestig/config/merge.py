@@ -27,19 +27,6 @@ from vestig.config.weights import unknown_term_text
 from vestig.hints import nearest
 from vestig.types import EventType
 
-__all__ = [
-    "PROFILE_KEYS",
-    "Entry",
-    "Layer",
-    "check_layers",
-    "collapsed",
-    "merge_layers",
-    "merge_profiles",
-    "profiles_entry",
-    "unknown_key_text",
-    "unknown_profile_text",
-]
-
 PROFILE_KEYS: Final = "recall.profiles"
 LAYERS: Final = ("built-in", "profile", "user", "project", "environment", "call")
 _SHOWN_CHARS_MAX: Final = 60
@@ -58,8 +45,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
-    """What one layer says, weakest first; `profile` is the one that a call names, `passed_over` why
-    its file was not read."""
+    """The statements of one layer, weakest first; `profile` is the one that a call names,
+    `passed_over` why its file was not read."""
 
     name: str
     items: tuple[Item, ...] = ()
@@ -68,7 +55,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unknown_key_text(key: str) -> str:
-    """What is said about a key that does not exist."""
+    """Return what is said about a key that does not exist."""
     mapping = mapping_of(current_name(key))
     if mapping is not None:
         return f"{key}: {_unknown_entry_text(mapping, current_name(key))}"
@@ -125,7 +112,7 @@ def _check_item(item: Item, key: str, place: str, problems: Problems) -> None:
 
 
 def _unknown_entry_text(mapping: str, key: str) -> str:
-    """What is said about an entry that a mapping does not have."""
+    """Return what is said about an entry that a mapping does not have."""
     name = key[len(mapping) + 1 :]
     if mapping == "usage.event_weights":
         return f"unknown type of event {name!r}; the nearest is {nearest(name, EventType)}"
@@ -282,11 +269,11 @@ def merge_layers(
                 key: Entry(value=item.value, layer="profile", file=name)
                 for key, item in found.items()
             }
-    defaults = _over(base, over)
+    defaults = _with_profile(base, over)
     entries = dict(defaults) if at_call is None else dict(base)
     for number, layer in enumerate(layers):
         if number == at_call:
-            entries = _over(entries, over)
+            entries = _with_profile(entries, over)
             entries["recall.profile"] = Entry(value=profile, layer=layer.name)
         for item in layer.items:
             if item.key == PROFILE_KEYS or not (
@@ -327,7 +314,7 @@ def _merged_members(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[
 def _profile_values(
     name: str, profiles: Mapping[str, Mapping[str, Item]]
 ) -> Mapping[str, Item] | None:
-    """What a profile sets; None: there is none of this name."""
+    """Return what a profile sets; None: there is none of this name."""
     if name in PROFILES:
         return {key: Item(key=key, value=value) for key, value in PROFILES[name].items()}
     return profiles.get(name)
@@ -347,7 +334,7 @@ def _built_in() -> Mapping[str, Entry]:
     return found
 
 
-def _over(entries: Mapping[str, Entry], profile: Mapping[str, Entry]) -> dict[str, Entry]:
+def _with_profile(entries: Mapping[str, Entry], profile: Mapping[str, Entry]) -> dict[str, Entry]:
     """Entries with those of a profile over them; one that names a mapping as a whole sets what is
     not built in of it back."""
     found = dict(entries)

@@ -19,16 +19,6 @@ from vestig.config.kinds import (
     doc,
 )
 
-__all__ = [
-    "ONTOLOGY_VALUES",
-    "PROMPT_VALUES",
-    "LlmSettings",
-    "ModelPrice",
-    "Prices",
-    "PromptSettings",
-    "PromptTemplate",
-]
-
 # What each prompt is given beside the ontology: the names that may stand in `{{…}}`.
 PROMPT_VALUES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -152,7 +142,7 @@ class PromptSettings(Section, frozen=True, kw_only=True):
 
 
 def placeholders(text: str) -> list[str]:
-    """What stands in `{{…}}`, trimmed.
+    """Return what stands in `{{…}}`, trimmed.
 
     Example:
         >>> placeholders("Read {{content}} of {{ trigger }}.")

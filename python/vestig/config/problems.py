@@ -9,8 +9,6 @@ import msgspec
 
 from vestig.errors import ConfigError
 
-__all__ = ["InvalidConfigError", "Problem", "Problems"]
-
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One fault: where (file or layer), which key, what is wrong, what is allowed."""
@@ -69,7 +67,7 @@ class Problems:
 
     @property
     def enough(self) -> bool:
-        """Whether so many were found that no more are looked for."""
+        """Return whether so many were found that no more are looked for."""
         return len(self._found) >= _ENOUGH
 
     def raise_if_any(self) -> None:

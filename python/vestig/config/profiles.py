@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from vestig.config.signals import SWITCHES, SignalSettings
 
-__all__ = ["PROFILES", "PROFILE_PREFIXES"]
-
 # Keys that a profile, or one call of recall, may set.
 PROFILE_PREFIXES: Final = (
     "usage.",

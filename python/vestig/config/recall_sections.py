@@ -22,20 +22,6 @@ from vestig.config.kinds import (
     doc,
 )
 
-__all__ = [
-    "DecaySettings",
-    "IndexSettings",
-    "Profiles",
-    "QuestionSettings",
-    "RankingSettings",
-    "RecallSettings",
-    "ReferenceSettings",
-    "SearchSettings",
-    "WalkSettings",
-    "Weights",
-]
-
-
 # name → key → value
 Profiles = dict[str, dict[str, Any]]
 # origin → term → weight

@@ -17,13 +17,6 @@ from vestig.config.kinds import (
     doc,
 )
 
-__all__ = [
-    "RankSettings",
-    "RetrieveConfidenceSettings",
-    "RetrieveSettings",
-    "SynonymGroups",
-]
-
 # term → its synonyms
 SynonymGroups = dict[str, tuple[Text, ...]]
 

@@ -52,21 +52,6 @@ from vestig.config.server_sections import McpSettings, ServeSettings, TelemetryS
 from vestig.config.signals import KINDS, TERMS, SignalSettings
 from vestig.types import EventType
 
-__all__ = [
-    "MAPPINGS",
-    "KeySpec",
-    "Settings",
-    "default_values",
-    "entry_sections",
-    "entry_specs",
-    "key_specs",
-    "mapping_of",
-    "sections",
-    "settings_from",
-    "spec_of",
-    "takes_mapping",
-]
-
 
 class StoreSettings(Section, frozen=True, kw_only=True):
     path: Annotated[
@@ -393,7 +378,7 @@ def _is_text(kind: Any) -> bool:
 
 @cache
 def _taken(kind: Any) -> tuple[str, bool, bool]:
-    """What a type allows in words, whether it takes text, and whether anything else."""
+    """Return what a type allows in words, whether it takes text, and whether anything else."""
     arms = [_is_text(arm) for arm in _arms(kind) if arm is not type(None)]
     return _allowed(kind), any(arms), not all(arms)
 
@@ -478,7 +463,7 @@ def entry_specs() -> Mapping[str, KeySpec]:
 
 @lru_cache(_KEYS_KEPT)
 def _key_spec(key: str) -> KeySpec | None:
-    """As `key_specs` has it, from the types of its section alone."""
+    """Return the spec that `key_specs` has, from the types of its section alone."""
     *path, name = key.split(".")
     defaults: msgspec.Struct = Settings()
     above = None
@@ -560,8 +545,8 @@ def _required(key: str) -> KeySpec:
 
 @cache
 def takes_mapping(key: str) -> bool:
-    """Whether the value of a key may itself be a mapping, read as a whole: layers merge it, and
-    its members are no keys.
+    """Return whether the value of a key may itself be a mapping, read as a whole: layers merge it,
+    and its members are no keys.
 
     Example:
         >>> takes_mapping("llm.prices"), takes_mapping("ranking.weights"), takes_mapping("llm")

@@ -9,9 +9,6 @@ import msgspec
 
 from vestig.config.kinds import Count, Section, doc
 
-__all__ = ["KINDS", "LATE_TERMS", "SIGNALS", "SWITCHES", "TERMS", "SignalSettings", "switch_of"]
-
-
 # What a weight can be given to, in the order in which the linear score sums it.
 TERMS: Final[Mapping[str, str]] = {
     "bias": "a constant",

@@ -1,5 +1,5 @@
-"""What adapters of other makers share: secrets, which are named by environment variable and read
-here only, the address of a service, and a setting that only the environment can carry."""
+"""Code that adapters of other makers share: secrets, which are named by environment variable and
+read here only, the address of a service, and a setting that only the environment can carry."""
 
 from __future__ import annotations
 

@@ -16,20 +16,6 @@ from vestig.hints import nearest
 if TYPE_CHECKING:
     from vestig.config.schema import Settings
 
-__all__ = [
-    "LEARNED",
-    "KindWeights",
-    "NewestWeights",
-    "WeightsFile",
-    "changed_weights",
-    "counting_terms",
-    "learned",
-    "newest",
-    "unknown_term_text",
-    "weighing",
-    "weights_of",
-]
-
 LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json"
 
 
@@ -41,8 +27,8 @@ class KindWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class NewestWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the second stage adds to L of the best memories: for the share of the eligible ones that
-    are older, and for being a later word on what one of the best says."""
+    """Weights that the second stage adds to L of the best memories: for the share of the eligible
+    ones that are older, and for being a later word on what one of the best says."""
 
     recency: float
     succession: float
@@ -94,7 +80,7 @@ class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def unknown_term_text(name: str) -> str:
-    """What is said about a name that is no term.
+    """Return what is said about a name that is no term.
 
     Example:
         >>> unknown_term_text("late_windows")
@@ -131,8 +117,8 @@ def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
 
 
 def weights_of(settings: Settings, kind: str) -> dict[str, float]:
-    """What counts for memories of a kind: `bias`, and the terms that are switched on and weigh
-    something.
+    """Return what counts for memories of a kind: `bias`, and the terms that are switched on and
+    weigh something.
 
     Example:
         >>> from vestig.config.schema import Settings

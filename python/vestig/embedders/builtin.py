@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-__all__ = [
-    "DIMENSIONS",
-    "MODEL",
-    "WEIGHTS_SHA256",
-    "WORD_PIECES_MAX",
-    "BuiltinEmbedder",
-    "cache_fault",
-]
-
 MODEL: Final = "all-MiniLM-L6-v2-int8"
 DIMENSIONS: Final = 384
 WORD_PIECES_MAX: Final = 256
@@ -137,7 +128,7 @@ class BuiltinEmbedder:
         ]
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """As `embed_tokens`, with the codes of the word pieces in the place of their states.
+        """Like `embed_tokens`, with the codes of the word pieces in the place of their states.
 
         Raises:
             ConfigError, ProviderError: as `embed`, and where the axes of codes are missing or not
@@ -165,7 +156,8 @@ class BuiltinEmbedder:
         return [(vector, Pieces(*parts)) for vector, *parts in made]
 
     def truncated(self, text: str) -> bool:
-        """Whether the text has more than 256 word pieces, of which the first 256 are read."""
+        """Return whether the text has more than 256 word pieces, of which the first 256 are
+        read."""
         if text.isascii() and len(text) <= WORD_PIECES_MAX - _MARKS:
             return False  # an ASCII character makes at most one word piece
         return self._word_pieces().truncated(text)
@@ -290,7 +282,8 @@ def _packed_weights(reason: str | None) -> _core.PackedWeights:
 
 
 def _is_foreign(error: Exception) -> bool:
-    """Whether the folder is one that this user may not use: of somebody else, or read-only."""
+    """Return whether the folder is one that this user may not use: of somebody else, or
+    read-only."""
     return isinstance(error, PermissionError) or getattr(error, "errno", None) == errno.EROFS
 
 

@@ -26,14 +26,6 @@ from vestig.ports import (
 )
 from vestig.telemetry.error_types import caused_by_interrupt
 
-__all__ = [
-    "CheckedEmbedder",
-    "CheckedTokenEmbedder",
-    "checked_embedder",
-    "float32_bytes",
-    "unit_bytes",
-]
-
 _T = TypeVar("_T")
 _P = TypeVar("_P", TokenStates, Pieces)
 
@@ -137,7 +129,7 @@ class CheckedEmbedder:
         return answers
 
     def _call(self, call: Callable[[], _T]) -> _T:
-        """What the provider's code gives.
+        """Return what the provider's code gives.
 
         Raises:
             ProviderError: it raised an error that is none of ours.

@@ -8,8 +8,6 @@ from typing import Final
 
 from vestig.ports import Embedder, are_states, gives_codes, gives_tokens
 
-__all__ = ["EmbedderContract"]
-
 
 class EmbedderContract:
     """Tests that every embedder has to pass (`vestig.ports.Embedder`).

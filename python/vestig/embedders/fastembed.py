@@ -9,8 +9,6 @@ from vestig.config.vendors import forbid_telemetry
 from vestig.embedders.local_model import LocalModelEmbedder
 from vestig.embedders.settings import EmbeddingSettings
 
-__all__ = ["FastEmbedEmbedder"]
-
 DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 
 

@@ -9,8 +9,6 @@ from vestig.embedders.checked import float32_bytes
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import PIECES_MAX, SPECIAL_PIECE, STATE_DIMENSIONS, TokenStates
 
-__all__ = ["HashedTokenStates"]
-
 _WORD: Final = lazy_pattern(r"\w+")
 
 

@@ -1,4 +1,4 @@
-"""What the embedders share that run a model of a Python package in this process."""
+"""Code of the embedders that run a model of a Python package in this process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings, require_dimension
 from vestig.errors import ConfigError, ProviderError
 from vestig.hints import missing_package
-
-__all__ = ["LocalModelEmbedder"]
 
 
 class LocalModelEmbedder(ABC):
@@ -69,7 +67,7 @@ class LocalModelEmbedder(ABC):
 
     @abstractmethod
     def _constructor(self) -> Callable[[str], Any]:
-        """What makes a model from its name. ImportError: the package is not installed."""
+        """Return what makes a model from its name. ImportError: the package is not installed."""
 
     @abstractmethod
     def _rows(self, model: Any, texts: list[str]) -> Iterable[Iterable[Any]]:

@@ -21,8 +21,6 @@ from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 
-__all__ = ["OpenAIEmbedder"]
-
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 _READ_BYTES: Final = 64 * 1024

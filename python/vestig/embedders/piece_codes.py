@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vestig import _core
     from vestig.ports import Pieces, TokenStates
 
-__all__ = ["codes_identity", "piece_axes", "piece_codes", "query_codes"]
-
 _LOCK: Final = allocate_lock()
 _known: list[_core.PieceAxes] = []
 

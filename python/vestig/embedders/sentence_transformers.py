@@ -8,8 +8,6 @@ from typing import Any, Final
 from vestig.embedders.local_model import LocalModelEmbedder
 from vestig.embedders.settings import EmbeddingSettings
 
-__all__ = ["SentenceTransformersEmbedder"]
-
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 
 
@@ -25,7 +23,7 @@ class SentenceTransformersEmbedder(LocalModelEmbedder):
         super().__init__(settings, DEFAULT_MODEL)
 
     def truncated(self, text: str) -> bool:
-        """Whether the text is longer than the model's window."""
+        """Return whether the text is longer than the model's window."""
         model = self._load()
         window = getattr(model, "max_seq_length", None)
         if window is None:

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from vestig.errors import ConfigError
 
-__all__ = ["EmbeddingSettings", "require_dimension"]
-
 
 class EmbeddingSettings(Protocol):
     """The settings from which an embedder is made. None = the default of the model."""

@@ -21,8 +21,6 @@ from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import CutFigures, Latency
 from vestig.evaluation.variants import Variant
 
-__all__ = ["BenchmarkRun", "StoredUnits", "stored_units"]
-
 _PAGE: Final = 1_000
 # The limit of the recalls whose latency is measured.
 _TIMED_CUT: Final = 10
@@ -87,7 +85,7 @@ def stored_units(store: Vestig, benchmark: Benchmark) -> StoredUnits:
 
 
 def _limit_matters(settings: Settings) -> bool:
-    """Whether the limit of a recall can change the order of its results: by walk or pool."""
+    """Return whether the limit of a recall can change the order of its results: by walk or pool."""
     ranking = settings.ranking
     return ranking.enabled and (settings.walk.enabled or ranking.pool != "all")
 
@@ -139,7 +137,7 @@ class BenchmarkRun:
         return found
 
     def cut(self, benchmark: Benchmark) -> CutFigures | UnsetType:
-        """What the automatic cut keeps; UNSET where results have no confidence."""
+        """Return what the automatic cut keeps; UNSET where results have no confidence."""
         precision, recall, results = [], [], []
         for query in benchmark.queries:
             answer = self._store.recall(

@@ -1,4 +1,5 @@
-"""What a benchmark is imported with: its folders, the embedder of all of them, the job queue."""
+"""Tools with which a benchmark is imported: its folders, the embedder of all of them, the job
+queue."""
 
 from __future__ import annotations
 
@@ -14,8 +15,6 @@ from vestig.evaluation.benchmarks import SHIPPED, Benchmark
 from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.ports import Embedder
 from vestig.registry import make_embedder
-
-__all__ = ["benchmark_folders", "finish_jobs", "import_benchmark", "vectors_of"]
 
 
 def benchmark_folders(given: Any) -> list[Any]:

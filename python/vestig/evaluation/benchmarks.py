@@ -25,8 +25,6 @@ from vestig.errors import ValidationError
 from vestig.json_text import read_json
 from vestig.times import from_us
 
-__all__ = ["SHIPPED", "Benchmark", "Query", "Unit", "read_benchmark", "without_categories"]
-
 # The benchmark that comes with the package.
 SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "benchmark"
 UNCATEGORISED: Final = "uncategorised"

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["INTERVAL_DRAWS", "PAIRED_DRAWS", "SEED", "differences", "estimates"]
-
 SEED: Final = 0
 INTERVAL_DRAWS: Final = 2_000
 PAIRED_DRAWS: Final = 5_000

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CachedEmbedder", "CachedTokenEmbedder", "cached_embedder"]
-
 _KEY_BYTES: Final = 16
 _FLOAT_BYTES: Final = 4
 _BATCH: Final = 256
@@ -103,7 +101,7 @@ class CachedEmbedder:
         return self._inner.fingerprint
 
     def truncated(self, text: str) -> bool:
-        """Whether only a beginning of the text is read."""
+        """Return whether only a beginning of the text is read."""
         return self._inner.truncated(text)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -149,8 +147,8 @@ class CachedEmbedder:
 
 
 class _PieceFile:
-    """What is held of the word pieces of texts, in a file of its own: records of the text's hash,
-    the number of pieces, their numbers and their codes or states."""
+    """The word pieces of texts, in a file of its own: records of the text's hash, the number of
+    pieces, their numbers and their codes or states."""
 
     def __init__(self, file: Path | None, width: int) -> None:
         self.file = file

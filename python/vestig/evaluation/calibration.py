@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "FOREIGN",
-    "MIXTURE",
-    "POPULATIONS",
-    "REMOVED",
-    "UNANSWERABLE",
-    "calibration",
-    "calibration_error",
-    "calibrations",
-]
-
 BINS: Final = 10
 # Questions of the next conversation; questions without the memories that answer them; questions
 # labelled as without an answer; all.
@@ -151,8 +140,8 @@ def _reliability(
 def _curve(
     values: NDArray[np.float64], truth: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> list[Coverage]:
-    """What a threshold answers (coverage), and how much of that has no answer (risk): from the
-    highest threshold to the lowest; equal confidences are answered together."""
+    """Return what a threshold answers (coverage), and how much of that has no answer (risk): from
+    the highest threshold to the lowest; equal confidences are answered together."""
     import numpy as np
 
     levels, group = np.unique(-values, return_inverse=True)

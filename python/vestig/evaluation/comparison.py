@@ -10,16 +10,6 @@ from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.report import Comparison, Row
 from vestig.evaluation.variants import BASELINE, DEFAULT, SHIPPED
 
-__all__ = [
-    "COMPARED",
-    "GATED",
-    "IN_CATEGORIES",
-    "compare",
-    "gate_breaches",
-    "main_profiles",
-    "named_difference",
-]
-
 COMPARED: Final = (
     "recall@1",
     "recall@5",
@@ -102,7 +92,7 @@ def _compared(
 
 
 def named_difference(row: str, against: str) -> str:
-    """What a difference is called; a changed profile is compared with the unchanged one.
+    """Return what a difference is called; a changed profile is compared with the unchanged one.
 
     Example:
         >>> named_difference("default", "cosine"), named_difference("default k=1", "default")

@@ -50,8 +50,6 @@ from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     benchmarks: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,

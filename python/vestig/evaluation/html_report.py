@@ -14,8 +14,6 @@ from vestig.evaluation.report_table import SIGNIFICANT, Table
 from vestig.evaluation.retrieval_tables import retrieval_facts, retrieval_tables
 from vestig.evaluation.tables import facts, tables, verdict
 
-__all__ = ["html"]
-
 _PLOTTED: Final = (
     ("recall@5", "R@5"),
     ("recall@10", "R@10"),
@@ -250,7 +248,7 @@ def _figure(plots: Iterator[str], key: Sequence[tuple[str, str]]) -> str:
 
 
 def _key(key: Sequence[tuple[str, str]]) -> str:
-    """What the colours of plots mean."""
+    """Return what the colours of plots mean."""
     signs = "".join(
         f'<span><i class="swatch {look}"></i>{escape(words)}</span>' for look, words in key
     )

@@ -12,15 +12,6 @@ from vestig.evaluation.peers import PEERS
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, Row
 from vestig.evaluation.report_table import SIGNIFICANT, Table, change, p_value, percent
 
-__all__ = [
-    "BETTER",
-    "JUDGED_LEAST",
-    "WORSE",
-    "against_hybrid",
-    "category_differences",
-    "verdict_of",
-]
-
 COSINE, BM25, HYBRID = PEERS
 METRIC: Final = "recall@10"
 # Categories with fewer questions are shown, but not judged.

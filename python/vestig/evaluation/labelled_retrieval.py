@@ -33,15 +33,13 @@ from vestig.ids import repeatable_ids
 from vestig.ports import Progress
 from vestig.session.opening import MEMORY_PATH, OpenRequest, open_session
 
-__all__ = ["TURNS_BEFORE", "evaluate_retrieval"]
-
 # Turns before the question, in the second row.
 TURNS_BEFORE: Final = 4
 _ALONE: Final = "alone"
 _AFTER: Final = f"after {TURNS_BEFORE} turns"
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _LabelledQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question in a conversation, and the turns before it."""
 
     query: Query
@@ -50,7 +48,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def belongs(self) -> bool:
-        """Whether it is a question of this conversation."""
+        """Return whether it is a question of this conversation."""
         return self.query.conversation == self.conversation
 
 
@@ -104,7 +102,7 @@ def _sampled(benchmark: Benchmark, count: int | None) -> Benchmark:
     )
 
 
-def _asked(benchmark: Benchmark, after: bool) -> Iterator[_Asked]:
+def _asked(benchmark: Benchmark, after: bool) -> Iterator[_LabelledQuestion]:
     """Every question in its own conversation, and where there are several, in the one before."""
     queries_of: dict[str | None, list[Query]] = {}
     for query in benchmark.queries:
@@ -115,7 +113,7 @@ def _asked(benchmark: Benchmark, after: bool) -> Iterator[_Asked]:
         for name in dict.fromkeys((conversation, following)):
             for query in queries_of[name]:
                 before = _turns(benchmark, query, conversation) if after else ()
-                yield _Asked(query=query, conversation=conversation, before=before)
+                yield _LabelledQuestion(query=query, conversation=conversation, before=before)
 
 
 def _turns(benchmark: Benchmark, query: Query, conversation: str | None) -> tuple[Unit, ...]:
@@ -190,7 +188,7 @@ class _Run:
             against_recall=differences(ours, theirs),
         )
 
-    def _retrieval(self, asked: _Asked) -> Retrieval:
+    def _retrieval(self, asked: _LabelledQuestion) -> Retrieval:
         query = asked.query
         messages: list[dict[str, Any]] = [
             {"content": unit.text, "author": unit.author, "message_id": unit.id}
@@ -215,7 +213,7 @@ class _Run:
         """The units that a memory, or another one of its text in its scope, was made of."""
         return self._units_of_text[self._stored.scope_of[id], self._stored.text_of[id]]
 
-    def _recalled(self, asked: _Asked) -> dict[str, float]:
+    def _recalled(self, asked: _LabelledQuestion) -> dict[str, float]:
         """The metrics of a single recall of the question, at each cut with a limit of its own; the
         turns before it are left out, as they are of the retrieval."""
         query, conversation = asked.query, asked.conversation

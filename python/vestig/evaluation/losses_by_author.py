@@ -14,8 +14,6 @@ from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.metrics import Tally
 from vestig.evaluation.report import AuthorUnits, Comparison
 
-__all__ = ["CUT", "METRIC", "with_losses"]
-
 CUT: Final = 10
 METRIC: Final = f"recall@{CUT}"
 

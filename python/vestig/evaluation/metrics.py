@@ -13,19 +13,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-__all__ = [
-    "CUTS",
-    "DEPTH",
-    "FAMILIES",
-    "METRICS",
-    "MRR",
-    "Tally",
-    "metric_name",
-    "ranked_gains",
-    "score",
-    "score_by_cut",
-]
-
 CUTS: Final = (1, 5, 10, 20, 50)
 # Length of the longest ranking of distinct units; `mrr` is 0 for what lies below.
 DEPTH: Final = 200

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from vestig.evaluation.cached_embedder import CachedEmbedder
 
-__all__ = ["PEERS", "PeerParameters", "parameters_for", "peer_rankings"]
-
 PEERS: Final = ("cosine", "bm25", "hybrid")
 _WORD: Final = lazy_pattern(r"\w\w+")
 

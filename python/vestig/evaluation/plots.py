@@ -8,8 +8,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Line", "Mark", "bars", "forest", "lines"]
-
 _CHAR: Final = 7.0
 _LABEL_CHARS_MAX: Final = 48
 _LINE: Final = 24

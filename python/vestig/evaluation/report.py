@@ -9,23 +9,6 @@ from msgspec import UNSET, UnsetType
 
 from vestig.types import _Value
 
-__all__ = [
-    "AuthorUnits",
-    "BenchmarkReport",
-    "Bin",
-    "Calibration",
-    "Comparison",
-    "Coverage",
-    "Difference",
-    "Estimate",
-    "EvaluationReport",
-    "Latency",
-    "MeasuredStore",
-    "QuestionRanks",
-    "Row",
-    "ScoreFigures",
-]
-
 
 class Estimate(_Value, frozen=True, kw_only=True):
     """A macro mean in [0, 1] with its 95 % bootstrap interval; null over no questions."""
@@ -74,8 +57,8 @@ class Bin(_Value, frozen=True, kw_only=True):
 
 
 class Coverage(_Value, frozen=True, kw_only=True):
-    """What `min_confidence` = `threshold` answers, a share of all weights, and the share of that
-    which the memories do not answer."""
+    """Holds what `min_confidence` = `threshold` answers, a share of all weights, and the share of
+    that which the memories do not answer."""
 
     threshold: float
     coverage: float
@@ -113,8 +96,8 @@ class ScoreFigures(_Value, frozen=True, kw_only=True):
 
 
 class CutFigures(_Value, frozen=True, kw_only=True):
-    """What `cut="auto"` keeps of the 20 best results of the answerable questions: the share of it
-    that is relevant, in the mean of those of which something is kept; the mean share of the
+    """Holds what `cut="auto"` keeps of the 20 best results of the answerable questions: the share
+    of it that is relevant, in the mean of those of which something is kept; the mean share of the
     relevant units that is kept; and the mean number of results."""
 
     precision: float | None
@@ -277,8 +260,8 @@ class ReplaySide(_Value, frozen=True, kw_only=True):
 
 
 class RetrievalReplay(_Value, frozen=True, kw_only=True):
-    """What `vestig.replay_requests` found. `new_against_old`: what the new side has more of each
-    metric, paired by request."""
+    """Holds what `vestig.replay_requests` found. `new_against_old`: what the new side has more of
+    each metric, paired by request."""
 
     cuts: tuple[int, ...]
     requests: int
@@ -289,9 +272,9 @@ class RetrievalReplay(_Value, frozen=True, kw_only=True):
 
 
 class EvaluationReport(_Value, frozen=True, kw_only=True):
-    """What `vestig.evaluate` found. `seed` is that of the bootstrap; `gated`: whether `default`
-    was judged against `baseline`. `retrieval`: the figures of `retrieve`, where these were asked
-    for in the place of those of recall."""
+    """Holds what `vestig.evaluate` found. `seed` is that of the bootstrap; `gated`: whether
+    `default` was judged against `baseline`. `retrieval`: the figures of `retrieve`, where these
+    were asked for in the place of those of recall."""
 
     version: str
     seed: int
@@ -305,7 +288,7 @@ class EvaluationReport(_Value, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the figures should know, of all benchmarks."""
+        """Return what a reader of the figures should know, of all benchmarks."""
         return tuple(
             f"{benchmark.name}: {line}"
             for benchmark in self.benchmarks

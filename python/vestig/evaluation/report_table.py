@@ -8,8 +8,6 @@ import msgspec
 
 from vestig.evaluation.report import Difference
 
-__all__ = ["NONE", "SIGNIFICANT", "Table", "change", "p_value", "percent"]
-
 NONE: Final = "–"
 SIGNIFICANT: Final = 0.01
 
@@ -30,7 +28,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     folded: bool = False
 
     def is_words(self, column: int) -> bool:
-        """Whether a column holds words, which are aligned left; figures are aligned right."""
+        """Return whether a column holds words, which are aligned left; figures are aligned
+        right."""
         return self.words or column == 0 or column >= len(self.columns) - self.sentences
 
 

@@ -17,16 +17,6 @@ from vestig.retrieve.confidence import Label
 if TYPE_CHECKING:
     from vestig.retrieve.result import RetrieveResult
 
-__all__ = [
-    "CUTS",
-    "LABELS",
-    "QUERIES_WANTED",
-    "Retrieval",
-    "expected_label",
-    "figures",
-    "retrieval_scores",
-]
-
 CUTS: Final = (5, 10, 30)
 LABELS: Final[tuple[Label, ...]] = ("high", "medium", "low")
 # Facts among which all evidence makes an answer certain.

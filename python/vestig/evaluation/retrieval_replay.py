@@ -34,8 +34,6 @@ from vestig.session.opening import OpenRequest, load_config, open_session
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 
-__all__ = ["replay_requests"]
-
 _LABELS: Final = get_args(Label)
 _SCOPES: Final = ("scope", "channel_id")
 _REQUEST: Final = tuple(
@@ -54,7 +52,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Side(msgspec.Struct, frozen=True, kw_only=True):
-    """What one configuration gave, in the order of the requests."""
+    """Holds what one configuration gave, in the order of the requests."""
 
     seqs: frozenset[int]
     unknown: int

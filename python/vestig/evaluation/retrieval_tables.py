@@ -16,8 +16,6 @@ from vestig.evaluation.report import (
 )
 from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
 
-__all__ = ["replay_tables", "retrieval_facts", "retrieval_tables"]
-
 # Differences that the tables show; the JSON holds all.
 _TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("recall@30", "R@30"))
 _RANKED: Final = (*_TESTED, ("ndcg@5", "nDCG@5"), ("ndcg@10", "nDCG@10"), ("ndcg@30", "nDCG@30"))

@@ -16,18 +16,6 @@ from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationRep
 from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
 from vestig.evaluation.retrieval_tables import retrieval_facts, retrieval_tables
 
-__all__ = [
-    "RECALL_PREFIXES",
-    "SHOWN",
-    "chapters",
-    "facts",
-    "markdown",
-    "tables",
-    "text",
-    "text_of",
-    "verdict",
-]
-
 SHOWN: Final = (
     ("recall@1", "R@1"),
     ("recall@5", "R@5"),

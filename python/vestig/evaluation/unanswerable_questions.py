@@ -144,7 +144,7 @@ def _stored(session: Session, namespace: str, ids: list[str]) -> dict[str, tuple
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """What one recall gave: its confidence, and score and relevance of each result."""
+    """Holds what one recall gave: its confidence, and score and relevance of each result."""
 
     population: str
     confidence: float

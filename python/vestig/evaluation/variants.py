@@ -13,8 +13,6 @@ from vestig.config.weights import weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
 
-__all__ = ["BASELINE", "DEFAULT", "REFERENCE", "SHIPPED", "Variant", "plan", "switches_of"]
-
 BASELINE: Final = "baseline"
 DEFAULT: Final = "default"
 REFERENCE: Final = "reference"

@@ -6,8 +6,6 @@ from typing import Final
 
 from vestig.errors import ValidationError
 
-__all__ = ["CHUNK_OVERLAP", "CHUNK_SIZE", "chunk"]
-
 CHUNK_SIZE: Final = 4000
 CHUNK_OVERLAP: Final = 400
 _BLANKS: Final = " \t\r"

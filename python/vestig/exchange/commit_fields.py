@@ -15,8 +15,6 @@ from vestig.exchange.messages import MessageReader, text_or_number
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
 from vestig.types import ItemError
 
-__all__ = ["ImportFile", "ImportItem", "ImportOptions"]
-
 KEYS_NAMED_MAX: Final = 20
 
 
@@ -102,7 +100,7 @@ class ImportFile:
         return self._file.export_lines()
 
     def warnings(self) -> list[str]:
-        """What was noticed; complete once `items` is exhausted."""
+        """Return what was noticed; complete once `items` is exhausted."""
         found = []
         keys = list(self._messages.other_keys)
         if keys:

@@ -20,8 +20,6 @@ from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
 from vestig.times import format_us
 
-__all__ = ["export"]
-
 
 def export(
     session: Session,

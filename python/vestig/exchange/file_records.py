@@ -17,8 +17,6 @@ from vestig.errors import ValidationError
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.types import Word
 
-__all__ = ["Format", "Record", "RecordFile", "Unreadable", "format_of"]
-
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 _PROBE_BYTES: Final = 8 * 1024
@@ -55,7 +53,7 @@ _EXPORT_SCHEMA: Final = "vestig/export/"
 
 
 class Format(Word):
-    """What `vestig import` reads."""
+    """Formats that `vestig import` reads."""
 
     AUTO = "auto"
     EXPORT = "export"
@@ -106,8 +104,8 @@ def format_of(record: dict[str, Any]) -> Format:
 
 
 def _is_said(record: dict[str, Any]) -> bool:
-    """Whether a record has the keys that messages to a language model have, and none that only a
-    memory has."""
+    """Return whether a record has the keys that messages to a language model have, and none that
+    only a memory has."""
     return "role" in record and "content" in record and not record.keys() & _MEMORY_KEYS
 
 

@@ -24,8 +24,6 @@ from vestig.store.portable.restore import restore
 from vestig.telemetry.spans import span
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
 
-__all__ = ["import_file"]
-
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
 _ERRORS_SHOWN: Final = 100

@@ -8,8 +8,6 @@ from vestig.errors import ValidationError
 from vestig.messages import joined_text, only_calls_tools
 from vestig.types import Role
 
-__all__ = ["MessageReader", "first_present", "text_or_number"]
-
 # commit argument → keys of a record, first present wins (null counts as absent)
 CONTENT_KEYS: Final = ("content", "text")
 AUTHOR_KEYS: Final = ("author", "author_name", "speaker")

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from vestig.config.vendors import forbid_telemetry
 
-__all__ = ["UsearchIndex", "build", "load"]
-
 # Measurements at 100,000 vectors of 384 dimensions are in docs/format.md.
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128

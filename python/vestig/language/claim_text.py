@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from vestig.types import Claim
 
-__all__ = ["claim_attributes", "claim_embedded_text", "claim_text", "claim_words"]
-
 # An attribute of the product's own, nothing that the claim says.
 _INTERNAL: Final = frozenset(("assessment",))
 
@@ -62,8 +60,8 @@ def claim_embedded_text(
 
 
 def claim_text(claim: Claim) -> str:
-    """What the memory of a claim is embedded as. The relation is the type of the relationship, else
-    of the fact.
+    """Return what the memory of a claim is embedded as. The relation is the type of the
+    relationship, else of the fact.
 
     Example:
         >>> claim_text(Claim(subject="Ada", fact_type="WORKS_AT", object="Acme"))

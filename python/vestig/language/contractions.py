@@ -6,8 +6,6 @@ from typing import Final
 
 from vestig.language.word_list import word_list
 
-__all__ = ["APOSTROPHES", "JOINED_NEGATIONS", "expanded"]
-
 # Marks that stand for an apostrophe, for `str.translate`.
 APOSTROPHES: Final = dict.fromkeys(map(ord, "’‘ʼ‛‹›"), "'")  # noqa: RUF001
 

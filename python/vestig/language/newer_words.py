@@ -9,8 +9,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["speaks_of_past", "speaks_of_present"]
-
 _FILE: Final = Path(__file__).parents[1] / "data" / "newer_words.json"
 
 
@@ -45,7 +43,7 @@ def speaks_of_past(query: str) -> bool:
 
 
 def speaks_of_present(query: str) -> bool:
-    """Whether a question asks about what holds now.
+    """Return whether a question asks about what holds now.
 
     Example:
         >>> speaks_of_present("Does Tom still live in Oslo?")

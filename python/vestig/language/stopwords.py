@@ -8,8 +8,6 @@ from typing import Final
 from vestig.language.time.patterns import MONTHS, WEEKDAYS
 from vestig.language.word_list import word_list
 
-__all__ = ["NAME_STOPWORDS", "STOPWORDS"]
-
 
 def _read() -> frozenset[str]:
     text = (Path(__file__).parents[1] / "data" / "stopwords.txt").read_text(encoding="utf-8")

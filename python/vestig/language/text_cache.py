@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-__all__ = ["CHARS_MAX", "TextCache"]
-
 T = TypeVar("T")
 
 # Longer texts are not cached: they hardly ever repeat.

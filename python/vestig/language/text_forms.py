@@ -8,15 +8,6 @@ from typing import Final
 from vestig._core import visible
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = [
-    "CONTROL_CHARACTERS",
-    "normal_form",
-    "one_line",
-    "single_spaced",
-    "trimmed",
-    "unusable_reason",
-]
-
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
 # which do not have it.
 _WHITE: Final = (

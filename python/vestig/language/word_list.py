@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["word_list"]
-
 
 def word_list(words: str) -> tuple[str, ...]:
     """The words of a text, in order.

@@ -49,5 +49,5 @@ def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ())
 
 
 def _is_text(word: str) -> bool:
-    """Whether it has no surrogate: no token has one."""
+    """Return whether it has no surrogate: no token has one."""
     return not any("\ud800" <= char <= "\udfff" for char in word)

@@ -30,8 +30,6 @@ from vestig.ports import (
 )
 from vestig.time_limit import within
 
-__all__ = ["AnthropicModel"]
-
 _BASE_URL: Final = "https://api.anthropic.com"
 _STATUS_WRONG: Final = 300
 _STATUS_SERVER: Final = 500
@@ -223,7 +221,7 @@ def _made(settings: LanguageModelSettings, base_url: str) -> Any:
 
 
 class _OwnThread(threading.local):
-    """Whether this thread is inside a call."""
+    """Tells whether this thread is inside a call."""
 
     active = False
 
@@ -396,7 +394,7 @@ def _decoded(name: str, body: bytes) -> Any:
 
 
 def _answer(name: str, message: Any, model: str) -> ModelAnswer:
-    """What a message says; whatever is missing of it is empty."""
+    """Return what a message says; whatever is missing of it is empty."""
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
         raise ModelCallError(f"{name}: the answer is no message", retryable=True)
     texts = [

@@ -9,8 +9,6 @@ from typing import Final
 from vestig.errors import ModelCallError, ProviderTimeoutError
 from vestig.ports import BatchLanguageModel, LanguageModel, ModelRequest
 
-__all__ = ["LanguageModelContract"]
-
 
 class LanguageModelContract:
     """Tests that every language model has to pass (`vestig.ports.LanguageModel`).

@@ -7,8 +7,6 @@ from typing import Final
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["DEPTH_MAX", "is_too_deep"]
-
 # Readers of JSON recurse. Far below the depth at which they give up, nothing else that runs
 # meanwhile, such as finalizers of other objects, runs out of stack.
 DEPTH_MAX: Final = 64
@@ -16,7 +14,7 @@ _TOKEN: Final = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether brackets outside of strings are open more than 64 deep at once.
+    """Return whether brackets outside of strings are open more than 64 deep at once.
 
     Example:
         >>> is_too_deep("[" * 65), is_too_deep("[]" * 65), is_too_deep('"' + "[" * 65 + '"')

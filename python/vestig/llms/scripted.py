@@ -11,8 +11,6 @@ import msgspec
 from vestig.errors import ModelCallError
 from vestig.ports import BatchAnswer, ModelAnswer, ModelRequest, ModelUsage
 
-__all__ = ["ScriptedModel"]
-
 
 class ScriptedModel:
     """Answers from a function or a table, and records what it is asked. It takes batches too.

@@ -9,8 +9,6 @@ import msgspec
 from vestig.times import DAY_US, to_us
 from vestig.types import Entity, Memory, RetentionPolicy
 
-__all__ = ["DecayRules", "entity_factor", "half_life_decay", "heat", "memory_factor"]
-
 
 class DecayRules(msgspec.Struct, frozen=True, kw_only=True):
     """How the scores of items decay. `half_lives`: days by policy, None = never. `power` and `ln`:

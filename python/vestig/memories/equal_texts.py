@@ -15,8 +15,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import RecalledMemory
 from vestig.times import from_us
 
-__all__ = ["REPEATS_MAX", "distinct", "recalled", "repeats_of", "text_keys"]
-
 # Repeats that a result names; the others are counted.
 REPEATS_MAX: Final = 50
 # One takes about 250 bytes.

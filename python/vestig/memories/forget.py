@@ -34,8 +34,6 @@ from vestig.telemetry.spans import span
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
-__all__ = ["forget", "forget_finish", "gc", "prove"]
-
 OUTSIDE: Final = (
     "backups and exports are files of their own: what was copied to them before stays there;"
     " so does what was sent to a language model"

@@ -39,18 +39,6 @@ from vestig.types import (
     SupersessionRecord,
 )
 
-__all__ = [
-    "PageRequest",
-    "chain",
-    "count",
-    "entities_of",
-    "events",
-    "flags_of",
-    "page",
-    "related_to",
-    "show",
-]
-
 ORDERS: Final = LIST["order_by"].choices
 SESSION_ORDER: Final = "session"
 LIST_LIMIT_DEFAULT: Final = 20
@@ -124,7 +112,7 @@ def _depth(value: object) -> int:
 
 
 def _visible(memory: Memory, at: Moments) -> bool:
-    """Whether the memory was known at K and, where V is given, true at V, expired or not."""
+    """Return whether the memory was known at K and, where V is given, true at V, expired or not."""
     if to_us(memory.t_created) > at.known_at_us:
         return False
     if at.valid_at_us is None:
@@ -140,8 +128,8 @@ def access_velocity(memory: Memory, now_us: int) -> float:
 
 
 def flags_of(memory: Memory, query_time: datetime) -> list[str]:
-    """What a reader should know of the state of a memory as it was known: withdrawn, not valid at
-    the query's time, pinned."""
+    """Return what a reader should know of the state of a memory as it was known: withdrawn, not
+    valid at the query's time, pinned."""
     flags = []
     expired = memory.t_expired is not None
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
@@ -220,7 +208,7 @@ def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -
 
 
 def _was_current(one: Memory | Edge, at: Moments) -> bool:
-    """Whether it was current at K."""
+    """Return whether it was current at K."""
     known = from_us(at.known_at_us)
     return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
@@ -345,8 +333,8 @@ def _page_of(listing: Listing, where: Filter, asked: PageRequest) -> Listing:
 
 
 def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Chosen) -> Listing:
-    """What of the ledger a filter lets through: by its own columns, or by ids where a field needs
-    the projection, which then decides every field."""
+    """Return what of the ledger a filter lets through: by its own columns, or by ids where a field
+    needs the projection, which then decides every field."""
     parts = chosen.parts
     if chosen.needs_projection:
         raw = keeper.eligible(view, resolved(view, core, parts))

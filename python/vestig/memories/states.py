@@ -21,29 +21,11 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
-__all__ = [
-    "Replacement",
-    "StateChange",
-    "Successor",
-    "archive_changes",
-    "change_state",
-    "check_replaceable",
-    "check_unexpired",
-    "deprecate_changes",
-    "existing_record",
-    "pin_changes",
-    "record_access",
-    "replace",
-    "restore_changes",
-    "supersede",
-    "unpin_changes",
-]
-
 _FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 
 class StateChange(_Value, frozen=True, kw_only=True):
-    """What a lifecycle call did; `changed` is false where the state was already so."""
+    """Holds what a lifecycle call did; `changed` is false where the state was already so."""
 
     memory_id: str
     action: str
@@ -112,7 +94,7 @@ def check_end(memory: Memory, end_us: int | None) -> None:
 
 
 def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
-    """Whether `new` may replace `old`.
+    """Return whether `new` may replace `old`.
 
     Raises:
         ConflictError: one memory, a cycle (names its chain), a withdrawn `old`, or a `new` that

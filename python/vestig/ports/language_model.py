@@ -1,4 +1,4 @@
-"""What a language model offers: one request, one answer; and, where it can, batches of them."""
+"""The port of language models: one request, one answer; and, where it can, batches of them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back: the text as the model gave it, unread, and what it cost. `cut` says why it
-    is not the whole answer: it reached `max_tokens`, or the model refused; None = it is whole."""
+    """The answer of a model: the text as the model gave it, unread, and what it cost. `cut` says
+    why it is not the whole answer: it reached `max_tokens`, or the model refused; None = it is
+    whole."""
 
     text: str
     model: str

@@ -1,4 +1,4 @@
-"""What a model offers: an embedder, a reranker, an index of vectors."""
+"""The ports of models: an embedder, a reranker, an index of vectors."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Embedder(Protocol):
         ...
 
     def truncated(self, text: str) -> bool:
-        """Whether the model reads only a beginning of this text."""
+        """Return whether the model reads only a beginning of this text."""
         ...
 
 
@@ -135,7 +135,7 @@ class CodeEmbedder(TokenEmbedder, Protocol):
     `embedders.piece_codes` makes; it is asked for them where codes are stored."""
 
     def embed_codes(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """As `embed_tokens`, with codes in the place of states.
+        """Like `embed_tokens`, with codes in the place of states.
 
         Raises:
             ProviderError: as `embed`.
@@ -154,7 +154,7 @@ class PieceCounter(Protocol):
 
 
 def are_pieces(pieces: Pieces) -> bool:
-    """Whether both parts fit each other and every scale is finite and at least 0.
+    """Return whether both parts fit each other and every scale is finite and at least 0.
 
     Example:
         >>> are_pieces(Pieces(bytes(4), bytes(34))), are_pieces(Pieces(b"", b""))
@@ -170,7 +170,7 @@ def are_pieces(pieces: Pieces) -> bool:
 
 
 def are_states(states: TokenStates) -> bool:
-    """Whether both parts fit each other and every number is finite.
+    """Return whether both parts fit each other and every number is finite.
 
     Example:
         >>> are_states(TokenStates(bytes(4), bytes(1536))), are_states(TokenStates(b"", b""))
@@ -187,7 +187,7 @@ def are_states(states: TokenStates) -> bool:
 
 
 def is_finite(vector: bytes) -> bool:
-    """Whether float32 little-endian bytes hold neither NaN nor infinity.
+    """Return whether float32 little-endian bytes hold neither NaN nor infinity.
 
     Example:
         >>> is_finite(bytes(8)), is_finite(b"\\0\\0\\x80\\x7f"), is_finite(b"\\xff" * 4)
@@ -205,12 +205,14 @@ def is_finite(vector: bytes) -> bool:
 
 
 def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
-    """Whether it has hidden states of word pieces. Asks for nothing that would load a model."""
+    """Return whether it has hidden states of word pieces. Asks for nothing that would load a
+    model."""
     return callable(getattr(embedder, "embed_tokens", None))
 
 
 def gives_codes(embedder: Embedder) -> TypeGuard[CodeEmbedder]:
-    """Whether it makes codes of word pieces by itself. Asks for nothing that would load a model."""
+    """Return whether it makes codes of word pieces by itself. Asks for nothing that would load a
+    model."""
     return callable(getattr(embedder, "embed_codes", None))
 
 

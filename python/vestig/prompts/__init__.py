@@ -20,8 +20,6 @@ from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES, PromptT
 from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["OWN", "Prompt", "Rendered", "rendered", "shipped", "written"]
-
 # The version of a template that the configuration gives.
 OWN: Final = "own"
 _PLACEHOLDER: Final = lazy_pattern(r"\{\{\s*([A-Za-z_]+)\s*\}\}")
@@ -59,7 +57,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sent: the same system part for equal prompts, and the material."""
+    """The text that is sent: the same system part for equal prompts, and the material."""
 
     purpose: str
     label: str

@@ -10,8 +10,6 @@ from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Reranker
 from vestig.time_limit import within
 
-__all__ = ["checked_scores", "scores_within"]
-
 _FLOAT32_BYTES = 4
 
 
@@ -54,7 +52,7 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> list
 def scores_within(
     reranker: Reranker, query: str, texts: Sequence[str], left_s: float, timeout_s: float
 ) -> list[float]:
-    """As `checked_scores`, for at most so many seconds.
+    """Like `checked_scores`, for at most so many seconds.
 
     Args:
         left_s: seconds that are left of the limit.

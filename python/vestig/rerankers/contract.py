@@ -7,8 +7,6 @@ from typing import Final
 from vestig.ports import Reranker
 from vestig.rerankers.checked import checked_scores
 
-__all__ = ["RerankerContract"]
-
 
 class RerankerContract:
     """Tests that every reranker has to pass (`vestig.ports.Reranker`).

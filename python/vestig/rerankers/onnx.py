@@ -16,8 +16,6 @@ from vestig.errors import ConfigError, ProviderError
 from vestig.hints import missing_package
 from vestig.ports import RerankerSettings
 
-__all__ = ["OnnxReranker"]
-
 # Word pieces of query and text together; longer texts are cut.
 _PIECES_MAX: Final = 512
 _FILES: Final = ("model.onnx", "tokenizer.json")

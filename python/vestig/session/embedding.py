@@ -1,4 +1,4 @@
-"""What is embedded, and of which model the vectors of a store are."""
+"""The texts that are embedded, and of which model the vectors of a store are."""
 
 from __future__ import annotations
 
@@ -16,20 +16,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.same_model import same_model
 from vestig.types import Claim, Memory
 
-__all__ = [
-    "PROBES",
-    "all_query_vectors",
-    "check_identity",
-    "embed_memories",
-    "embedded_text",
-    "embedded_texts",
-    "probed_identity",
-    "query_vectors",
-    "remember_identity",
-    "wants_codes",
-    "with_author",
-]
-
 # Sentences whose vectors stand for a model that has no fingerprint.
 PROBES: Final = (
     "The harbour froze in the second week of January.",
@@ -39,7 +25,7 @@ PROBES: Final = (
 
 
 def with_author(text: str, author: str | None) -> str:
-    """What is embedded: `author: text` when there is an author.
+    """Return what is embedded: `author: text` when there is an author.
 
     Example:
         >>> with_author("The key is under the mat", "Ada")
@@ -49,7 +35,8 @@ def with_author(text: str, author: str | None) -> str:
 
 
 def embedded_text(text: str, author: str | None, claim: Claim | None) -> str:
-    """What a memory with this normal form is embedded as: its claim, where it carries one."""
+    """Return what a memory with this normal form is embedded as: its claim, where it carries
+    one."""
     if claim is None:
         return with_author(text, author)
     # imported here: most memories carry none
@@ -104,7 +91,7 @@ def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, To
 def all_query_vectors(
     session: Session, texts: Sequence[str], *, late: bool
 ) -> list[tuple[bytes, TokenStates | None]]:
-    """As `query_vectors` of each of several queries, from one batch.
+    """Like `query_vectors` of each of several queries, from one batch.
 
     Raises:
         ProviderError, EmbeddingMismatchError: as `embed_memories`.

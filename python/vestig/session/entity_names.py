@@ -18,8 +18,6 @@ from vestig.types import Entity
 if TYPE_CHECKING:
     from vestig.session.session import Session
 
-__all__ = ["entity_id", "id_of_entity", "ids_with_name", "is_entity_id", "only_entity"]
-
 _ID: Final = lazy_pattern(r"ent_[0-9a-f-]{8,36}")
 # The id of something else.
 _OTHER_ID: Final = lazy_pattern(rf"(?:{'|'.join(ID_PREFIXES)})_[0-9a-f-]{{8,36}}")
@@ -28,7 +26,7 @@ _LATEST_US: Final = 2**62
 
 
 def is_entity_id(text: str) -> bool:
-    """Whether a text is the id of an entity, whole or its beginning, and so no name.
+    """Return whether a text is the id of an entity, whole or its beginning, and so no name.
 
     Example:
         >>> is_entity_id("ent_0123abcd"), is_entity_id("Ada Lovelace")

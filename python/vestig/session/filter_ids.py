@@ -12,8 +12,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import EntityListing, Listing
 from vestig.types import Status
 
-__all__ = ["entity_ids", "resolved", "row_listing", "unknown_entities"]
-
 _IDS_MAX: Final = 1_000
 # What a warning repeats of a name.
 _NAME_CHARS_MAX: Final = 80
@@ -123,7 +121,7 @@ def unknown_entities(view: LedgerView, core: Any, parts: FilterParts) -> tuple[s
 
 
 def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
-    """What an id or a beginning of one stands for, through merges."""
+    """Return what an id or a beginning of one stands for, through merges."""
     ids = [id] if is_full_id(id, "ent") else view.entity_ids_with_prefix(namespace, id, _IDS_MAX)
     seen: set[str] = set()
     while fresh := [one for one in ids if one not in seen]:

@@ -1,4 +1,4 @@
-"""What a store knows of the words of texts: names of its entities, and common words."""
+"""Knowledge of a store about the words of texts: names of its entities, and common words."""
 
 from __future__ import annotations
 
@@ -18,17 +18,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import NamedEntity
 
-__all__ = [
-    "LATEST_US",
-    "KnownWords",
-    "common_words",
-    "known_names",
-    "known_words",
-    "query_names",
-    "types_of",
-    "types_of_rules",
-]
-
 # Later than every transaction.
 LATEST_US: Final = 2**62
 # A row takes about 300 bytes.
@@ -45,7 +34,7 @@ def types_of(section: EntitySettings) -> Ontology:
 
 @cache
 def types_of_rules(section: EntitySettings) -> dict[str, str] | None:
-    """What the types of the patterns are called in this store; one that it does not have is
+    """Return what the types of the patterns are called in this store; one that it does not have is
     left out, and None says that all are as they are."""
     types = types_of(section)
     found = {type: types.resolve(type) for type in _OF_RULES}
@@ -153,8 +142,8 @@ def common_words(
 
 
 class KnownWords(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store knows of some readings: the hits of each, the entities that they mean, and
-    which first words of sentences are common ones."""
+    """Knowledge of the store about some readings: the hits of each, the entities that they mean,
+    and which first words of sentences are common ones."""
 
     hits: list[list[NameHit]]
     known: dict[str, KnownEntity]
@@ -164,8 +153,8 @@ class KnownWords(msgspec.Struct, frozen=True, kw_only=True):
 def known_words(
     session: Session, view: LedgerView, namespace: str, readings: Sequence[AnalysedText]
 ) -> KnownWords:
-    """What the store knows of all readings together. For a callback of `ProjectionKeeper.run`, or
-    under `held`."""
+    """Return what the store knows of all readings together. For a callback of
+    `ProjectionKeeper.run`, or under `held`."""
     hits, known = known_names(session, view, namespace, readings)
     openers = (word for reading in readings for word in reading.openers)
     common = common_words(session, view, namespace, openers)

@@ -12,8 +12,6 @@ from typing import Final
 from vestig.telemetry.logs import INFO, log_event
 from vestig.types import Degradation
 
-__all__ = ["Metrics"]
-
 DURATION_BOUNDS_S: Final = (
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 )  # fmt: skip

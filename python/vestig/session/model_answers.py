@@ -13,8 +13,6 @@ import msgspec
 from vestig.lazy_pattern import lazy_pattern
 from vestig.llms.json_depth import is_too_deep
 
-__all__ = ["ReadAnswer", "UnreadableAnswerError", "read_answer", "schema_of"]
-
 _T = TypeVar("_T")
 
 _FENCED: Final = lazy_pattern(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
@@ -128,8 +126,8 @@ def _document(text: str) -> Any:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """What stands in code fences, or else what begins like JSON: nothing inside of a document is
-    taken for one, so that a cut answer is not read in part."""
+    """Return what stands in code fences, or else what begins like JSON: nothing inside of a
+    document is taken for one, so that a cut answer is not read in part."""
     yield from (match.group(1).strip() for match in _FENCED.finditer(text))
     begin = _BEGINNING.search(text)
     if begin is not None:

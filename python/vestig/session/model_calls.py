@@ -39,8 +39,6 @@ from vestig.telemetry.spans import span
 from vestig.time_limit import within
 from vestig.types import Degradation
 
-__all__ = ["ModelCalls", "ParsedAnswer", "degradation_of", "without_model"]
-
 _T = TypeVar("_T")
 
 # Tokens of one answer: every schema of ours fits well into it, and a runaway answer ends there.
@@ -115,7 +113,7 @@ class ModelCalls:
         return None if self._model is None else self._model.provider
 
     def costs(self) -> tuple[ModelCost, ...]:
-        """What all calls since open took, by model."""
+        """Return what all calls since open took, by model."""
         return self._costs.report()
 
     def meter(self) -> Costs:
@@ -183,7 +181,7 @@ class ModelCalls:
         answer: type[Any],
         model: str | None = None,
     ) -> tuple[ModelRequest, str]:
-        """What `ask` would send, for a batch, and the versions of its prompts.
+        """Return what `ask` would send, for a batch, and the versions of its prompts.
 
         Raises:
             ConfigError: a template is wrong.
@@ -215,11 +213,11 @@ class ModelCalls:
 
     @property
     def has_batches(self) -> bool:
-        """Whether the model takes batches at all."""
+        """Return whether the model takes batches at all."""
         return isinstance(self._model, BatchLanguageModel)
 
     def takes_batches(self, jobs: int) -> bool:
-        """Whether this many jobs are sent as a batch: `llm.batch`, enough of them, and a
+        """Return whether this many jobs are sent as a batch: `llm.batch`, enough of them, and a
         model that can."""
         return self._llm.batch == "auto" and jobs >= BATCHED_FROM and self.has_batches
 
@@ -298,7 +296,7 @@ class ModelCalls:
             self._metrics.latency(_LATENCY, time.perf_counter() - started)
 
     def _bounded(self, call: Callable[[], _T], seconds: float) -> _T:
-        """What an adapter gives; whatever it raises becomes an error of its port.
+        """Return what an adapter gives; whatever it raises becomes an error of its port.
 
         Raises:
             ProviderTimeoutError, ModelCallError, ProviderError, ConfigError.
@@ -442,7 +440,7 @@ def without_model() -> ProviderError:
 
 
 def degradation_of(error: Exception) -> Degradation:
-    """What a result says that was made by rules because the model failed in this way.
+    """Return what a result says that was made by rules because the model failed in this way.
 
     Example:
         >>> degradation_of(ModelBudgetError("used up")).code

@@ -1,4 +1,4 @@
-"""What calls of language models cost: tries and tokens by model, and money by configured prices."""
+"""Costs of calls of language models: tries and tokens by model, and money by configured prices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Final
 from vestig.config.model_sections import ModelPrice
 from vestig.ports import ModelUsage
 from vestig.results import ModelCost
-
-__all__ = ["Costs"]
 
 _PER_TOKENS: Final = 1_000_000
 # More tokens than any answer has: what is beyond is a mistake of the provider and not counted.
@@ -88,7 +86,7 @@ _FIELDS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_w
 
 
 def _counted(tokens: object) -> int:
-    """What a provider says it used; 0 where that can be no number of tokens."""
+    """Return what a provider says it used; 0 where that can be no number of tokens."""
     if not isinstance(tokens, int) or isinstance(tokens, bool):
         return 0
     return tokens if 0 <= tokens <= _TOKENS_MAX else 0

@@ -13,17 +13,6 @@ from vestig.language.text_forms import one_line
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
-__all__ = [
-    "Described",
-    "candidates",
-    "entity",
-    "entity_with_prefix",
-    "following_merges",
-    "full_edge_id",
-    "labels",
-    "unambiguous_id",
-]
-
 _CANDIDATES_MAX: Final = 5
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a finished call: counters, a log record, a line of the trace file."""
+"""The end of a call: counters, a log record, a line of the trace file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from vestig.telemetry.logs import WARNING, log_event, log_operation
 from vestig.telemetry.spans import Trace
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import format_us, to_us
-
-__all__ = ["TRACE_SCHEMA", "Observer"]
 
 TRACE_SCHEMA: Final = "vestig/trace/1"
 _encode: Final = msgspec.json.Encoder().encode

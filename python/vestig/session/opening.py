@@ -27,15 +27,6 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
 from vestig.telemetry.trace_file import TraceFile
 
-__all__ = [
-    "OpenRequest",
-    "check_reranker",
-    "identity_of",
-    "keeper_for",
-    "open_session",
-    "state_folder",
-]
-
 MEMORY_PATH = ":memory:"
 
 
@@ -87,7 +78,8 @@ def state_folder(directory: Path | None) -> Path | None:
 
 
 def identity_of(embedder: Embedder, config: Config) -> EmbeddingIdentity:
-    """What the store remembers of an embedder; probes are added when it has no fingerprint."""
+    """Return what the store remembers of an embedder; probes are added when it has no
+    fingerprint."""
     return EmbeddingIdentity(
         model=embedder.model,
         dimensions=embedder.dimensions,

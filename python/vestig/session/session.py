@@ -1,4 +1,4 @@
-"""What every operation of one open store shares."""
+"""The state that every operation of one open store shares."""
 
 from __future__ import annotations
 
@@ -49,8 +49,6 @@ from vestig.types import Memory
 if TYPE_CHECKING:
     from vestig.session.model_calls import ModelCalls
 
-__all__ = ["Session", "system_clock"]
-
 _T = TypeVar("_T")
 
 
@@ -60,8 +58,8 @@ def system_clock() -> datetime:
 
 
 class Cache(Protocol):
-    """What a module keeps of one open store between calls. It is made without arguments at its
-    first use, and its methods are safe in several threads."""
+    """A value that a module keeps of one open store between calls. It is made without arguments at
+    its first use, and its methods are safe in several threads."""
 
     def drop(self, seq: int, /) -> None:
         """Drops what was read before this seq: memories were forgotten there."""
@@ -149,7 +147,7 @@ class Session:
 
     @property
     def has_model(self) -> bool:
-        """Whether a language model is configured. It may still fail."""
+        """Return whether a language model is configured. It may still fail."""
         return self._language_model is not None
 
     @property

@@ -1,4 +1,4 @@
-"""What every change of an open store does around its transaction."""
+"""The steps that every change of an open store takes around its transaction."""
 
 from __future__ import annotations
 
@@ -13,15 +13,6 @@ from vestig.types import Degradation
 
 if TYPE_CHECKING:
     from vestig.store.ledger.writes import WriteTransaction
-
-__all__ = [
-    "RollBack",
-    "ahead_notice",
-    "answers_kept_by",
-    "catch_up",
-    "clock_notice",
-    "keep_answer",
-]
 
 # Writes what a call will return into the call's own transaction.
 AnswerKeeper = Callable[["WriteTransaction", object], None]

@@ -15,8 +15,6 @@ from vestig.errors import (
     VestigError,
 )
 
-__all__ = ["caused_by_interrupt", "error_code", "error_type"]
-
 
 def error_type(error: BaseException) -> str:
     """network, timeout, llm, database, validation or unknown; wrapped causes are looked through.
@@ -40,9 +38,9 @@ def error_type(error: BaseException) -> str:
 
 
 def caused_by_interrupt(error: BaseException) -> bool:
-    """Whether an error was made of an interrupt: Python makes a RuntimeError of one that comes
-    while the body of a class gives names to its members. Whoever takes the errors of other code for
-    its faults raises an interrupt again.
+    """Return whether an error was made of an interrupt: Python makes a RuntimeError of one that
+    comes while the body of a class gives names to its members. Whoever takes the errors of other
+    code for its faults raises an interrupt again.
 
     Example:
         >>> error = RuntimeError("while a name was given")

@@ -10,8 +10,6 @@ import msgspec
 
 from vestig.times import format_us, to_us
 
-__all__ = ["handler_for"]
-
 _encode: Final = msgspec.json.Encoder().encode
 
 

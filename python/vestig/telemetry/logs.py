@@ -23,8 +23,6 @@ from vestig.telemetry.spans import Trace
 if TYPE_CHECKING:
     from logging import Handler, Logger
 
-__all__ = ["DEBUG", "INFO", "WARNING", "log_event", "log_operation", "logger", "logs_to"]
-
 # the numbers of `logging`
 DEBUG: Final = 10
 INFO: Final = 20

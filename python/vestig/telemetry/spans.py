@@ -14,8 +14,6 @@ from contextvars import ContextVar
 from vestig.telemetry.error_types import error_type
 from vestig.types import _Value
 
-__all__ = ["Counts", "Span", "Trace", "Traced", "current_trace", "span", "traced"]
-
 # What a stage handled: name → number.
 Counts = dict[str, int]
 

@@ -17,8 +17,6 @@ from typing import Final
 
 from vestig.private_folder import make_private_folder
 
-__all__ = ["TraceFile"]
-
 # With them, a few days of a busy server lie in 60 MiB.
 BYTES_MAX: Final = 10 * 1024 * 1024
 KEPT: Final = 5
@@ -93,7 +91,7 @@ class TraceFile:
         return now > 0 and now + more > self._max_bytes
 
     def _is_current(self) -> bool:
-        """Whether the open file is the one of this name."""
+        """Return whether the open file is the one of this name."""
         mine = os.fstat(self._fd)
         try:
             there = os.stat(self.path)

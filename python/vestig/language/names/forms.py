@@ -9,15 +9,6 @@ from vestig.errors import ValidationError
 from vestig.language.text_cache import TextCache
 from vestig.language.word_list import word_list
 
-__all__ = [
-    "LEGAL_FORMS",
-    "TITLES",
-    "aliases_of",
-    "cased_name",
-    "norm_key",
-    "norm_name",
-]
-
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
 LEGAL_FORMS: Final = frozenset(
     word_list(

@@ -14,16 +14,6 @@ from vestig._core import AnalysedText
 from vestig._core import entity_named as _entity_named
 from vestig.language.names.forms import norm_name
 
-__all__ = [
-    "KnownEntity",
-    "Mention",
-    "NameHit",
-    "best_mentions",
-    "entity_named",
-    "named_by_whole_text",
-    "resolve_names",
-]
-
 # (first word, number of words, entity id, stored name)
 NameHit = tuple[int, int, str, str]
 

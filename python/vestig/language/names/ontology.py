@@ -9,8 +9,6 @@ import msgspec
 
 from vestig.errors import ConfigError
 
-__all__ = ["UNTYPED", "EntityType", "Ontology", "read_ontology"]
-
 # The type of a name whose type no rule knows; equals every other type in comparisons.
 UNTYPED: Final = "UNTYPED"
 _TIER: Final = 2

@@ -9,8 +9,6 @@ from typing import Final
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["CARDINALS", "ORDINALS", "SCALES", "cardinal", "plain_digits", "scaled", "spelled"]
-
 _SMALL: Final = {
     word: value
     for value, word in enumerate(

@@ -6,8 +6,6 @@ from typing import Final
 
 from vestig.language.word_list import word_list
 
-__all__ = ["CURRENCY_SIGNS", "currency_of", "unit_of"]
-
 _PREFIXES: Final = {
     "Y": "yotta",
     "Z": "zetta",

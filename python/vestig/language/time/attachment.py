@@ -1,4 +1,5 @@
-"""What an expression of time belongs to: to the verb of its cue, or to a thing that is spoken of.
+"""The words that an expression of time belongs to: those of the verb of its cue, or to a thing that
+is spoken of.
 
 "I will call on Friday" says when; "I will fix the bug from Friday" does not, and "she asked me to
 call on Friday" tells of what may still lie ahead. In doubt the time belongs to the thing, and its
@@ -12,8 +13,6 @@ from typing import Final
 from vestig.language.time.cues import Cue, cue_words
 from vestig.language.time.sentence import Place, Sentence
 from vestig.lazy_pattern import lazy_pattern
-
-__all__ = ["BACKSHIFTED", "REPORT_WORDS", "SUBJECTS", "TOWARDS", "Attachment"]
 
 TOWARDS: Final = frozenset(
     ("to", "into", "about", "regarding", "concerning", "toward", "towards", "till", "until")
@@ -187,8 +186,8 @@ class Attachment:
         return self._words[self._last] if self._last < len(self._words) else ""
 
     def _is_reported(self) -> bool:
-        """Whether a verb of saying stands before the verb, or "if" opens its clause: "she said it
-        was on Monday" tells nothing of the side."""
+        """Return whether a verb of saying stands before the verb, or "if" opens its clause: "she
+        said it was on Monday" tells nothing of the side."""
         lists, clauses = self._lists, self._sentence.clauses
         opening = self._words[clauses.index(clauses[self._cue.first])]
         earlier = self._words[: self._cue.first]
@@ -231,7 +230,7 @@ class Attachment:
         return self._word, between
 
     def _has_as_object(self, word: str, between: list[str]) -> bool:
-        """Whether a verb of saying or arranging has the time as its object, or in it."""
+        """Return whether a verb of saying or arranging has the time as its object, or in it."""
         lists = self._lists
         objects = [one for one in between if one not in _SMALL]
         if word in lists.proposed and objects:

@@ -15,8 +15,6 @@ import msgspec
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["Cue", "CueWords", "Direction", "Token", "cue_words", "cues_of", "has_cue", "tokens_of"]
-
 Token = tuple[int, int, str]
 
 
@@ -225,7 +223,7 @@ class _Words:
         return index > 0 and self.text[self.tokens[index][0]].isupper()
 
     def has_word(self, index: int) -> bool:
-        """Whether a word of letters stands in the clause of this token, behind it."""
+        """Return whether a word of letters stands in the clause of this token, behind it."""
         clause = self.clauses[index]
         behind = range(index + 1, len(self.words))
         return any(self.clauses[one] == clause and self.words[one].isalpha() for one in behind)
@@ -325,7 +323,7 @@ class _Words:
         return self._past_verb(index, word, at, previous)
 
     def _is_had(self, index: int) -> bool:
-        """Whether there is such an event, or somebody has it: "I have a test"."""
+        """Return whether there is such an event, or somebody has it: "I have a test"."""
         for verb in range(max(0, index - 5), index - 1):
             if self.clauses[verb] != self.clauses[index]:
                 continue
@@ -353,7 +351,7 @@ class _Words:
         return Direction.FUTURE
 
     def _of_plural(self, index: int) -> bool:
-        """Whether a base form has a subject right before it: we, they, or a plural noun."""
+        """Return whether a base form has a subject right before it: we, they, or a plural noun."""
         previous = self.word(index - 1)
         if previous in ("we", "they", "i", "you"):
             asked = self.word(index - 2) in _DO | _MODAL
@@ -414,8 +412,8 @@ class _Words:
         return Direction.PAST
 
     def _is_caused(self, index: int) -> bool:
-        """Whether a participle says what somebody will have done: "I'll have my car washed", "and
-        have it delivered"."""
+        """Return whether a participle says what somebody will have done: "I'll have my car washed",
+        "and have it delivered"."""
         for verb in range(max(0, index - 6), index - 1):
             follows = self.words[verb + 1]
             if self.words[verb] in ("have", "get") and (
@@ -453,8 +451,8 @@ _LEADS: Final = frozenset(("please", "don't", "not", "never"))
 
 
 def _begins_order(sentence: _Words, index: int, *, led: bool) -> bool:
-    """Whether a base form at this token orders something; `led`: "please" or "don't" leads to
-    it."""
+    """Return whether a base form at this token orders something; `led`: "please" or "don't" leads
+    to it."""
     word, after = sentence.words[index], sentence.word(index + 1)
     if word not in sentence.lists.verb or not after:
         return False
@@ -519,7 +517,7 @@ def cues_of(
 
 
 def has_cue(text: str, lower: str, direction: Direction) -> bool:
-    """Whether any word of a text is a cue of a direction.
+    """Return whether any word of a text is a cue of a direction.
 
     Args:
         text, lower: the text as written, and lower-cased with its length.

@@ -144,7 +144,7 @@ _SMALL: Final = frozenset(
 
 
 def _has_verb(words: Sequence[str]) -> bool:
-    """Whether a clause may have a verb in the present of its own, such as "goes"."""
+    """Return whether a clause may have a verb in the present of its own, such as "goes"."""
     lists = cue_words()
     return any(
         word in _PRESENT
@@ -189,7 +189,7 @@ class Directions:
         return max(start, low - reach), min(end, low + _SENTENCE_CHARS + reach)
 
     def same_clause(self, one: int, other: int) -> bool:
-        """Whether two offsets lie in one clause."""
+        """Return whether two offsets lie in one clause."""
         sentence = self._sentence(one)
         inside = sentence.start <= other < sentence.end
         return inside and sentence.clause(one) == sentence.clause(other)
@@ -241,7 +241,7 @@ class Directions:
         return (_EVERY_UNIT if weekday else _EVERY_YEAR).search(clause) is not None
 
     def _at_expression(self, place: Place) -> Direction | None:
-        """What the words directly at the expression decide."""
+        """Return what the words directly at the expression decide."""
         if self._habit_at_expression(place):
             return Direction.HABIT
         lower, start, end = self._lower, place.start, place.end
@@ -263,7 +263,7 @@ class Directions:
         return None
 
     def _is_month(self, place: Place, before: str) -> bool:
-        """Whether a word that is a name too is a month here."""
+        """Return whether a word that is a name too is a month here."""
         word = self._lower[place.start : place.end].split()[0]
         return word not in _NAMES or _MONTH_PLACE.search(before) is not None
 
@@ -333,8 +333,8 @@ class Directions:
         return Direction.OPEN
 
     def _of_sentence(self, sentence: Sentence, place: Place) -> Direction:
-        """What the cues of the other clauses say together. The past is taken over by a clause
-        without a verb only."""
+        """Return what the cues of the other clauses say together. The past is taken over by a
+        clause without a verb only."""
         lists, clause = cue_words(), sentence.clause(place.start)
         own = [
             word
@@ -362,7 +362,7 @@ class Directions:
         return side
 
     def _is_ellipsis(self, sentence: Sentence, place: Place, own: Sequence[str]) -> bool:
-        """Whether a clause takes its verb from another one: "and 5 km on Monday"."""
+        """Return whether a clause takes its verb from another one: "and 5 km on Monday"."""
         low, _ = sentence.clause_span(place.start)
         quoted = self._lower[low : low + 1] in (":", "(", "[", '"', "“")
         event = any(word in cue_words().event for word in own)

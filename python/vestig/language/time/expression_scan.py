@@ -24,8 +24,6 @@ from vestig.language.time.sentence import Place
 from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["scan"]
-
 _OPEN: Final = frozenset(("before", "until", "after", "since"))
 _YEAR_CUES: Final = frozenset(("in", "since", "by", "of", "during")) | _OPEN
 _MONTH_CUES: Final = frozenset(("in", "on", "since", "by", "of", "between")) | _OPEN
@@ -75,7 +73,8 @@ def _cue_before(lower: str, start: int) -> tuple[str, int]:
 
 
 def _is_month(family: str, words: str, place: str, cue: str) -> bool:
-    """Whether `may` and `march` are months here: only capitalised and in a temporal place."""
+    """Return whether `may` and `march` are months here: only capitalised and in a temporal
+    place."""
     for name in AMBIGUOUS_MONTHS:
         at = words.find(name)
         if at >= 0 and (at == 0 or not words[at - 1].isalpha()):
@@ -106,7 +105,7 @@ def _moved(window: Window, steps: int) -> Window:
 
 
 def _movable(window: Window) -> bool:
-    """Whether another year, or another week, may be meant."""
+    """Return whether another year, or another week, may be meant."""
     assert window.start is not None
     assert window.end is not None
     return window.yearless or (window.grain == "day" and window.end - window.start == DAY)
@@ -342,7 +341,7 @@ class _Scan:
         return directions.of(item.place)
 
     def _elsewhere(self, directions: Directions, item: _Match) -> bool:
-        """Whether the sentence names another year, or the clause another week."""
+        """Return whether the sentence names another year, or the clause another week."""
         start, end = directions.sentence_of(item.place.start)
         first = bisect_left(self.found, start, key=_start)
         for other in self.found[first : bisect_left(self.found, end, key=_start)]:

@@ -16,15 +16,6 @@ from vestig.language.time.patterns import (
 )
 from vestig.language.words import Substrings
 
-__all__ = [
-    "FoundTimes",
-    "TemporalExpression",
-    "find_expressions",
-    "find_times",
-    "find_windows",
-    "lowered",
-]
-
 _WORDS: Final = Substrings(WORD_TRIGGERS)
 _DIGITS: Final = Substrings(tuple(digits))
 _MONTHS: Final = Substrings(MONTH_TRIGGERS)
@@ -73,7 +64,7 @@ class FoundTimes(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is said about those that were not read."""
+        """Return what is said about those that were not read."""
         if not self.unread:
             return ()
         read = len(self.expressions) - sum(item.either for item in self.expressions) // 2
@@ -155,7 +146,7 @@ def find_windows(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[Tempora
 
 
 def find_expressions(text: str, t_ref_us: int, *, zone: str = "UTC") -> list[TemporalExpression]:
-    """As `find_windows`, with clock times, habits and others that have no window."""
+    """Like `find_windows`, with clock times, habits and others that have no window."""
     return find_times(text, t_ref_us, zone=zone).expressions
 
 

@@ -7,27 +7,6 @@ from typing import Final
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = [
-    "AMBIGUOUS_MONTHS",
-    "CLOCK",
-    "COUNTS",
-    "CUE",
-    "DIGIT_TRIGGER",
-    "EXPRESSION",
-    "FAMILIES",
-    "GLUE",
-    "ISO",
-    "LIST_GAP",
-    "MONTH",
-    "MONTHS",
-    "MONTH_END",
-    "MONTH_TRIGGERS",
-    "PARTS",
-    "PRESENT_CUE",
-    "WEEKDAYS",
-    "WORD_TRIGGERS",
-]
-
 WEEKDAYS: Final = {
     name: number
     for number, name in enumerate(

@@ -12,8 +12,6 @@ import msgspec
 from vestig.language.time.cues import Cue, Token, cues_of, tokens_of
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["Place", "Sentence"]
-
 _VOCATIVE_WORDS: Final = 2
 _start: Final = itemgetter(0)
 _end: Final = itemgetter(1)
@@ -92,7 +90,7 @@ class Sentence:
         return "" if found is None else found[1]
 
     def infinitive(self, place: Place, cue: Cue) -> bool:
-        """Whether "to" and a word stand between a cue and an expression."""
+        """Return whether "to" and a word stand between a cue and an expression."""
         first, _ = self.tokens_at(place)
         words = self.words
         return any(

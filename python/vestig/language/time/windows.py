@@ -18,8 +18,6 @@ from vestig.language.time.patterns import CLOCK, COUNTS, ISO, MONTHS, PARTS, WEE
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import from_us
 
-__all__ = ["DAY", "FAMILY_WINDOWS", "ReferenceTime", "Window", "months_later"]
-
 DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1)
 _WEEK: Final = timedelta(days=7)

@@ -7,8 +7,6 @@ from typing import Final
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["is_yearless"]
-
 _MONTH: Final = lazy_pattern(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
 )
