@@ -453,6 +453,18 @@ def first_words(path: str, source: str) -> list[str]:
     return found
 
 
+def rust_first_words(path: str, source: str) -> list[str]:
+    """Doc comments that do not begin with what is returned or held."""
+    found, before = [], ""
+    for number, line in enumerate(source.splitlines(), 1):
+        text = line.strip()
+        begins = not re.match(r"//[/!] \S", before)
+        if begins and re.match(r"//[/!] ", text) and _NO_SENTENCE.match(text[4:]):
+            found.append(f"{path}:{number}: a doc comment begins with {text.split()[1]!r}")
+        before = text
+    return found
+
+
 def lists_of_names(path: str, source: str) -> list[str]:
     """Private modules that list their names though all are their own."""
     if path.rpartition("/")[2].removesuffix(".py") in PUBLIC_MODULES or path.startswith("ports/"):

@@ -186,7 +186,7 @@ def test_file_names_say_something() -> None:
 
 @pytest.mark.parametrize(
     "check",
-    [house.rust_unsafe, house.rust_writes, house.rust_core_is_pure],
+    [house.rust_unsafe, house.rust_writes, house.rust_core_is_pure, house.rust_first_words],
     ids=lambda check: check.__name__,
 )
 def test_rust(check: Check) -> None:
@@ -203,6 +203,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.first_words, "commit/x.py", 'def a():\n    """Whether it is so."""\n'),
     (house.first_words, "commit/x.py", '"""What it is."""\n'),
     (house.first_words, "commit/x.py", 'class A:\n    """As `B`, but greater."""\n'),
+    (house.rust_first_words, "vestig-core/src/a.rs", "/// Whether it is.\nfn a() {}\n"),
     (house.lists_of_names, "commit/x.py", '__all__ = ["a"]\na = 1\n'),
     (house.floors, "commit/a.py", "from vestig import recall"),
     (house.floors, "commit/a.py", "from ..recall import x"),

@@ -127,7 +127,7 @@ class WordPieces:
         """Where these pieces stand, as `vestig.ports.TokenStates` has it."""
 
     def truncated(self, text: str) -> bool:
-        """Whether pieces stand behind the first 256."""
+        """Return whether pieces stand behind the first 256."""
 
     def count(self, text: str) -> int:
         """Pieces of the whole text without marks; longer words are cut into 100 characters."""
@@ -242,7 +242,7 @@ class Substrings:
 
     def __new__(cls, wanted: Sequence[str]) -> Self: ...
     def any_in(self, text: str) -> bool:
-        """Whether one of them is in the text."""
+        """Return whether one of them is in the text."""
 
 @final
 class ContentTerm:
@@ -432,8 +432,8 @@ def normal_name(name: str) -> str:
     """The same in lower case, composed (NFC)."""
 
 def is_specific(name: str) -> bool:
-    """Whether a name has at least two characters and a letter, or is a number with dots such as a
-    version."""
+    """Return whether a name has at least two characters and a letter, or is a number with dots such
+    as a version."""
 
 def title_name(title: str) -> str | None:
     """A title as a name, without a final parenthesis; None where that is no name."""
@@ -442,7 +442,7 @@ def quotations(text: str) -> list[tuple[int, int]]:
     """Spans, in code points, of quoted terms of at most five words, without their marks."""
 
 def starts_sentence(text: str, start: int) -> bool:
-    """Whether a word at this place, in code points, is the first of a sentence."""
+    """Return whether a word at this place, in code points, is the first of a sentence."""
 
 def mark(key: int, run: bytes) -> int:
     """The mark of a run of bytes under a secret 64-bit key."""
@@ -503,7 +503,7 @@ class Filter:
 
     @property
     def has_ids(self) -> bool:
-        """Whether `ids` restricts it."""
+        """Return whether `ids` restricts it."""
 
     def with_ids(self, ids: bytes) -> Filter:
         """The same filter for these ids alone, 16 bytes each."""
@@ -805,9 +805,9 @@ class Projection:
     def query_names(
         self, seq: int, namespace: str, text: AnalysedText, known_at_us: int, rows: EntityRows
     ) -> tuple[list[bytes], list[tuple[str, str, str]], list[tuple[str, str]]]:
-        """What the names in a query mean: ids that `rows` was not asked for, and then nothing else;
-        else id, type and name of every entity that one of its names could mean, by the position of
-        the name; and the other names with their types. Raises SnapshotMoved unless
+        """Return what the names in a query mean: ids that `rows` was not asked for, and then
+        nothing else; else id, type and name of every entity that one of its names could mean, by
+        the position of the name; and the other names with their types. Raises SnapshotMoved unless
         applied_seq == seq."""
 
     def entities_with_name(

@@ -1,6 +1,6 @@
 //! The errors of the core. Messages name files, sections and numbers, never stored text.
 
-/// What can go wrong in the core.
+/// Errors of the core.
 #[derive(Debug, thiserror::Error)]
 pub enum CoreError {
     /// The operating system refused a file operation.

@@ -12,7 +12,7 @@ use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 
-/// What happens to a folder, and whether it is damage.
+/// Changes of a folder, and whether each is damage.
 type Deed = fn(&Path);
 
 #[test]

@@ -43,7 +43,7 @@ fn changed(number: u8, wseq: i64) -> NewRow {
     row
 }
 
-/// What a fresh projection of these rows writes.
+/// Returns what a fresh projection of these rows writes.
 fn image(projection: &Projection) -> Vec<u8> {
     let snapshot = projection.snapshot();
     let mut image = merged_image(&identity(), &snapshot.parts);

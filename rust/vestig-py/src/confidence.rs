@@ -11,8 +11,9 @@ use vestig_core::words::ContentTerm as CoreTerm;
 use crate::scan::Row;
 use crate::words::ContentTerm;
 
-/// What of the query and the scan counts: terms of the scan, how many memories hold each, number of
-/// eligible memories, content terms, whether a date is met, number of entities, unknown names.
+/// The values of the query and the scan that count: terms of the scan, how many memories hold each,
+/// number of eligible memories, content terms, whether a date is met, number of entities, unknown
+/// names.
 #[derive(FromPyObject)]
 pub(crate) struct OwnedInput(
     Vec<String>,

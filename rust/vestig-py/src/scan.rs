@@ -18,7 +18,7 @@ use crate::ids::{id_of, text_of};
 /// Contribution, name, raw, weight.
 type Term<'py> = (f64, Bound<'py, PyString>, f64, f64);
 
-/// What the rows of a scan have in common.
+/// The part that the rows of a scan have in common.
 struct Shared {
     keywords: Vec<String>,
     /// Of L; None where the base is not linear.
@@ -158,8 +158,8 @@ fn cached<'py, T: IntoPyObject<'py>>(
 
 #[pymethods]
 impl Row {
-    /// What L is the sum of, without what adds nothing, greatest contribution first; of a base that
-    /// is not linear, the metadata signals with these shares.
+    /// Returns what L is the sum of, without what adds nothing, greatest contribution first; of a
+    /// base that is not linear, the metadata signals with these shares.
     fn terms<'py>(&self, py: Python<'py>, shares: &Bound<'py, PyDict>) -> PyResult<Vec<Term<'py>>> {
         let mut terms = Vec::with_capacity(Signal::COUNT + 1);
         let mut add = |name: &Bound<'py, PyString>, raw: f64, weight: f64| {

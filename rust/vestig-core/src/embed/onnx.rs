@@ -178,7 +178,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Message<'a>(&'a [u8]);
 
 impl<'a> Message<'a> {

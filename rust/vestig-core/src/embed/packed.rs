@@ -102,7 +102,7 @@ fn places() -> (Vec<Range<usize>>, usize) {
 pub struct PackedWeights {
     region: Region,
     places: Vec<Range<usize>>,
-    /// Whether the checksum of an array has been compared.
+    /// True if the checksum of an array has been compared.
     sound: Vec<AtomicBool>,
 }
 

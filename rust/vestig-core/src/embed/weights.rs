@@ -1,4 +1,4 @@
-//! What the forward pass reads of the model all-MiniLM-L6-v2.
+//! The weights of the model all-MiniLM-L6-v2 that the forward pass reads.
 
 use crate::Result;
 pub use crate::kernels::encoder::{HIDDEN, INTERMEDIATE, Layer, Matrix, Norm, pack};

@@ -197,7 +197,7 @@ impl WordPieces {
         own.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
     }
 
-    /// Whether the text has pieces behind the first 256.
+    /// Returns whether the text has pieces behind the first 256.
     #[must_use]
     pub fn truncated(&self, text: &str) -> bool {
         let mut ids = Vec::new();

@@ -35,7 +35,7 @@ impl MentionedNames {
         Self { letters, starts }
     }
 
-    /// Whether this name, [`folded`], is there as whole words.
+    /// Returns whether this name, [`folded`], is there as whole words.
     #[must_use]
     pub fn contains(&self, name: &[char]) -> bool {
         !name.is_empty()

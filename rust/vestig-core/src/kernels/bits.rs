@@ -19,7 +19,7 @@ pub fn count(bits: &[u64]) -> usize {
     bits.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-/// Whether a bit is set.
+/// Returns whether a bit is set.
 #[must_use]
 pub fn has(bits: &[u64], row: usize) -> bool {
     bits[row / 64] >> (row % 64) & 1 == 1

@@ -5,7 +5,7 @@ use super::temporal::Window;
 
 /// Windows longer than this, in microseconds, say less.
 const LONG_US: i64 = 4 * DAY;
-/// What a match with a long window counts.
+/// The value of a match with a long window.
 const LONG_SHARE: f64 = 0.5;
 /// e to a lower power is 0.
 const NOTHING: f64 = -746.0;

@@ -217,7 +217,7 @@ pub(crate) fn tile<const P: usize>(
     }
 }
 
-/// Whether the products of coarse codes take less time than those of whole ones.
+/// Returns whether the products of coarse codes take less time than those of whole ones.
 pub(crate) const fn coarse_pays(level: Level) -> bool {
     match level.0 {
         #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What several kernels do with lanes of float32 values.
+//! Operations of several kernels on lanes of float32 values.
 
 /// 1.5 · 2²³: a number below 2²² that is added to it is rounded half to even.
 pub(super) const ROUND: f32 = 12_582_912.0;

@@ -89,7 +89,8 @@ impl Norms {
     }
 }
 
-/// Whether bit `row` of a bitmap (64 rows per word, lowest bit first) is set; absent words are 0.
+/// Returns whether bit `row` of a bitmap (64 rows per word, lowest bit first) is set; absent words
+/// are 0.
 #[inline]
 pub fn is_set(bitmap: &[u64], row: u32) -> bool {
     bitmap

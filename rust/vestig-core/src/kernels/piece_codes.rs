@@ -33,7 +33,7 @@ pub struct Pieces<'a> {
     pub scales: &'a [u16],
 }
 
-/// As `Pieces`, owned.
+/// Like `Pieces`, owned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnedPieces {
     ids: Vec<u16>,
@@ -203,7 +203,7 @@ fn halves(code: &[u8; CODE_BYTES]) -> (Signs, [u8; 2]) {
     (signs, scale)
 }
 
-/// Whether this is a scale.
+/// Returns whether this is a scale.
 pub(crate) fn is_scale(scale: &u16) -> bool {
     *scale < INFINITE
 }

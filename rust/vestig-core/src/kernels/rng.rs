@@ -101,7 +101,7 @@ fn hex(four: u32) -> [u8; 8] {
 pub struct UniformSource {
     /// After the whole blocks of seed and start.
     state: [u32; 8],
-    /// What of seed and start fills no block.
+    /// The bytes of seed and start that fill no block.
     rest: [u8; BLOCK],
     rest_length: usize,
     /// Bytes of seed and start.

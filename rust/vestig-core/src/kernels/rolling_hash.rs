@@ -41,7 +41,7 @@ pub fn mark(key: u64, run: &[u8]) -> u64 {
         .fold(0, |hash, byte| add(multiply(hash, base), value(*byte)))
 }
 
-/// What was found of one mark.
+/// The matches of one mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// How often.

@@ -123,7 +123,7 @@ pub struct CoarseRows {
 }
 
 impl CoarseRows {
-    /// Whether bounds of shortened codes take less time than products of whole ones.
+    /// Returns whether bounds of shortened codes take less time than products of whole ones.
     #[must_use]
     pub fn pay(probes: usize) -> bool {
         probes >= WIDE && dispatch::coarse_pays(Level::best())

@@ -82,13 +82,13 @@ pub struct TraceParams {
     pub clip_min: f64,
     /// Upper end of the clip, ≥ `clip_min`.
     pub clip_max: f64,
-    /// Whether spaced repetition earns more.
+    /// True if spaced repetition earns more.
     pub spacing_enabled: bool,
     /// Largest extra share of a spaced event.
     pub spacing_bonus: f64,
     /// Gap to the next older event that earns the whole bonus, days, > 0.
     pub spacing_days: f64,
-    /// Whether inbound RELATED edges count.
+    /// True if inbound RELATED edges count.
     pub connectivity_enabled: bool,
     /// Strength of connectivity.
     pub graph_k: f64,
@@ -193,7 +193,7 @@ impl TraceParams {
         }
     }
 
-    /// Whether a fact of that stability may weigh less or more with its age.
+    /// Returns whether a fact of that stability may weigh less or more with its age.
     #[inline]
     pub fn ages(&self, stability: Stability) -> bool {
         self.temporal_decay_enabled
@@ -257,7 +257,7 @@ fn days_between(from_us: i64, to_us: i64) -> f64 {
     to_us.saturating_sub(from_us) as f64 / DAY_US
 }
 
-/// What the multiplier of one memory depends on besides its events.
+/// The values besides its events on which the multiplier of one memory depends.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceSubject {
     /// When its fact began, else when it was stored; microseconds since the epoch.

@@ -135,7 +135,7 @@ impl<'a> Distinct<'a> {
     }
 }
 
-/// Whether some string of the segment begins with these words followed by another one.
+/// Returns whether some string of the segment begins with these words followed by another one.
 fn has_continuation(segment: &Segment, run: &mut String) -> bool {
     run.push(' ');
     let number = segment.string_lower_bound(run);

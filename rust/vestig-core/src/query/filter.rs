@@ -22,7 +22,7 @@ pub struct Filter {
     pub namespace: String,
     /// K, µs: what the store knew at this time is what counts.
     pub known_at: i64,
-    /// Whether K was given.
+    /// True if K was given.
     pub past: bool,
     /// V, µs: only what was true in the world at this time; None = no restriction.
     pub valid_at: Option<i64>,
@@ -299,7 +299,7 @@ impl<'a> Statements<'a> {
             .filter(move |event| event.recorded <= known_at)
     }
 
-    /// Whether the text was stated at a time that passes: when its fact began, or again.
+    /// Returns whether the text was stated at a time that passes: when its fact began, or again.
     fn any(&self, row: usize, passes: impl Fn(i64) -> bool) -> bool {
         passes(self.valid[row])
             || self
@@ -307,8 +307,9 @@ impl<'a> Statements<'a> {
                 .any(|event| REINFORCING.contains(&event.kind) && passes(event.occurred))
     }
 
-    /// Whether the fact holds at a time: stated before and not ended, or stated again behind its
-    /// end. An end that was set later than that stands, and so does that of an expired memory.
+    /// Returns whether the fact holds at a time: stated before and not ended, or stated again
+    /// behind its end. An end that was set later than that stands, and so does that of an expired
+    /// memory.
     fn hold(&self, row: usize, at: i64, end: i64, live: bool) -> bool {
         let mut begun = self.valid[row] <= at;
         if begun && at < end {

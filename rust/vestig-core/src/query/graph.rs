@@ -70,14 +70,14 @@ impl<'a> Graph<'a> {
         Some(Node::new(part, row))
     }
 
-    /// As `locate`, of the id at this place among the other ids of a part.
+    /// Like `locate`, of the id at this place among the other ids of a part.
     #[inline]
     pub(crate) fn end_of_other(&self, part: usize, other: usize) -> Option<Node> {
         let (part, row) = self.snapshot.end(part, other)?;
         Some(Node::new(part, row))
     }
 
-    /// Whether an edge counts.
+    /// Returns whether an edge counts.
     #[inline]
     pub(crate) fn known(&self, edge: &EdgeRow) -> bool {
         edge.known(self.known_at)

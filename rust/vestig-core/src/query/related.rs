@@ -88,7 +88,7 @@ impl<'a> CommitOrder<'a> {
     }
 }
 
-/// Whether a memory was active at that moment, by what its events say.
+/// Returns whether a memory was active at that moment, by what its events say.
 fn active(segment: &Segment, row: usize, at: Moment) -> bool {
     let mut active = true;
     for event in segment.events(row).filter(|event| moment(event) < at) {

@@ -21,7 +21,7 @@ const SLACK: f64 = 1e-6;
 pub(crate) trait Search {
     /// Rows whose cosine is below it do not matter; it may rise.
     fn floor(&self) -> f64;
-    /// Whether any of these rows may matter.
+    /// Returns whether any of these rows may matter.
     fn concerns(&self, _part: usize, _rows: Range<usize>) -> bool {
         true
     }
@@ -172,7 +172,7 @@ impl Block<'_> {
         }
     }
 
-    /// As `by_products`, but multiplies the rows alone whose bound reaches the floor; `room` has
+    /// Like `by_products`, but multiplies the rows alone whose bound reaches the floor; `room` has
     /// the block's coarse rows. Whether that paid.
     fn by_bounds<S: Search>(&self, searches: &mut [(Probe, S)], room: &mut Room) -> bool {
         let Room {

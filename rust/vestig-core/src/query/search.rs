@@ -103,9 +103,9 @@ pub struct NeighbourhoodQuery {
     pub seeds: Vec<Id>,
     /// Most edges from the nearest seed.
     pub depth: usize,
-    /// Whether memories are among the results; they are walked through in any case.
+    /// True if memories are among the results; they are walked through in any case.
     pub memories: bool,
-    /// Whether entities are among the results.
+    /// True if entities are among the results.
     pub entities: bool,
     /// Entities with more neighbours are among the results, but not walked through.
     pub max_degree: usize,

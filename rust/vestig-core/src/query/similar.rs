@@ -38,7 +38,7 @@ pub struct Limits {
 /// (id, cosine), best first, ties by id.
 pub type Neighbours = Vec<(Id, f64)>;
 
-/// What is similar to one probe.
+/// The memories that are similar to one probe.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Similar {
     /// Active or archived MEMORY rows of its namespace, scope and author.
@@ -162,7 +162,7 @@ fn earlier_probes(
     found
 }
 
-/// What one probe looks for.
+/// The wishes of one probe.
 struct ProbeSearch<'a> {
     parts: &'a [(&'a Segment, Bits)],
     probe: &'a Probe,

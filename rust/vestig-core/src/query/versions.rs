@@ -29,7 +29,7 @@ pub struct Versions {
     pub follows: Vec<Vec<f64>>,
 }
 
-/// What pairs are judged by.
+/// The measures by which pairs are judged.
 struct Found<'a> {
     segment: &'a Segment,
     row: usize,

@@ -1,6 +1,6 @@
-//! What tells whether the eligible memories answer a query at all: features of the best rows of one
-//! scan. Each is an absolute value, so that memories that have nothing to do with the query change
-//! none of them.
+//! Features that tell whether the eligible memories answer a query at all: features of the best
+//! rows of one scan. Each is an absolute value, so that memories that have nothing to do with the
+//! query change none of them.
 
 use super::result::Hit;
 use super::signal::Signal;
@@ -18,7 +18,7 @@ pub const FEATURES: [&str; 5] = ["late", "topic", "cover", "absent", "names"];
 /// idf are those of a store of at least so many memories, so that a few more of them change no share.
 const MEMORIES_MIN: usize = 1000;
 
-/// What counts of one of the best rows.
+/// The values of one of the best rows that count.
 #[derive(Debug, Clone, Copy)]
 pub struct BestRow<'a> {
     /// Raw value of `late`; 0 where word pieces are not compared.
@@ -47,7 +47,7 @@ impl<'a> BestRow<'a> {
     }
 }
 
-/// What of the query and the scan counts beside the rows.
+/// The values of the query and the scan that count beside the rows.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfidenceInput<'a> {
     /// Distinct terms of the query.
@@ -58,7 +58,7 @@ pub struct ConfidenceInput<'a> {
     pub eligible: usize,
     /// Those that say what the query is about.
     pub content_terms: &'a [ContentTerm],
-    /// Whether an eligible memory meets a date of the query: then the words of the date are no
+    /// True if an eligible memory meets a date of the query: then the words of the date are no
     /// content.
     pub dates_met: bool,
     /// Number of entities that the query names.
@@ -115,7 +115,7 @@ fn names(rows: &[BestRow<'_>], input: &ConfidenceInput<'_>) -> f64 {
     named as f64 / all as f64
 }
 
-/// Whether a name holds a word that is in no eligible memory.
+/// Returns whether a name holds a word that is in no eligible memory.
 #[must_use]
 pub fn is_absent(name: &str, input: &ConfidenceInput<'_>) -> bool {
     let absent = |word: &String| {
@@ -129,7 +129,7 @@ pub fn is_absent(name: &str, input: &ConfidenceInput<'_>) -> bool {
 struct Coverage {
     /// The largest that one row holds.
     by_one: f64,
-    /// What no eligible memory holds; without content terms 1 where none holds any term.
+    /// The share that no eligible memory holds; without content terms 1 where none holds any term.
     absent: f64,
 }
 

@@ -86,14 +86,14 @@ fn standing_for(parts: &[SegmentColumns<'_>], wanted: &WantedTerm) -> Vec<String
     near.into_iter().collect()
 }
 
-/// Whether an eligible memory has a term of its segment.
+/// Returns whether an eligible memory has a term of its segment.
 fn is_held(columns: &SegmentColumns<'_>, number: usize) -> bool {
     let whole = count(&columns.eligible) == columns.segment.memory_rows();
     let bits = (!whole).then_some(columns.eligible.as_slice());
     document_frequency(columns.segment.postings(number).0, bits) > 0
 }
 
-/// Whether a text is at most so many insertions, deletions and replacements away.
+/// Returns whether a text is at most so many insertions, deletions and replacements away.
 fn within(letters: &[char], text: &str, edits: usize) -> bool {
     let most = letters.len() + edits;
     // a character has at most four bytes

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 /// beyond, they are computed a second time.
 const KEPT_NUMBERS: usize = 500_000;
 
-/// What is asked of several queries at once.
+/// A request for several queries at once.
 #[derive(Debug, Clone, Copy)]
 pub struct LevelsRequest<'a> {
     /// Which memories take part.
@@ -145,8 +145,8 @@ fn scores_of(table: &ScoreTable<'_>, places: &[Place]) -> Vec<Option<(f64, f64)>
     scored.collect()
 }
 
-/// What becomes of each item at its place, in order, made by so many threads, this one among them:
-/// each takes the next item, for some take longer than others.
+/// Returns what becomes of each item at its place, in order, made by so many threads, this one
+/// among them: each takes the next item, for some take longer than others.
 fn in_threads<I: Send, T: Send>(
     items: Vec<I>,
     threads: usize,

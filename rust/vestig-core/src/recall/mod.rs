@@ -1,10 +1,10 @@
 //! Recall: one query over one snapshot, every kernel in one pass.
 //!
-//! What is computed: of every eligible row the exact cosine, the signals and S; the best by S; what
-//! the walk reaches from them; all of these by final score. Above `STAGED_ROWS` rows the same
-//! result is found from 8-bit bounds: every signal but the cosine is known before, and every number
-//! of S is monotone in the cosine, operation by operation, also after rounding. So S of an upper
-//! bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
+//! Computed are: of every eligible row the exact cosine, the signals and S; the best by S; what the
+//! walk reaches from them; all of these by final score. Above `STAGED_ROWS` rows the same result is
+//! found from 8-bit bounds: every signal but the cosine is known before, and every number of S is
+//! monotone in the cosine, operation by operation, also after rounding. So S of an upper bound is
+//! an upper bound of S, and only rows that can reach the pool are scored exactly.
 //!
 //! # Glossary
 //!
@@ -154,7 +154,7 @@ pub fn idfs(snapshot: &Snapshot, terms: &[String], filter: &Filter) -> Vec<f64> 
     segment_columns::idfs(&parts, terms, eligible_rows(&parts))
 }
 
-/// What the queries of one call have in common.
+/// The part that the queries of one call have in common.
 #[derive(Clone, Copy)]
 struct Request<'a> {
     snapshot: &'a Snapshot,
@@ -186,7 +186,7 @@ impl<'a> Request<'a> {
         scan
     }
 
-    /// Whether bounds of the cosines come first.
+    /// Returns whether bounds of the cosines come first.
     fn bounded(&self, vector: &QueryVector, rows: usize) -> bool {
         rows >= self.effort.staged_rows
             && self.filter.min_similarity.is_none()
@@ -220,7 +220,7 @@ impl<'a> Request<'a> {
 struct QueryVector {
     /// Its own.
     own: Vec<f32>,
-    /// What memories are compared with: its topic where L is ranked by, else its own.
+    /// The vector that memories are compared with: its topic where L is ranked by, else its own.
     unit: Vec<f32>,
     /// 8-bit codes of that.
     quantised: QuantisedQuery,
@@ -424,7 +424,8 @@ fn fill_graph(
     }
 }
 
-/// Whether a document is eligible: names lead from passage to passage, elsewhere they say nothing.
+/// Returns whether a document is eligible: names lead from passage to passage, elsewhere they say
+/// nothing.
 fn any_documents(parts: &[SegmentColumns<'_>]) -> bool {
     parts.iter().any(|columns| {
         let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);

@@ -21,7 +21,7 @@ use crate::segment::KIND_SUMMARY;
 #[derive(Clone)]
 pub(super) struct PoolEntry {
     pub(super) candidate: Candidate,
-    /// What the final score starts from.
+    /// The value that the final score starts from.
     pub(super) base: f64,
     pub(super) factors: TraceFactors,
     pub(super) final_score: f64,
@@ -282,7 +282,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .collect();
     }
 
-    /// What the walk reached, by signal · base of the start.
+    /// Returns what the walk reached, by signal · base of the start.
     fn associated(&mut self) -> Vec<PoolEntry> {
         let reached = self.walk.iter().filter(|walked| walked.hops > 0);
         let strength = |walked: &Walked| walked.signal * self.start_base(walked);

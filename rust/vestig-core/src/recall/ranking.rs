@@ -129,7 +129,7 @@ impl Traversal {
 /// How scores are made.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    /// What the final score starts from.
+    /// The value that the final score starts from.
     pub base: Base,
     /// Of L, of people's chats and of all else; read where the base is linear.
     pub weights: [Weights; KINDS],
@@ -161,7 +161,7 @@ pub struct Ranking {
     pub content_weight: f64,
     /// Weight of the nearest stored question's cosine in S_query.
     pub question_weight: f64,
-    /// Whether stored questions count.
+    /// True if stored questions count.
     pub stored_questions: bool,
     /// false: S = content cosine.
     pub start_enabled: bool,
@@ -175,18 +175,18 @@ pub struct Ranking {
     pub expand_summaries: bool,
     /// How many of the best memories are compared by their word pieces.
     pub late_pool: usize,
-    /// Whether notes of one sitting are neighbours.
+    /// True if notes of one sitting are neighbours.
     pub sittings: bool,
 }
 
 impl Ranking {
-    /// Whether a signal of L can change anything.
+    /// Returns whether a signal of L can change anything.
     pub(super) fn weighs(&self, signal: Signal) -> bool {
         self.base == Base::Linear && self.weights.iter().any(|own| own.signals[signal] != 0.0)
     }
 
-    /// Whether memories that the walk reached are ranked with the others. Those that are not come
-    /// in a list of their own.
+    /// Returns whether memories that the walk reached are ranked with the others. Those that are
+    /// not come in a list of their own.
     #[must_use]
     pub fn mixes_walked(&self) -> bool {
         self.base != Base::Linear || self.association > 0.0
@@ -223,7 +223,7 @@ impl Ranking {
     }
 }
 
-/// What of the ranked memories is returned.
+/// The part of the ranked memories that is returned.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Most results.
@@ -261,7 +261,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What pays on today's processors.
+    /// Returns what pays on today's processors.
     #[must_use]
     pub fn threads(threads: usize) -> Self {
         Self {

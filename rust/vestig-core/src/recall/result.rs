@@ -1,4 +1,4 @@
-//! What a recall answers: the memories found, each with every number that made its rank.
+//! The answer of a recall: the memories found, each with every number that made its rank.
 
 use super::signal::BySignal;
 use crate::kernels::tracerank::TraceFactors;
@@ -47,8 +47,8 @@ pub struct Hit {
     pub start_score: f64,
     /// Place of its weights in `Ranking::weights`.
     pub weights: usize,
-    /// What L begins with where the base is linear: the bias, and for a memory whose word pieces were
-    /// not compared the least that they add to one of the pool.
+    /// The value that L begins with where the base is linear: the bias, and for a memory whose word
+    /// pieces were not compared the least that they add to one of the pool.
     pub constant: f64,
     /// Before path and TraceRank.
     pub base: f64,
@@ -99,8 +99,8 @@ pub struct Scan {
     pub hits: Vec<Hit>,
     /// Eligible ones of `Ranking::watch` that are not among the hits, in its order.
     pub watched: Vec<Hit>,
-    /// What the traversal reached, where walked memories are not ranked with the others: by signal
-    /// · base of the start, then by id. Some may be among the hits too.
+    /// Memories that the traversal reached, where walked memories are not ranked with the others:
+    /// by signal · base of the start, then by id. Some may be among the hits too.
     pub associated: Vec<Hit>,
     /// Distinct query terms by first position.
     pub terms: Vec<String>,
@@ -118,6 +118,6 @@ pub struct Scan {
     pub idfs: Vec<f64>,
     /// How many eligible memories hold each of `terms`.
     pub document_frequencies: Vec<u64>,
-    /// Whether an eligible memory meets a date of the query.
+    /// True if an eligible memory meets a date of the query.
     pub dates_met: bool,
 }

@@ -22,7 +22,7 @@ impl<'a> ScoreTable<'a> {
         }
     }
 
-    /// What is found where S is L, whether the ranking orders candidates by it or not.
+    /// Returns what is found where S is L, whether the ranking orders candidates by it or not.
     pub(super) fn by_level<T>(&mut self, find: impl FnOnce(&Self) -> T) -> T {
         let enabled = std::mem::replace(&mut self.scorer.start_enabled, true);
         let found = find(self);

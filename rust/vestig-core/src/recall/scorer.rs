@@ -22,7 +22,7 @@ fn cosine_of(vector: &[f32], segment: &Segment, row: usize) -> f64 {
     }
 }
 
-/// What scores are made of besides the row's own numbers.
+/// The parts of scores besides the row's own numbers.
 pub(super) struct Scorer<'a> {
     pub(super) ranking: &'a Ranking,
     /// Unit vectors in whole lanes, empty = none: the query's own, and what memories are compared
@@ -31,14 +31,14 @@ pub(super) struct Scorer<'a> {
     pub(super) vector: Vec<f32>,
     /// Of L; all 0 where the base is not linear.
     pub(super) weights: [Weights; KINDS],
-    /// What S_query is multiplied by in S.
+    /// The factor of S_query in S.
     pub(super) factors: [f64; KINDS],
-    /// Whether each metadata signal is available and weighs something.
+    /// True if each metadata signal is available and weighs something.
     pub(super) metadata: [bool; 4],
     /// Share of S_meta in S for this query; 0 where no metadata signal is available.
     pub(super) alpha: f64,
-    /// What L of a row has in the place of the late terms where its word pieces are not compared: the
-    /// least that these add to a row of the pool, so that no row passes one that is.
+    /// The value that L of a row has in the place of the late terms where its word pieces are not
+    /// compared: the least that these add to a row of the pool, so that no row passes one that is.
     pub(super) outside: f64,
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
@@ -175,8 +175,8 @@ impl<'a> Scorer<'a> {
         std::array::from_fn(|at| self.metadata[at].then(|| value(at)))
     }
 
-    /// What the final score starts from, the summary's prior included, of a row with this cosine and
-    /// S.
+    /// Returns what the final score starts from, the summary's prior included, of a row with this
+    /// cosine and S.
     pub(super) fn base(
         &self,
         columns: &SegmentColumns<'_>,

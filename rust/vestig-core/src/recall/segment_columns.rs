@@ -71,7 +71,7 @@ impl Similarity<'_> {
     }
 }
 
-/// What few rows have.
+/// Values that few rows have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SparseRow {
     pub(super) row: u32,
@@ -98,7 +98,7 @@ pub(super) struct SegmentColumns<'a> {
     /// Rows that no later version masks.
     pub(super) live: &'a Bits,
     pub(super) eligible: Bits,
-    /// Whether any row is eligible.
+    /// True if any row is eligible.
     pub(super) any_eligible: bool,
     pub(super) similarity: Similarity<'a>,
     /// Raw values by row of signals that every row may have; empty = all 0.
@@ -234,12 +234,12 @@ pub(super) struct CosineQuery<'a> {
 }
 
 impl CosineQuery<'_> {
-    /// Whether so few rows are eligible that each is compared alone.
+    /// Returns whether so few rows are eligible that each is compared alone.
     fn by_row(&self, columns: &SegmentColumns<'_>) -> bool {
         self.quantised.is_none() && count(&columns.eligible) < columns.segment.memory_rows() / 8
     }
 
-    /// As `compare`, without blocks in which no row is eligible.
+    /// Like `compare`, without blocks in which no row is eligible.
     fn compare_eligible(&self, columns: &SegmentColumns<'_>, first: usize, out: &mut [f32]) {
         let words = BLOCK_ROWS / 64;
         let (end, mut from) = (first + out.len(), first);

@@ -20,7 +20,7 @@ macro_rules! signals {
                 match self { $(Self::$signal => $name,)* }
             }
 
-            /// What it measures, one line for documentation.
+            /// Returns what it measures, one line for documentation.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$signal => $text,)* }

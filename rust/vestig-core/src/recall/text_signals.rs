@@ -1,5 +1,5 @@
-//! What all eligible rows have beside words and cosine: dates, replies, and what the texts alone say;
-//! then what S is made of before the cosine.
+//! Signals of all eligible rows beside words and cosine: dates, replies, and what the texts alone
+//! say; then what S is made of before the cosine.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn date_value(segment: &Segment, row: usize, windows: &[Window]) -> f64 {
     date_match(std::iter::once((at, at)).chain(times), windows)
 }
 
-/// Whether an eligible memory meets a date of the query.
+/// Returns whether an eligible memory meets a date of the query.
 pub(super) fn meets_dates(parts: &[SegmentColumns<'_>], query: &Query, seated: bool) -> bool {
     if query.dates.is_empty() {
         return false;

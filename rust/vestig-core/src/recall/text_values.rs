@@ -18,7 +18,7 @@ pub(super) fn shortness(features: u32) -> f64 {
     (1.0 - f64::from(words) / CONTENT_WORDS).max(0.0)
 }
 
-/// Whether the text ends with a question mark.
+/// Returns whether the text ends with a question mark.
 pub(super) fn asks(features: u32) -> bool {
     features & flag::QUESTION != 0
 }

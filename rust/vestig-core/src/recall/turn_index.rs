@@ -51,7 +51,7 @@ impl TurnIndex {
         self.rows.len()
     }
 
-    /// Whether no text is split: then turns of neighbours are neighbours.
+    /// Returns whether no text is split: then turns of neighbours are neighbours.
     #[inline]
     pub(super) fn single(&self) -> bool {
         self.positions.is_empty()

@@ -72,7 +72,7 @@ impl TurnIndex {
         }
     }
 
-    /// As `spread`, of every turn where no text is split: `out` holds what lies in each window.
+    /// Like `spread`, of every turn where no text is split: `out` holds what lies in each window.
     fn spread_all<N>(&self, own: &[N], out: &mut [N])
     where
         N: Copy + From<u8> + AddAssign + Mul<Output = N> + PartialEq,

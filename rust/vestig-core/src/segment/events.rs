@@ -1,4 +1,4 @@
-//! What happened to a row.
+//! The events of a row.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What links a row to others: edges, names, questions, windows.
+//! The links of a row to others: edges, names, questions, windows.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -76,7 +76,7 @@ pub struct EdgeRow {
 }
 
 impl EdgeRow {
-    /// Whether it was created at a time (µs) or before, and not expired by then.
+    /// Returns whether it was created at a time (µs) or before, and not expired by then.
     #[must_use]
     #[inline]
     pub fn known(&self, at: i64) -> bool {
@@ -106,7 +106,7 @@ pub(crate) fn kind_of(start: u32) -> u8 {
     EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize]
 }
 
-/// Whether an edge stands in the RELATED lists of both its ends.
+/// Returns whether an edge stands in the RELATED lists of both its ends.
 #[inline]
 pub(crate) fn is_related(record: &Record) -> bool {
     kind_of(unpack(record).3) == RELATED

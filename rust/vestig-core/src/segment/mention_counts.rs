@@ -59,7 +59,7 @@ impl Segment {
         None
     }
 
-    /// Whether memories and entities each ascend by (seq, id), as they are built.
+    /// Returns whether memories and entities each ascend by (seq, id), as they are built.
     pub(crate) fn rows_ascend(&self) -> bool {
         *self.ascend.get_or_init(|| {
             let (seqs, ids) = (self.column::<i64>(Section::Seq), self.ids());

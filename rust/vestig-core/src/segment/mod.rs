@@ -68,9 +68,9 @@ pub struct Attributes {
     pub origin: u8,
     /// Position in Stability.
     pub stability: u8,
-    /// Whether it is pinned.
+    /// True if it is pinned.
     pub pinned: bool,
-    /// Whether it has a vector.
+    /// True if it has a vector.
     pub embedded: bool,
 }
 
@@ -253,7 +253,7 @@ impl Segment {
         self.column(Section::Ids)
     }
 
-    /// Whether a row was created at a time (µs) or before, and not expired by then.
+    /// Returns whether a row was created at a time (µs) or before, and not expired by then.
     #[must_use]
     #[inline]
     pub fn known(&self, row: usize, at: i64) -> bool {

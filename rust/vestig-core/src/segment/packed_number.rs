@@ -23,7 +23,7 @@ pub struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// Whether bytes are left that are no number.
+    /// Returns whether bytes are left that are no number.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         let mut rest = self.clone();
@@ -31,7 +31,8 @@ impl Numbers<'_> {
         !rest.bytes.is_empty()
     }
 
-    /// Whether the numbers of which `run` is made follow each other in these; it has at least one.
+    /// Returns whether the numbers of which `run` is made follow each other in these; it has at
+    /// least one.
     #[must_use]
     pub fn contain(&self, run: &[u8]) -> bool {
         let Some((first, rest)) = run.split_first() else {

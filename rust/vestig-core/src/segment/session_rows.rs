@@ -22,7 +22,7 @@ pub(crate) struct SessionRows {
     pub(crate) keys: Vec<(SessionKey, u32)>,
 }
 
-/// What a segment keeps about its sessions.
+/// The columns of a segment's sessions.
 pub(super) struct SessionCache {
     number: u64,
     rows: OnceLock<SessionRows>,

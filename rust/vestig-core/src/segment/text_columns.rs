@@ -1,4 +1,5 @@
-//! What a row keeps of its text beside the words: features, the title as a name, codes of word pieces.
+//! The columns of a row's text beside the words: features, the title as a name, codes of word
+//! pieces.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +22,8 @@ impl Segment {
         counts.get(usize::from(id)).copied().unwrap_or(0)
     }
 
-    /// Whether counts are there or worth making, from the second call on: the rows of a small new
-    /// segment are often merged into others before a second query.
+    /// Returns whether counts are there or worth making, from the second call on: the rows of a
+    /// small new segment are often merged into others before a second query.
     pub(crate) fn piece_counts_pay(&self) -> bool {
         self.piece_counts.0.get().is_some() || self.piece_counts.1.swap(true, Ordering::Relaxed)
     }
@@ -45,7 +46,7 @@ impl Segment {
         counts.into_iter().map(|(_, count)| count).collect()
     }
 
-    /// What the text of a row is like (`ports.ProjectionRow`).
+    /// Returns what the text of a row is like (`ports.ProjectionRow`).
     #[must_use]
     pub fn features(&self, row: usize) -> u32 {
         self.column::<u32>(Section::Features)[row]

@@ -74,12 +74,12 @@ pub struct Prepared {
     pub beside: Arc<HashSet<String>>,
 }
 
-/// What need not be mapped, checked and compared again.
+/// Parts that need not be mapped, checked and compared again.
 pub struct Reusable<'a> {
     /// Its published parts, whose masks hold as long as a manifest names them: a version that is
     /// replaced or forgotten never counts again.
     pub held: &'a Snapshot,
-    /// What a merge of this process made.
+    /// The segments that a merge of this process made.
     pub prepared: Option<&'a Prepared>,
 }
 
@@ -91,7 +91,7 @@ impl Reusable<'_> {
             .cloned()
     }
 
-    /// Whether the masks between two parts are made already.
+    /// Returns whether the masks between two parts are made already.
     fn masks_hold(&self, a: &Part, b: &Part) -> bool {
         let (Some(a), Some(b)) = (a.segment.name(), b.segment.name()) else {
             return false;

@@ -20,7 +20,7 @@ pub struct MergeGoal {
     pub max_segments: usize,
     /// No more than this is read.
     pub max_bytes: u64,
-    /// Whether to wait for a merge of another thread or process; otherwise nothing is done.
+    /// True if to wait for a merge of another thread or process; otherwise nothing is done.
     pub wait: bool,
 }
 
@@ -90,7 +90,7 @@ impl Projection {
         self.stops.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether all of these are published, as far as this process knows.
+    /// Returns whether all of these are published, as far as this process knows.
     fn holds(&self, inputs: &[Part]) -> bool {
         let snapshot = self.snapshot();
         let names: Vec<_> = snapshot.parts[..snapshot.published]

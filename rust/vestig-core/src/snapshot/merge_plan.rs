@@ -16,7 +16,7 @@ pub fn entries(held: &Snapshot, named: &[SegmentEntry]) -> Option<Vec<SegmentEnt
     held.parts[..held.published].iter().map(find).collect()
 }
 
-/// Whether an entry is of this part.
+/// Returns whether an entry is of this part.
 #[must_use]
 pub fn names(entry: &SegmentEntry, part: &Part) -> bool {
     part.segment.name() == Some(&entry.name)

@@ -187,7 +187,7 @@ impl Snapshot {
         node_places::locate(&self.parts, id)
     }
 
-    /// As `locate`, of the id at this place among the other ids of a part.
+    /// Like `locate`, of the id at this place among the other ids of a part.
     pub(crate) fn end(&self, part: usize, other: usize) -> Option<(usize, usize)> {
         self.places.end(&self.parts, part, other)
     }

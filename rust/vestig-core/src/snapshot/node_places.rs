@@ -16,7 +16,8 @@ const OPEN: u32 = 0;
 const NOTHING: u32 = 1;
 const FOUND: u32 = 2;
 
-/// What was looked up so far. A copy of a snapshot begins anew, for its parts may be changed.
+/// The places that were looked up so far. A copy of a snapshot begins anew, for its parts may be
+/// changed.
 #[derive(Default)]
 pub(super) struct NodePlaces(OnceLock<Places>);
 

@@ -29,7 +29,7 @@ pub struct Projection {
     current: RwLock<Arc<Snapshot>>,
     /// Lock of the writer that makes the next snapshot; true after `reset`, until the next publication.
     writing: Mutex<bool>,
-    /// What a merge made, until a snapshot holds it.
+    /// The segments that a merge made, until a snapshot holds it.
     pub(crate) prepared: Mutex<Option<Prepared>>,
     /// Files of the tail.
     spilled: Mutex<Vec<writer::Draft>>,
@@ -181,7 +181,7 @@ impl Projection {
         self.apply_removing(rows, &[], upto_seq, chain_head)
     }
 
-    /// As `apply`, after masking every version of the forgotten memories up to the transaction
+    /// Like `apply`, after masking every version of the forgotten memories up to the transaction
     /// that forgot them.
     pub fn apply_removing(
         &self,

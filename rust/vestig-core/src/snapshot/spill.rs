@@ -25,7 +25,7 @@ impl Projection {
         spilled
     }
 
-    /// As `spill`; the caller holds `writing`.
+    /// Like `spill`; the caller holds `writing`.
     pub(crate) fn spill_tail(&self, bytes: u64) -> Result<u64> {
         let Some(folder) = self.writable() else {
             return Ok(0);

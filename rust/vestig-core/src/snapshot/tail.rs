@@ -74,7 +74,7 @@ pub struct NewRow {
     pub questions: Vec<Vec<f32>>,
     /// Of an entity: (normal form, stored name), canonical first.
     pub names: Vec<(String, String)>,
-    /// What the text is like, below 2^16.
+    /// Features of the text, below 2^16.
     pub features: u32,
     /// The name that the title is.
     pub title: Option<String>,

@@ -21,7 +21,7 @@ pub struct ContentTerm {
 }
 
 impl ContentTerm {
-    /// Whether it is content. `dates_met`: an eligible memory meets a date of the query.
+    /// Returns whether it is content. `dates_met`: an eligible memory meets a date of the query.
     #[must_use]
     pub fn counts(&self, dates_met: bool) -> bool {
         !(dates_met && self.in_time)

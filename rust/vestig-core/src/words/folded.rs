@@ -18,8 +18,8 @@ pub fn folded(text: &str) -> String {
     without_dots(text.trim().nfd().default_case_fold().nfd()).collect()
 }
 
-/// Whether two texts are one when composed and decomposed characters are; case counts, outer white
-/// space does not.
+/// Returns whether two texts are one when composed and decomposed characters are; case counts,
+/// outer white space does not.
 #[must_use]
 pub fn same_composed(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim(), other.trim());

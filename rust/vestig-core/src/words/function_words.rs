@@ -20,7 +20,7 @@ fn words_of(list: &'static str) -> HashSet<&'static str> {
     lines.flat_map(str::split_whitespace).collect()
 }
 
-/// Whether a lower-cased word is a function word.
+/// Returns whether a lower-cased word is a function word.
 pub(super) fn is_function_word(word: &str) -> bool {
     static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
     WORDS.get_or_init(|| words_of(LIST)).contains(word)
@@ -32,7 +32,7 @@ pub(super) fn frame_words() -> impl Iterator<Item = &'static str> {
     lines.flat_map(str::split_whitespace)
 }
 
-/// Whether a lower-cased word frames a question: who, which, kind, many …
+/// Returns whether a lower-cased word frames a question: who, which, kind, many …
 pub(super) fn is_frame_word(word: &str) -> bool {
     static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
     WORDS.get_or_init(|| words_of(FRAME_WORDS)).contains(word)

@@ -1,7 +1,7 @@
 //! Lower case in which the dotted and the dotless i are one letter.
 //!
-//! Whether `I` is the capital of `i` or of `ı` depends on the language, which a label or word does
-//! not say: `İSTANBUL`, `ISTANBUL` and `istanbul` are one word, and so are `IRMAK` and `ırmak`.
+//! The language decides whether `I` is the capital of `i` or of `ı`, which a label or word does not
+//! say: `İSTANBUL`, `ISTANBUL` and `istanbul` are one word, and so are `IRMAK` and `ırmak`.
 
 const DOT_ABOVE: char = '\u{307}';
 

@@ -70,7 +70,7 @@ impl Stems {
 pub struct Spelling {
     /// In lower case; names of authors never count as such.
     pub lower_case: bool,
-    /// Whether it is a function word.
+    /// True if it is a function word.
     pub function_word: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a text holds one of some short texts.
+//! True if a text holds one of some short texts.
 
 use std::array;
 
@@ -20,7 +20,7 @@ impl Substrings {
         Self { rests }
     }
 
-    /// Whether one of them is in the text.
+    /// Returns whether one of them is in the text.
     #[must_use]
     pub fn any_in(&self, text: &str) -> bool {
         let mut left = text.as_bytes();

@@ -4,8 +4,8 @@ use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 
 pub(super) const ZERO_WIDTH_JOINER: char = '\u{200d}';
 
-/// Whether it is a pictograph by which something is told: an emoji, or a symbol of the blocks of
-/// pictures.
+/// Returns whether it is a pictograph by which something is told: an emoji, or a symbol of the
+/// blocks of pictures.
 #[must_use]
 #[inline]
 pub(super) fn is_symbol(c: char) -> bool {
@@ -20,8 +20,8 @@ fn is_regional(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
 }
 
-/// What changes the look of the symbol before it: a skin tone, a variation selector, the keycap, a
-/// tag.
+/// Returns what changes the look of the symbol before it: a skin tone, a variation selector, the
+/// keycap, a tag.
 pub(super) fn is_modifier(c: char) -> bool {
     is_tag(c)
         || matches!(

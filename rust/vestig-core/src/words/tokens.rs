@@ -14,7 +14,7 @@ pub struct Token {
     pub start: usize,
     /// Code point behind the last one.
     pub end: usize,
-    /// Whether it is an identifier: joined runs kept whole.
+    /// True if it is an identifier: joined runs kept whole.
     pub identifier: bool,
 }
 
@@ -154,7 +154,7 @@ fn char_at(text: &str, byte: usize) -> Option<char> {
     text.get(byte..)?.chars().next()
 }
 
-/// Whether a run begins with it.
+/// Returns whether a run begins with it.
 #[inline]
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() && !is_symbol(c)
@@ -331,8 +331,8 @@ pub(super) fn visit_pieces(
     close(text, open, piece);
 }
 
-/// Whether a run of one character is a letter by which something goes: a capital ("written in C",
-/// "C/C++"), or a letter that stands alone ("vitamin d"). The pronoun, the article and what
+/// Returns whether a run of one character is a letter by which something goes: a capital ("written
+/// in C", "C/C++"), or a letter that stands alone ("vitamin d"). The pronoun, the article and what
 /// an apostrophe cuts off ("it's", "d'or") are none.
 fn is_letter_name(text: &str, run: Span, alone: bool) -> bool {
     let (before, behind) = (&text[..run.from], &text[run.to..]);

@@ -1,5 +1,5 @@
-//! What every byte parser is given: any bytes. Shared by the seeded test beside this file and by
-//! the targets of `rust/fuzz`. A driver may refuse its input, and must never panic.
+//! The input of every byte parser: any bytes. Shared by the seeded test beside this file and by the
+//! targets of `rust/fuzz`. A driver may refuse its input, and must never panic.
 
 use std::collections::HashSet;
 use std::fs;

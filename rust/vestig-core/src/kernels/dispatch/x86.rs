@@ -128,7 +128,7 @@ fn raise_avx2<const N: usize>(
     }
 }
 
-/// As `most_avx2`, with the four tables of bytes n and n + 16 at once.
+/// Like `most_avx2`, with the four tables of bytes n and n + 16 at once.
 #[target_feature(enable = "avx512f,avx512bw")]
 pub fn most_avx512(tokens: &[Token], pieces: Pieces<'_>, lanes: &mut [Lanes]) {
     for (signs, scales) in pieces.signs.chunks(ROWS).zip(pieces.scales.chunks(ROWS)) {
@@ -588,7 +588,7 @@ fn code_rows<const R: usize>(codes: &[i16], fours: usize) -> [&[[i16; 4]]; R] {
     std::array::from_fn(|row| &codes[4 * fours * row..].as_chunks().0[..fours])
 }
 
-/// As `tile_sums_avx2`, four columns at a time.
+/// Like `tile_sums_avx2`, four columns at a time.
 #[target_feature(enable = "sse2")]
 fn tile_sums_sse2<const R: usize>(codes: &[i16], blocks: &[[i8; 64]], out: &mut Sums) {
     let rows: [&[[i16; 4]]; R] = code_rows(codes, blocks.len());
@@ -666,8 +666,8 @@ fn add_pair_products(sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
     _mm512_add_epi32(sums, _mm512_madd_epi16(a, b))
 }
 
-/// As `add_pair_products`, in one instruction: of the intrinsic the compiler makes those two, which
-/// take twice as long where many sums are under way.
+/// Like `add_pair_products`, in one instruction: of the intrinsic the compiler makes those two,
+/// which take twice as long where many sums are under way.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn add_pair_products_vnni(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
@@ -682,7 +682,7 @@ fn add_pair_products_vnni(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i 
     sums
 }
 
-/// As `tile_sums_avx2`, sixteen columns at a time; `$add` adds the products of pairs to sums.
+/// Like `tile_sums_avx2`, sixteen columns at a time; `$add` adds the products of pairs to sums.
 macro_rules! tile_sums {
     ($name:ident, $features:literal, $add:ident) => {
         #[target_feature(enable = $features)]

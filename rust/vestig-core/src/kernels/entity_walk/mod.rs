@@ -43,13 +43,13 @@ pub trait Mentions {
     /// Place of a node in the order of pushes: (seq, id).
     fn key(&self, node: u32) -> (i64, [u8; 16]);
 
-    /// Whether node numbers ascend by `key`, memories and entities each for themselves.
+    /// Returns whether node numbers ascend by `key`, memories and entities each for themselves.
     fn ordered(&self) -> bool {
         false
     }
 }
 
-/// What a touched node holds, apart from the rest of it: each push reads it of all neighbours.
+/// The hot part of a touched node: each push reads it of all neighbours.
 struct Held {
     residual: f64,
     /// Residual above which it goes into its queue; infinite while it is there.
@@ -57,7 +57,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether the node has to go into its queue, where it counts as from now on.
+    /// Returns whether the node has to go into its queue, where it counts as from now on.
     #[inline]
     fn add(&mut self, share: f64) -> bool {
         self.residual += share;
@@ -123,7 +123,7 @@ pub fn mentions_max(memories: usize) -> usize {
     f64::max(COMMON_LEAST, COMMON_SHARE * memories as f64) as usize
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ranks {
     /// (memory, π), π > 0, any order.

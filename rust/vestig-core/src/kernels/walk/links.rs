@@ -36,7 +36,7 @@ impl Hop {
         }
     }
 
-    /// Whether it leads over an entity.
+    /// Returns whether it leads over an entity.
     #[must_use]
     pub fn mentions(&self) -> bool {
         self.entity != NONE
@@ -100,7 +100,7 @@ pub struct WalkParams {
     pub min_signal: f64,
     /// None = no bound.
     pub max_hops: Option<u32>,
-    /// Whether TraceRank is a factor of p.
+    /// True if TraceRank is a factor of p.
     pub use_tracerank: bool,
     /// Neighbours per node and edge type.
     pub max_edges: usize,

@@ -79,7 +79,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// As `fetch_related_of`, for the edges of a memory or those that end at an entity.
+    /// Like `fetch_related_of`, for the edges of a memory or those that end at an entity.
     #[inline]
     pub(super) fn fetch_mentions(&self, row: usize, near: bool) {
         let memory = row < self.segment.memory_rows();

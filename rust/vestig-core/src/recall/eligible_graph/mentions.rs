@@ -122,7 +122,7 @@ impl EligibleGraph<'_> {
         true
     }
 
-    /// As `each_start_in`, for an entity that the segment of the part may not hold.
+    /// Like `each_start_in`, for an entity that the segment of the part may not hold.
     fn each_start_of(
         &self,
         part: usize,
@@ -203,7 +203,7 @@ impl EligibleGraph<'_> {
         count
     }
 
-    /// Whether node numbers ascend by (seq, id), memories and entities each for themselves.
+    /// Returns whether node numbers ascend by (seq, id), memories and entities each for themselves.
     fn is_ordered(&self) -> bool {
         let segments = || (0..self.eligible.len()).map(|part| self.segment(part as u32));
         let apart = |range: fn(&Segment) -> std::ops::Range<usize>| {

@@ -1,4 +1,4 @@
-//! What the kernels that walk ask for.
+//! The data that the kernels that walk ask for.
 
 use super::{EligibleGraph, handle};
 use crate::kernels::entity_walk::Mentions;

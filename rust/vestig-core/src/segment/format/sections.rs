@@ -43,11 +43,11 @@ pub enum Section {
     Namespace,
     /// u32 a row: string number, `u32::MAX` = null.
     Scope,
-    /// As `Scope`.
+    /// Like `Scope`.
     Author,
-    /// As `Scope`.
+    /// Like `Scope`.
     Role,
-    /// As `Scope`.
+    /// Like `Scope`.
     Session,
     /// u32, rows + 1.
     TagOffsets,

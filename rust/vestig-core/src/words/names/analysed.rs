@@ -70,7 +70,7 @@ pub struct AnalysedText {
     /// Lower-cased words that begin a sentence with a capital, each once; the caller finds out
     /// which of them occur in lower case elsewhere.
     pub openers: Vec<String>,
-    /// What the kinds of names are called in the store, by their names; a kind that it does not
+    /// The names of the kinds of names in the store, by their own names; a kind that it does not
     /// have is untyped. None = all are as they are.
     pub types: Option<HashMap<String, String>>,
 }
@@ -260,7 +260,7 @@ pub(super) fn first_word(name: &str) -> String {
     lower_case(split(name).next().unwrap_or_default())
 }
 
-/// Whether a word may have its capital from the sentence that it begins.
+/// Returns whether a word may have its capital from the sentence that it begins.
 pub(super) fn may_be_opener(text: &Text, start: usize, end: usize) -> bool {
     let capital = start < end && text.is(start, UPPER) && text.is_lower(start + 1..end);
     capital && starts_sentence(text, start)

@@ -1,5 +1,5 @@
-//! What stands before the first capital of a name and is part of it: "van Gogh", "50 Cent",
-//! "7-Eleven", "2Pac", "al-Khwarizmi".
+//! Words before the first capital of a name that are part of it: "van Gogh", "50 Cent", "7-Eleven",
+//! "2Pac", "al-Khwarizmi".
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -21,20 +21,20 @@ pub(super) const PREFIXES: [&str; 4] = ["d'", "d’", "al-", "el-"];
 const NUMBER_DIGITS_MAX: usize = 3;
 const JOINED_DIGITS_MAX: usize = 2;
 
-/// Whether a word behind `first` is a particle of the same name.
+/// Returns whether a word behind `first` is a particle of the same name.
 pub(super) fn is_second(first: &str, word: &str) -> bool {
     FIRST.contains(&first) && SECOND.contains(&word)
 }
 
-/// Whether a name that begins with this word, in lower case, begins with a particle.
+/// Returns whether a name that begins with this word, in lower case, begins with a particle.
 pub(super) fn is_particle(word: &str) -> bool {
     PARTICLES.contains(&word)
 }
 
-/// What stands before capitals, of one text.
+/// The words before capitals, of one text.
 pub(super) struct Leads<'a> {
     text: &'a Text,
-    /// Whether it has words of a language in which particles are ordinary words.
+    /// True if it has words of a language in which particles are ordinary words.
     foreign: OnceCell<bool>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Leads<'a> {
         is_particle(&own).then_some(word.start)
     }
 
-    /// Whether a number and the capitalised word behind it are a name.
+    /// Returns whether a number and the capitalised word behind it are a name.
     fn takes_number(&self, number: &Range<usize>, word: &Range<usize>) -> bool {
         let text = self.text;
         let own = lower(text, word);
@@ -139,7 +139,7 @@ impl<'a> Leads<'a> {
     }
 }
 
-/// What no name stands directly behind.
+/// Returns what no name stands directly behind.
 fn barred(class: u16, c: char) -> bool {
     class & WORD != 0 || matches!(c, '@' | '#' | '/' | '\\' | '.' | '\'' | '’' | '-')
 }

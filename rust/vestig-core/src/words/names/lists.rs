@@ -8,14 +8,14 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 const LISTS: &str = include_str!("../../../../../python/vestig/data/name_words.txt");
 
-/// Whether a section of the lists has a word, given in lower case.
+/// Returns whether a section of the lists has a word, given in lower case.
 pub(super) fn listed(section: &str, word: &str) -> bool {
     lists()
         .get(section)
         .is_some_and(|words| words.contains(word))
 }
 
-/// Whether a word in lower case is a given name, with its accents or without them.
+/// Returns whether a word in lower case is a given name, with its accents or without them.
 pub(super) fn is_given_name(word: &str) -> bool {
     if listed("given", word) {
         return true;

@@ -55,7 +55,7 @@ const LEGAL_FORMS: [&str; 19] = [
     "co",
 ];
 
-/// What a rule takes a name for.
+/// The kind that a rule takes a name for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// An organisation.
@@ -99,11 +99,11 @@ pub struct Name {
     pub start: usize,
     /// Code point behind the last one.
     pub end: usize,
-    /// What the rule takes it for.
+    /// The kind that the rule takes it for.
     pub kind: Kind,
     /// 0-1, that of the rule.
     pub confidence: f64,
-    /// Whether several capitalised words begin a sentence, so that the first may have its capital
+    /// True if several capitalised words begin a sentence, so that the first may have its capital
     /// from there.
     pub opens: bool,
 }
@@ -160,8 +160,8 @@ impl NameRules {
         found
     }
 
-    /// Whether a quoted stretch is no name: mere function words, one ordinary word, or the text
-    /// between two quotations.
+    /// Returns whether a quoted stretch is no name: mere function words, one ordinary word, or the
+    /// text between two quotations.
     fn is_generic(&self, name: &str) -> bool {
         let text = Text::new(name);
         if text::stripped(name) != name
@@ -200,8 +200,8 @@ fn without_overlaps<T>(mut found: Vec<T>, span: impl Fn(&T) -> (usize, usize, f6
     found
 }
 
-/// Whether a name has at least two characters and a letter, or is a number with dots such as a
-/// version.
+/// Returns whether a name has at least two characters and a letter, or is a number with dots such
+/// as a version.
 #[must_use]
 pub fn is_specific(name: &str) -> bool {
     let text = Text::new(name);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::forms::normal;
 use super::{AnalysedText, Context, Entity, Known, Mention, NameRules};
 
-/// What the names in a query mean.
+/// The entities that the names in a query mean.
 #[derive(Debug, Clone)]
 pub struct QueryNames<'a> {
     /// Entities, each once, by the position of the name.

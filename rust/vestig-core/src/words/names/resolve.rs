@@ -53,7 +53,7 @@ pub struct Mention {
 
 /// How known names count.
 pub struct Context<'a> {
-    /// Whether a word occurs in lower case.
+    /// True if a word occurs in lower case.
     pub is_common: &'a dyn Fn(&str) -> bool,
     /// The text is a query, in which capitals matter less.
     pub query: bool,
@@ -167,7 +167,7 @@ impl AnalysedText {
             .collect()
     }
 
-    /// What a kind is called in the store.
+    /// Returns what a kind is called in the store.
     fn type_of(&self, kind: Kind) -> String {
         match &self.types {
             None => kind.name().to_owned(),
@@ -220,7 +220,7 @@ impl AnalysedText {
         })
     }
 
-    /// Whether an `'s` stands here.
+    /// Returns whether an `'s` stands here.
     fn is_possessive(&self, at: usize) -> bool {
         matches!(self.text.char(at), Some('\'' | '’')) && self.text.holds(at + 1, 's')
     }
@@ -259,7 +259,7 @@ impl Found {
         }
     }
 
-    /// Whether it is a known name: no rule is as sure.
+    /// Returns whether it is a known name: no rule is as sure.
     fn is_known(&self) -> bool {
         self.confidence >= 1.0
     }

@@ -59,12 +59,12 @@ const PLACES: [&str; 37] = [
     "village",
 ];
 const PLACE_CUES: [&str; 4] = ["in", "at", "from", "to"];
-/// What is read of the text before a place name.
+/// The words before a place name.
 const CUE_CHARS: usize = 12;
 const WORDS_MAX: usize = 6;
 const LETTERS_MIN: usize = 3;
 
-/// Whether a word at this place is the first of a sentence.
+/// Returns whether a word at this place is the first of a sentence.
 #[must_use]
 pub fn starts_sentence(text: &Text, start: usize) -> bool {
     let opens = |c| {
@@ -252,7 +252,7 @@ impl NameRules {
         Some(if own { last.end } else { end })
     }
 
-    /// Whether a capitalised word is no part of a name; an initial ("A. Turing") is one.
+    /// Returns whether a capitalised word is no part of a name; an initial ("A. Turing") is one.
     fn is_stop(&self, text: &Text, word: &Range<usize>) -> bool {
         let own = bare(text, word);
         if self.is_stop_word(&own) {
@@ -262,8 +262,8 @@ impl NameRules {
         self.is_stop_word(&text.slice(word.clone()).to_lowercase())
     }
 
-    /// What is left of a name when its first word is an ordinary one; None = nothing specific is
-    /// left.
+    /// Returns what is left of a name when its first word is an ordinary one; None = nothing
+    /// specific is left.
     pub(super) fn without_first(&self, text: &Text, name: &Name) -> Option<Vec<Name>> {
         let words = text.words(name.start..name.end);
         let mut rest = words.get(1..).unwrap_or_default();
@@ -338,7 +338,7 @@ fn next_capital(text: &Text, at: usize) -> Option<usize> {
     text.is(next, CAPITAL).then_some(next)
 }
 
-/// Whether the word that ends here is an initial or a title.
+/// Returns whether the word that ends here is an initial or a title.
 fn is_abbreviation(text: &Text, end: usize) -> bool {
     let initial = end
         .checked_sub(1)
@@ -346,19 +346,19 @@ fn is_abbreviation(text: &Text, end: usize) -> bool {
     initial || ABBREVIATIONS.iter().any(|one| ends_with(text, end, one))
 }
 
-/// Whether this word ends here.
+/// Returns whether this word ends here.
 fn ends_with(text: &Text, end: usize, word: &str) -> bool {
     let start = end.checked_sub(word.len());
     start.is_some_and(|start| text.boundary(start) && text.matches(start, word))
 }
 
-/// Whether the last of these words is a saint's name with its `'s`, which is part of the name of
-/// what is called by it: "St. Mary's Hospital".
+/// Returns whether the last of these words is a saint's name with its `'s`, which is part of the
+/// name of what is called by it: "St. Mary's Hospital".
 fn is_saint(text: &Text, words: &[Range<usize>]) -> bool {
     matches!(words, [.., title, _] if SAINTS.contains(&&*bare(text, title)))
 }
 
-/// Whether a legal form follows behind a comma, as in "Tumblr, Inc.".
+/// Returns whether a legal form follows behind a comma, as in "Tumblr, Inc.".
 fn legal_form_follows(text: &Text, end: usize) -> bool {
     if !text.holds(end, ',') || !text.is(end + 1, SPACE) || !text.is(end + 2, CAPITAL) {
         return false;

@@ -18,7 +18,7 @@ pub struct NameTable {
 }
 
 impl NameTable {
-    /// Whether no name was added.
+    /// Returns whether no name was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()

@@ -143,7 +143,7 @@ impl Text {
         self.chars.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.chars.is_empty()
@@ -176,7 +176,7 @@ impl Text {
         self.class(at) & class != 0
     }
 
-    /// Whether the code point before a place passes; false at the beginning.
+    /// Returns whether the code point before a place passes; false at the beginning.
     pub(in crate::words) fn before(&self, at: usize, passes: impl Fn(u16, char) -> bool) -> bool {
         at.checked_sub(1)
             .and_then(|at| self.char(at))
@@ -201,7 +201,7 @@ impl Text {
         from + rest.iter().take_while(|own| **own & class != 0).count()
     }
 
-    /// Whether a word begins or ends here.
+    /// Returns whether a word begins or ends here.
     pub(in crate::words) fn boundary(&self, at: usize) -> bool {
         self.before(at, |class, _| class & WORD != 0) != self.is(at, WORD)
     }
@@ -221,7 +221,7 @@ impl Text {
         self.classes_in(span).iter().any(|own| own & class != 0)
     }
 
-    /// Whether there is one and all are of the class.
+    /// Returns whether there is one and all are of the class.
     pub(in crate::words) fn all(&self, span: Range<usize>, class: u16) -> bool {
         let own = self.classes_in(span);
         !own.is_empty() && own.iter().all(|own| own & class != 0)
@@ -264,7 +264,7 @@ impl Text {
     }
 }
 
-/// Whether `[a-z]` means a character where capitals do not count.
+/// Returns whether `[a-z]` means a character where capitals do not count.
 pub(in crate::words) fn is_latin(c: char) -> bool {
     c.is_ascii_alphabetic() || matches!(c, '\u{130}' | '\u{131}' | '\u{17F}' | '\u{212A}')
 }

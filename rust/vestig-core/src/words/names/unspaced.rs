@@ -70,7 +70,7 @@ impl Run<'_> {
         end <= self.text.len() && listed(section, &self.text.slice(start..end))
     }
 
-    /// Whether something of a list begins here; `end`: it lies before that place.
+    /// Returns whether something of a list begins here; `end`: it lies before that place.
     fn begins(&self, section: &str, at: usize, end: usize) -> bool {
         (1..=CUE_CHARS_MAX).any(|count| at + count <= end && self.holds(section, at, at + count))
     }
@@ -80,7 +80,8 @@ impl Run<'_> {
         (1..=CUE_CHARS_MAX).any(fits)
     }
 
-    /// Whether it stands among words with capitals, as a name in a text of another language does.
+    /// Returns whether it stands among words with capitals, as a name in a text of another language
+    /// does.
     fn is_alone(&self) -> bool {
         let after = self.text.run_of(self.end, SPACE);
         let mut before = self.at;
