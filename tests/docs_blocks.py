@@ -11,6 +11,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,14 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     )
 
 
-def key_rows() -> str:
-    """One table row for each configuration key, from the schema."""
+def key_rows(*, formula: bool) -> str:
+    """One table row for each configuration key, from the schema.
+
+    Args:
+        formula: those of ranking formulas, which profiles set and most people leave to them; else
+            all others.
+    """
+    from vestig.config.profiles import PROFILE_PREFIXES
     from vestig.config.schema import key_specs
 
     return _rows(
@@ -44,6 +51,7 @@ def key_rows() -> str:
                 spec.meaning,
             )
             for key, spec in key_specs().items()
+            if formula == (key.startswith(PROFILE_PREFIXES) and not spec.shown)
         ),
     )
 
@@ -268,7 +276,12 @@ def help_pages() -> str:
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
-    "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
+    "docs/configuration.md": {
+        "keys": partial(key_rows, formula=False),
+        "formula": partial(key_rows, formula=True),
+        "terms": term_rows,
+        "old": old_rows,
+    },
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},
     "docs/ranking.md": {"signals": signal_rows},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import msgspec
 
+VARIABLE_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+NAMESPACE_PATTERN: Final = r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$"
 # Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
 Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
 CountOrZero = Annotated[int, msgspec.Meta(ge=0, le=2_147_483_647)]
@@ -22,8 +24,22 @@ Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
 # What a double holds exactly: seeds travel through JSON.
 Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
-VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$")]
+VariableName = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
+NamespaceName = Annotated[str, msgspec.Meta(pattern=NAMESPACE_PATTERN)]
+
+# How types and ranges are said.
+BOUNDS: Final = (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
+PATTERN_WORDS: Final = {
+    NAMESPACE_PATTERN: "1-64 characters of a-z 0-9 . _ -, and not . or ..",
+    VARIABLE_PATTERN: "the name of an environment variable",
+}
+TYPE_WORDS: Final[dict[Any, str]] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a finite number",
+    str: "text",
+    type(None): "null",
+}
 
 
 def doc(description: str, *, shown: bool = False) -> msgspec.Meta:

@@ -22,6 +22,9 @@ from vestig.config.graph_sections import (
     UsageSettings,
 )
 from vestig.config.kinds import (
+    BOUNDS,
+    PATTERN_WORDS,
+    TYPE_WORDS,
     Count,
     Dimension,
     NamespaceName,
@@ -298,20 +301,6 @@ _KEYS_KEPT: Final = 1_024
 _S = TypeVar("_S", bound=Section)
 # values of these types are already in the form of a key whose default has the same type
 _PLAIN: Final = (bool, int, float, str)
-_BOUNDS: Final = (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
-_PATTERN_WORDS: Final = {
-    r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$": "1-64 characters of a-z 0-9 . _ -, and not . or ..",
-    r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
-}
-_WORDS: Final[dict[Any, str]] = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a finite number",
-    str: "text",
-    type(None): "null",
-}
-
-
 _MAPPING_WORDS: Final[dict[Any, str]] = {
     Profiles: "a mapping of profile names to keys and values",
     EventWeights: "a mapping {type of event: a number ≥ 0 and ≤ 1}",
@@ -341,15 +330,15 @@ def _allowed_arm(kind: Any) -> str:
     if origin is Annotated:
         meta = args[1]
         if meta.pattern is not None:
-            return _PATTERN_WORDS[meta.pattern]
+            return PATTERN_WORDS[meta.pattern]
         bounds = [
             f"{sign} {getattr(meta, name)}"
-            for name, sign in _BOUNDS
+            for name, sign in BOUNDS
             if getattr(meta, name) is not None
         ]
         if meta.min_length is not None:
             return "text that is not empty"
-        return f"{_WORDS[args[0]]} {' and '.join(bounds)}"
+        return f"{TYPE_WORDS[args[0]]} {' and '.join(bounds)}"
     if origin is Literal:
         return " | ".join(str(word) for word in args)
     if origin is tuple:
@@ -360,7 +349,7 @@ def _allowed_arm(kind: Any) -> str:
         return "{name, description, tier 1 | 2 | 3, synonyms, examples}"
     if kind is PromptTemplate:
         return "{system, user}"
-    return _WORDS[kind]
+    return TYPE_WORDS[kind]
 
 
 def _allowed(kind: Any) -> str:
