@@ -15,7 +15,7 @@ import pytest
 import vestig
 from vestig.config import Config, InvalidConfigError, load
 from vestig.config.found_file import found_file_may_set
-from vestig.config.schema import key_specs
+from vestig.config.schema import MAPPINGS, key_specs
 from vestig.errors import ConfigError
 from vestig.surfaces.cli import run
 
@@ -145,7 +145,7 @@ def test_the_keys_that_only_a_named_file_may_set() -> None:
     assert not found_file_may_set("recallx.profile")
 
 
-@pytest.mark.parametrize("key", [key for key in REFUSED if key != "ranking.weights"])
+@pytest.mark.parametrize("key", [key for key in REFUSED if key not in MAPPINGS])
 def test_a_refused_key_is_named_with_its_line_and_what_to_do(
     loaded: Loader, home: Path, key: str
 ) -> None:
@@ -179,6 +179,9 @@ def test_a_refused_key_is_named_with_its_line_and_what_to_do(
         "keywords: {stopwords: [peanuts]}",
         "entities: {enabled: false}",
         "m4.entity_extraction: {enabled: false}",
+        "prompts: {plan_queries: Mine}",
+        "prompts.plan_queries: {user: Mine}",
+        "lifecycle: {retention: {standard_half_life_days: 1}}",
     ],
 )
 def test_what_a_found_file_may_not_say_is_refused_in_every_spelling(

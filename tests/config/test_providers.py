@@ -138,5 +138,5 @@ def test_prices_and_templates_are_merged_over_the_layers(loaded: Loader) -> None
     prices = config.settings.llm.prices
     assert sorted(prices) == ["a", "b", "c"]
     assert (prices["b"].input, prices["b"].output, prices["b"].cache_read) == (2, 30, 0.2)
-    template: Any = config.settings.prompts.plan_queries
+    template: Any = config.settings.prompts["plan_queries"]
     assert (template.system, template.user) == ("Plan.", "Mine.")

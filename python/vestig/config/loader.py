@@ -39,7 +39,7 @@ from vestig.config.merge import (
     profiles_entry,
     unknown_key_text,
 )
-from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES
+from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES, prompt_faults
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import (
@@ -364,7 +364,7 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
             "time.zone",
             f"expected a time zone such as UTC or Europe/Berlin, got {zone!r}",
         )
-    for name, placeholder in settings.prompts.faults():
+    for name, placeholder in prompt_faults(settings.prompts):
         key = f"prompts.{name}"
         known = ", ".join(f"{{{{{value}}}}}" for value in (*PROMPT_VALUES[name], *ONTOLOGY_VALUES))
         text = f"expected only {known} in a template, got {{{{{placeholder}}}}}"

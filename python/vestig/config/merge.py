@@ -116,6 +116,9 @@ def _unknown_entry_text(mapping: str, key: str) -> str:
     name = key[len(mapping) + 1 :]
     if mapping == "usage.event_weights":
         return f"unknown type of event {name!r}; the nearest is {nearest(name, EventType)}"
+    if mapping in ("prompts", "lifecycle.retention"):
+        names = [entry[len(mapping) + 1 :] for entry in _below(mapping, entry_specs())]
+        return f"unknown entry {name!r}; the nearest is {nearest(name, names)}"
     kind, _, term = name.partition(".")
     if kind not in KINDS:
         return f"unknown kind {kind!r}; the nearest is {nearest(kind, KINDS)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -102,43 +102,30 @@ class PromptTemplate(Section, frozen=True, kw_only=True):
     system: str = ""
 
 
-Prompt = Text | PromptTemplate | None
+# name → the prompt in place of the shipped one; a text is the user part alone
+Prompts = dict[str, Text | PromptTemplate]
+PROMPT_MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "extract_entities": "finds the entities of a memory",
+        "generate_hypothetical_queries": "writes the questions a memory answers",
+        "classify_stability": "tells how long a memory stays true",
+        "synthesize_query": "writes a query from a conversation",
+        "plan_queries": "plans the queries of a retrieval",
+        "stop_verdict": "judges whether a retrieval may stop",
+        "context_summary": "sums up what a retrieval found",
+    }
+)
 
 
-class PromptSettings(Section, frozen=True, kw_only=True):
-    """null: the shipped prompt. A text is the user part alone."""
-
-    extract_entities: Annotated[
-        Prompt, doc("Prompt that finds the entities of a memory; null: the shipped one.")
-    ] = None
-    generate_hypothetical_queries: Annotated[
-        Prompt, doc("Prompt that writes the questions a memory answers; null: the shipped one.")
-    ] = None
-    classify_stability: Annotated[
-        Prompt, doc("Prompt that tells how long a memory stays true; null: the shipped one.")
-    ] = None
-    synthesize_query: Annotated[
-        Prompt, doc("Prompt that writes a query from a conversation; null: the shipped one.")
-    ] = None
-    plan_queries: Annotated[
-        Prompt, doc("Prompt that plans the queries of a retrieval; null: the shipped one.")
-    ] = None
-    stop_verdict: Annotated[
-        Prompt, doc("Prompt that judges whether a retrieval may stop; null: the shipped one.")
-    ] = None
-    context_summary: Annotated[
-        Prompt, doc("Prompt that sums up what a retrieval found; null: the shipped one.")
-    ] = None
-
-    def faults(self) -> Iterator[tuple[str, str]]:
-        """(name, placeholder) of every `{{…}}` of an own template that its prompt is not given."""
-        for name, known in PROMPT_VALUES.items():
-            own: Any = getattr(self, name)
-            texts = (own.system, own.user) if isinstance(own, PromptTemplate) else (own or "",)
-            for text in texts:
-                for found in placeholders(text):
-                    if found not in (*known, *ONTOLOGY_VALUES):
-                        yield name, found
+def prompt_faults(prompts: Prompts) -> Iterator[tuple[str, str]]:
+    """Yield (name, placeholder) of every `{{…}}` of an own template that its prompt is not
+    given."""
+    for name, own in prompts.items():
+        texts = (own,) if isinstance(own, str) else (own.system, own.user)
+        for text in texts:
+            for found in placeholders(text):
+                if found not in (*PROMPT_VALUES[name], *ONTOLOGY_VALUES):
+                    yield name, found
 
 
 def placeholders(text: str) -> list[str]:

@@ -37,7 +37,13 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
-from vestig.config.model_sections import LlmSettings, Prices, PromptSettings, PromptTemplate
+from vestig.config.model_sections import (
+    PROMPT_MEANINGS,
+    LlmSettings,
+    Prices,
+    Prompts,
+    PromptTemplate,
+)
 from vestig.config.recall_sections import (
     DecaySettings,
     IndexSettings,
@@ -216,21 +222,13 @@ class HookSettings(Section, frozen=True, kw_only=True):
     ] = False
 
 
-class RetentionSettings(Section, frozen=True, kw_only=True):
-    """Half-lives in days; `permanent` has none."""
+# policy_half_life_days → days; `permanent` has none
+Retention = dict[str, Positive]
+POLICIES: Final = {"decision": 365.0, "standard": 90.0, "ephemeral": 7.0, "session": 1.0}
 
-    decision_half_life_days: Annotated[
-        Positive, doc("Half-life in days of memories with the policy decision.")
-    ] = 365.0
-    standard_half_life_days: Annotated[
-        Positive, doc("Half-life in days of memories with the policy standard.")
-    ] = 90.0
-    ephemeral_half_life_days: Annotated[
-        Positive, doc("Half-life in days of memories with the policy ephemeral.")
-    ] = 7.0
-    session_half_life_days: Annotated[
-        Positive, doc("Half-life in days of memories with the policy session.")
-    ] = 1.0
+
+def _retention() -> Retention:
+    return {f"{policy}_half_life_days": days for policy, days in POLICIES.items()}
 
 
 class LifecycleSettings(Section, frozen=True, kw_only=True):
@@ -238,7 +236,9 @@ class LifecycleSettings(Section, frozen=True, kw_only=True):
         Literal["permanent", "decision", "standard", "ephemeral", "session"],
         doc("Retention policy of a commit that names none.", shown=True),
     ] = "standard"
-    retention: RetentionSettings = RetentionSettings()
+    retention: Annotated[
+        Retention, doc("Half-lives in days of memories, by policy; permanent ones have none.")
+    ] = msgspec.field(default_factory=_retention)
 
 
 class Settings(Section, frozen=True, kw_only=True):
@@ -258,7 +258,9 @@ class Settings(Section, frozen=True, kw_only=True):
     embedding: EmbeddingSettings = EmbeddingSettings()
     reranker: RerankerSettings = RerankerSettings()
     llm: LlmSettings = LlmSettings()
-    prompts: PromptSettings = PromptSettings()
+    prompts: Annotated[
+        Prompts, doc("Prompts of your own in place of the shipped ones, by name.")
+    ] = msgspec.field(default_factory=dict)
     hygiene: HygieneSettings = HygieneSettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
@@ -306,10 +308,12 @@ _MAPPING_WORDS: Final[dict[Any, str]] = {
     EventWeights: "a mapping {type of event: a number ≥ 0 and ≤ 1}",
     Weights: "a mapping {origin: {term: a finite number}}, or the path of a file that holds one",
     SynonymGroups: "a mapping {term: a list of its synonyms}",
+    Retention: "a mapping {policy_half_life_days: a number > 0}",
+    Prompts: "a mapping {name: text, or {system, user}}",
     Prices: "a mapping {model: {input, output, cache_read, cache_write, batch_factor}}",
 }
 # Keys whose value is a mapping that layers merge entry by entry; an entry is spelt like a key.
-MAPPINGS: Final = ("usage.event_weights", "ranking.weights")
+MAPPINGS: Final = ("usage.event_weights", "ranking.weights", "prompts", "lifecycle.retention")
 _KIND_WORDS: Final = {"chat_peer": "people's chats", "all": "all else"}
 
 
@@ -447,7 +451,27 @@ def entry_specs() -> Mapping[str, KeySpec]:
         for kind in KINDS
         for term, meaning in TERMS.items()
     }
-    return {**events, **weights}
+    prompts = {
+        f"prompts.{name}": _spec(
+            f"prompts.{name}",
+            Text | PromptTemplate | None,
+            None,
+            f"Prompt that {what}; null: the shipped one.",
+            shown=False,
+        )
+        for name, what in PROMPT_MEANINGS.items()
+    }
+    half_lives = {
+        f"lifecycle.retention.{policy}_half_life_days": _spec(
+            f"lifecycle.retention.{policy}_half_life_days",
+            Positive,
+            days,
+            f"Half-life in days of memories with the policy {policy}.",
+            shown=False,
+        )
+        for policy, days in POLICIES.items()
+    }
+    return {**events, **weights, **prompts, **half_lives}
 
 
 @lru_cache(_KEYS_KEPT)
@@ -541,10 +565,12 @@ def takes_mapping(key: str) -> bool:
         >>> takes_mapping("llm.prices"), takes_mapping("ranking.weights"), takes_mapping("llm")
         (True, False, False)
     """
+    if mapping_of(key) == "prompts":
+        return True
     spec = _key_spec(key)
     if spec is None or key in MAPPINGS or spec.type == Profiles:
         return False
-    return any(arm is PromptTemplate or arm in (Prices, SynonymGroups) for arm in _arms(spec.type))
+    return any(arm in (Prices, SynonymGroups) for arm in _arms(spec.type))
 
 
 def mapping_of(key: str) -> str | None:

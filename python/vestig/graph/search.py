@@ -276,10 +276,10 @@ def _rules(settings: Settings) -> DecayRules:
     return DecayRules(
         half_lives={
             "permanent": None,
-            "decision": kept.decision_half_life_days,
-            "standard": kept.standard_half_life_days,
-            "ephemeral": kept.ephemeral_half_life_days,
-            "session": kept.session_half_life_days,
+            "decision": kept["decision_half_life_days"],
+            "standard": kept["standard_half_life_days"],
+            "ephemeral": kept["ephemeral_half_life_days"],
+            "session": kept["session_half_life_days"],
         },
         default_policy=settings.lifecycle.default_policy,
         by_access=settings.decay.basis == "access",

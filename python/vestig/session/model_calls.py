@@ -200,7 +200,7 @@ class ModelCalls:
 
     def _filled(self, names: Sequence[str], values: Mapping[str, str]) -> Rendered:
         own = self._settings.prompts
-        prompts = [written(name, getattr(own, name)) for name in names]
+        prompts = [written(name, own.get(name)) for name in names]
         return rendered(prompts, values, self._ontology)
 
     @cached_property
