@@ -5,7 +5,7 @@ integers, microseconds since the epoch (UTC). Ids are 16 raw bytes. Codes are po
 enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger or the environment.
 """
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from os import PathLike
 from typing import Final, Protocol, Self, final
 
@@ -452,6 +452,31 @@ def find_marks(
 ) -> dict[int, tuple[int, int]]:
     """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
     end within the first `seen` bytes are left out."""
+
+@final
+class ByteRuns:
+    """Byte runs that are searched for together, compared as they are.
+
+    Args:
+        runs: each once, none empty.
+    """
+
+    def __new__(cls, runs: Sequence[bytes]) -> Self: ...
+    def find(self, data: bytes, seen: int) -> dict[int, int]:
+        """Number of a run → how often it stands in the data; what ends within the first `seen`
+        bytes is left out."""
+
+    def find_live(
+        self, read: Callable[[int, int], bytes], size: int, roots: Sequence[int]
+    ) -> list[int] | None:
+        """Numbers of the runs that stand in a live row of an SQLite file; None where its pages
+        cannot be followed, as while another process writes it.
+
+        Args:
+            read: gives the bytes from an offset on, as many as asked.
+            size: of the file, in bytes.
+            roots: pages of the b-trees.
+        """
 
 def first_mismatched_text(texts: Sequence[tuple[str, bytes]]) -> int | None:
     """Place of the first text whose SHA-256, of its UTF-8, is not the digest beside it; None = each

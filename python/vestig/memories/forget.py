@@ -86,7 +86,9 @@ def forget(
             session.drop_cached(seq)
             catch_up(session, degraded)
             jobs = tuple(removed.embed_jobs.values())
-            proof = _prove_and_run(session, lambda: run_jobs(session, space, jobs), degraded)
+            proof = _prove_and_run(
+                session, {seq: removed.runs}, lambda: run_jobs(session, space, jobs), degraded
+            )
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             reembedded=tuple(removed.embed_jobs),
@@ -118,26 +120,32 @@ def forget_finish(session: Session) -> ForgetReport:
         )
 
 
-def prove(session: Session) -> erase.ErasureProof:
+def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.ErasureProof:
     """Erases and proves what is to be erased from the files.
+
+    Args:
+        runs: what this process has just forgotten, by the seq that removed it.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state.
     """
     timeout_s = session.config.settings.store.lock_timeout_s
     with span("erase") as counts:
-        proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
+        proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s, runs=runs or {})
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
         return proof
 
 
 def _prove_and_run(
-    session: Session, run: Callable[[], list[Degradation]], degraded: list[Degradation]
+    session: Session,
+    runs: erase.RunsBySeq,
+    run: Callable[[], list[Degradation]],
+    degraded: list[Degradation],
 ) -> erase.ErasureProof:
     """Proves it, then runs the jobs; also where the proof fails, for one that is repeated runs
     none."""
     try:
-        proof = prove(session)
+        proof = prove(session, runs)
     except ForgetIncompleteError:
         run()
         raise

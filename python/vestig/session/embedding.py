@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from vestig.config.signals import LATE_TERMS
-from vestig.config.weights import counting_terms
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, TokenStates, gives_codes, gives_tokens
 from vestig.session.session import Session
@@ -57,8 +56,7 @@ def embedded_texts(view: LedgerView, memories: Sequence[Memory]) -> list[str]:
 def wants_codes(session: Session) -> bool:
     """Return whether memories get codes of their word pieces here: late interaction counts, and the
     embedder gives them."""
-    counting = counting_terms(session.config.settings)
-    return not counting.isdisjoint(LATE_TERMS) and gives_codes(session.embedder)
+    return not session.counting_terms.isdisjoint(LATE_TERMS) and gives_codes(session.embedder)
 
 
 def embed_memories(

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from vestig.config import Config
+from vestig.config.weights import counting_terms
 from vestig.errors import (
     ConflictError,
     EmbeddingMismatchError,
@@ -144,6 +146,12 @@ class Session:
         self.jobs_queued = threading.Event()
         self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
+
+    @cached_property
+    def counting_terms(self) -> frozenset[str]:
+        """Terms of the ranking that count for any kind; the configuration of an open store stays as
+        it is, so they are looked up once."""
+        return counting_terms(self.config.settings)
 
     @property
     def has_model(self) -> bool:

@@ -3,6 +3,9 @@ use std::collections::HashMap;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::PyBytes;
+use vestig_core::kernels::byte_runs::ByteRuns;
+use vestig_core::kernels::ledger_pages::{Unreadable, each_record};
 use vestig_core::kernels::{digests, rolling_hash};
 
 #[pyfunction]
@@ -26,6 +29,115 @@ fn find_marks(
     })
 }
 
+/// Byte runs that are searched for together.
+#[pyclass(frozen, name = "ByteRuns", module = "vestig._core")]
+struct PyByteRuns(ByteRuns);
+
+#[pymethods]
+impl PyByteRuns {
+    #[new]
+    fn new(runs: Vec<PyBackedBytes>) -> Self {
+        Self(ByteRuns::new(runs.iter().map(|run| run.to_vec()).collect()))
+    }
+
+    /// Number of a run → how often it stands in the data.
+    fn find(&self, py: Python<'_>, data: &[u8], seen: usize) -> HashMap<u32, u64> {
+        py.detach(|| self.0.find(data, seen))
+    }
+
+    /// Numbers of the runs that stand in a live row of an SQLite file; None where its pages cannot
+    /// be followed.
+    fn find_live(
+        &self,
+        read: &Bound<'_, PyAny>,
+        size: u64,
+        roots: Vec<u32>,
+    ) -> PyResult<Option<Vec<u32>>> {
+        let mut file = Blocks::new(read, size);
+        let head = file.at(0, 100)?.to_vec();
+        if head.len() < 100 {
+            return Ok(None);
+        }
+        let page_size = match u16::from_be_bytes([head[16], head[17]]) {
+            1 => 65_536,
+            bytes => usize::from(bytes),
+        };
+        let usable = page_size.saturating_sub(usize::from(head[20]));
+        if page_size < 512 || usable < 480 {
+            return Ok(None);
+        }
+        let mut failed = None;
+        let mut block = Vec::new();
+        let mut live = std::collections::BTreeSet::new();
+        let pages = u32::try_from(size / page_size as u64).unwrap_or(u32::MAX);
+        let page = |number: u32, into: &mut Vec<u8>| {
+            let start = u64::from(number).checked_sub(1).ok_or(Unreadable)?;
+            match file.at(start * page_size as u64, page_size) {
+                Ok(bytes) if bytes.len() == page_size => {
+                    into.clear();
+                    into.extend_from_slice(bytes);
+                    Ok(())
+                }
+                Ok(_) => Err(Unreadable),
+                Err(error) => {
+                    failed = Some(error);
+                    Err(Unreadable)
+                }
+            }
+        };
+        let done = each_record(&roots, pages, usable, page, |record| {
+            block.extend_from_slice(record);
+            block.push(0);
+            if block.len() >= LIVE_BLOCK {
+                live.extend(self.0.find(&block, 0).into_keys());
+                block.clear();
+            }
+            true
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        live.extend(self.0.find(&block, 0).into_keys());
+        Ok(done.ok().map(|()| live.into_iter().collect()))
+    }
+}
+
+const LIVE_BLOCK: usize = 1 << 20;
+const READ_BLOCK: usize = 1 << 20;
+const BLOCKS_MAX: usize = 64;
+
+/// A file that is read in blocks through a function of its owner.
+struct Blocks<'a, 'py> {
+    read: &'a Bound<'py, PyAny>,
+    size: u64,
+    held: HashMap<u64, Bound<'py, PyBytes>>,
+}
+
+impl<'a, 'py> Blocks<'a, 'py> {
+    fn new(read: &'a Bound<'py, PyAny>, size: u64) -> Self {
+        let held = HashMap::new();
+        Self { read, size, held }
+    }
+
+    /// Bytes that lie in one block, fewer at the end of the file: `READ_BLOCK` is a multiple of
+    /// every page's length.
+    fn at(&mut self, start: u64, length: usize) -> PyResult<&[u8]> {
+        let number = start / READ_BLOCK as u64;
+        if !self.held.contains_key(&number) {
+            if self.held.len() >= BLOCKS_MAX {
+                self.held.clear();
+            }
+            let begin = number * READ_BLOCK as u64;
+            let bytes = self.size.saturating_sub(begin).min(READ_BLOCK as u64);
+            let read = self.read.call1((begin, bytes))?.cast_into::<PyBytes>()?;
+            self.held.insert(number, read);
+        }
+        let block = self.held[&number].as_bytes();
+        let from = ((start % READ_BLOCK as u64) as usize).min(block.len());
+        Ok(&block[from..(from + length).min(block.len())])
+    }
+}
+
 #[pyfunction]
 fn first_mismatched_text(texts: Vec<(PyBackedStr, PyBackedBytes)>) -> Option<usize> {
     let pairs = texts.iter();
@@ -35,6 +147,7 @@ fn first_mismatched_text(texts: Vec<(PyBackedStr, PyBackedBytes)>) -> Option<usi
 /// Adds the functions of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_mismatched_text, module)?)?;
+    module.add_class::<PyByteRuns>()?;
     module.add_function(wrap_pyfunction!(mark, module)?)?;
     module.add_function(wrap_pyfunction!(find_marks, module)?)
 }

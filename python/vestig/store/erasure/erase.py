@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import apsw
 import msgspec
 
-from vestig._core import find_marks, terms, unit
+from vestig._core import ByteRuns, find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.text_flags import title_key
-from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, unproved
+from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, PlainRun, unproved
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.token_rows import sections_of
 from vestig.store.projection import candidate_file
@@ -31,7 +33,10 @@ from vestig.store.sqlite.lookups import each, fetch
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL
 
-__all__ = ["ErasureProof", "finish", "unfinished"]
+__all__ = ["ErasureProof", "RunsBySeq", "finish", "unfinished"]
+
+# Fragments that this process has just forgotten, by the seq that removed them.
+RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]
 
 _CHUNK: Final = 4 << 20
 _POLL_S: Final = 0.02
@@ -91,8 +96,15 @@ def unfinished(conn: apsw.Connection) -> list[str]:
     return [id_text("mem", id) for (id,) in rows]
 
 
-def finish(ledger: Ledger, keeper: ProjectionKeeper, *, timeout_s: float) -> ErasureProof:
-    """Erases and proves every forgetting that is not proved yet; repeatable.
+def finish(
+    ledger: Ledger,
+    keeper: ProjectionKeeper,
+    *,
+    timeout_s: float,
+    runs: RunsBySeq = MappingProxyType({}),
+) -> ErasureProof:
+    """Erases and proves every forgetting that is not proved yet; repeatable. What is in `runs` is
+    searched for as it is, what an earlier process left by its marks, which takes longer.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
@@ -106,7 +118,7 @@ def finish(ledger: Ledger, keeper: ProjectionKeeper, *, timeout_s: float) -> Era
     proof = ErasureProof()
     if folder is not None:
         try:
-            proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures)
+            proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures, runs)
         except _BytesRemain as remains:
             raise _incomplete(ids, str(remains)) from None
         except (OSError, VestigError) as error:
@@ -140,18 +152,18 @@ class _Erase:
         self.folder = folder
         self.deadline = time.monotonic() + timeout_s
 
-    def run(self, erasures: Sequence[Erasure]) -> ErasureProof:
+    def run(self, erasures: Sequence[Erasure], runs: RunsBySeq) -> ErasureProof:
         still_read = self.keeper.drop_forgotten(self.deadline)
         remove_copies(self.folder)
         flushed = self.flush()
-        search = _Search(self.folder, erasures)
+        search = _Search(self.folder, erasures, runs)
         search.files()
         left = search.residues(self.ledger)
         if flushed and left and set(left) <= _LEDGER:
             # A page may keep a stale copy of a row that was moved within the file.
             self.ledger.rewrite()
             flushed = self.flush()
-            search = _Search(self.folder, erasures)
+            search = _Search(self.folder, erasures, runs)
             search.files()
             left = search.residues(self.ledger)
         problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
@@ -192,14 +204,26 @@ def _files(folder: Path) -> Iterator[Path]:
 class _Search:
     """One search of all files of the store for the marks of these erasures."""
 
-    def __init__(self, folder: Path, erasures: Sequence[Erasure]) -> None:
+    def __init__(self, folder: Path, erasures: Sequence[Erasure], runs: RunsBySeq) -> None:
         self._folder = folder
         self._erasures = erasures
+        # Erasures whose runs are known: their runs in order, and all of them together.
+        self._known = {
+            at: runs[erasure.seq] for at, erasure in enumerate(erasures) if runs.get(erasure.seq)
+        }
+        self._plain = {
+            at: (tuple(known), ByteRuns(tuple(known))) for at, known in self._known.items()
+        }
+        # The others, by length.
         self._wanted: dict[tuple[int, int], set[int]] = {}
         for at, erasure in enumerate(erasures):
+            if at in self._known:
+                continue
             for pattern in erasure.patterns:
                 self._wanted.setdefault((at, pattern.length), set()).update(pattern.marks)
-        self._overlap = max((length for _at, length in self._wanted), default=1) - 1
+        lengths = [length for _at, length in self._wanted]
+        lengths += [len(run) for known in self._known.values() for run in known]
+        self._overlap = max(lengths, default=1) - 1
         self._hits: _Hits = {}
         self._shared = 0
         self._files = 0
@@ -221,7 +245,7 @@ class _Search:
             if path.name == _NOT_READ:
                 continue
             try:
-                self._bytes += self._look(path, short)
+                self._bytes += self._look(path, short, plain=True)
                 name = str(path.relative_to(self._folder))
                 if long and any(name in found for found in self._hits.values()):
                     self._look(path, long)
@@ -229,15 +253,28 @@ class _Search:
                 continue  # removed by another process since it was listed
             self._files += 1
 
-    def _look(self, path: Path, wanted: dict[tuple[int, int], set[int]]) -> int:
+    def _look(
+        self, path: Path, wanted: dict[tuple[int, int], set[int]], *, plain: bool = False
+    ) -> int:
         """Adds the marks that a file holds to the hits; bytes read."""
         name = str(path.relative_to(self._folder))
         read = 0
         for seen, data in _windows(path, self._overlap):
             read += len(data) - seen
-            for hit, count in self._find(data, seen, wanted).items():
+            found = self._find(data, seen, wanted)
+            if plain:
+                found |= self._find_plain(data, seen)
+            for hit, count in found.items():
                 self._hits.setdefault(hit, Counter())[name] += count
         return read
+
+    def _find_plain(self, data: bytes, seen: int) -> dict[tuple[int, int, int], int]:
+        found = {}
+        for at, (runs, search) in self._plain.items():
+            for number, count in search.find(data, seen).items():
+                run = runs[number]
+                found[at, len(run), self._known[at][run].mark] = count
+        return found
 
     def _find(
         self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]
@@ -249,6 +286,34 @@ class _Search:
                 found[at, length, mark] = count
         return found
 
+    def _live_in_pages(
+        self, conn: apsw.Connection, hits: Collection[tuple[int, int, int]]
+    ) -> set[tuple[int, int, int]]:
+        """Those of these hits whose run stands in a live row of the ledger, as it is or as the
+        ledger holds it. Read from the pages of the file, without the rows of the log."""
+        live: set[tuple[int, int, int]] = set()
+        sql = "SELECT rootpage FROM sqlite_schema WHERE rootpage > 0"
+        roots = [1, *(root for (root,) in fetch(conn, sql))]
+        for at, known in self._known.items():
+            runs: dict[bytes, set[tuple[int, int, int]]] = {}
+            for run, (mark, stored) in known.items():
+                hit = (at, len(run), mark)
+                if hit in hits:
+                    for form in (run,) if stored is None else (run, stored):
+                        runs.setdefault(form, set()).add(hit)
+            if runs:
+                search = ByteRuns(tuple(runs))
+                with _opened(self._folder / LEDGER_FILE) as ledger:
+                    found = search.find_live(
+                        lambda start, count: ledger.xRead(count, start),
+                        ledger.xFileSize(),
+                        roots,
+                    )
+                forms = tuple(runs)
+                for number in found or ():
+                    live |= runs[forms[number]]
+        return live
+
     def _count(self, at: int, length: int, mark: int) -> int:
         return sum(self._hits.get((at, length, mark), Counter[str]()).values())
 
@@ -258,7 +323,8 @@ class _Search:
         left = set(self._hits)
         if left:
             with ledger.read() as view, store_faults(str(ledger.path)):
-                for data in _live_bytes(view.connection):
+                left -= self._live_in_pages(view.connection, left)
+                for data in _live_bytes(view.connection) if left else ():
                     wanted: dict[tuple[int, int], set[int]] = {}
                     for at, length, mark in left:
                         wanted.setdefault((at, length), set()).add(mark)
@@ -288,21 +354,27 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:
                 yield len(tail), tail + data
                 tail = (tail + data)[-overlap:] if overlap else b""
         return
+    with _opened(path) as ledger:
+        at, size = 0, ledger.xFileSize()
+        while at < size:
+            start = max(0, at - overlap)
+            # Not beyond the end: a short read comes back without its zeros.
+            data = ledger.xRead(min(_CHUNK + at - start, size - start), start)
+            yield at - start, data
+            at = start + len(data)
+            if len(data) == 0:
+                raise StoreDamagedError(f"{path}: expected {size} bytes, found {at}")
+
+
+@contextmanager
+def _opened(ledger: Path) -> Iterator[apsw.VFSFile]:
     with forks.inside():
         flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
-        ledger = apsw.VFSFile("", str(path), [flags, 0])
+        file = apsw.VFSFile("", str(ledger), [flags, 0])
         try:
-            at, size = 0, ledger.xFileSize()
-            while at < size:
-                start = max(0, at - overlap)
-                # Not beyond the end: a short read comes back without its zeros.
-                data = ledger.xRead(min(_CHUNK + at - start, size - start), start)
-                yield at - start, data
-                at = start + len(data)
-                if len(data) == 0:
-                    raise StoreDamagedError(f"{path}: expected {size} bytes, found {at}")
+            yield file
         finally:
-            ledger.xClose()
+            file.xClose()
 
 
 def _live_bytes(conn: apsw.Connection) -> Iterator[bytes]:

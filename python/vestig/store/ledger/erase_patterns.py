@@ -13,14 +13,16 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Final, Literal, NamedTuple
 
 import apsw
 import msgspec
 
 from vestig._core import mark, unit
+from vestig.ports import CODE_BYTES, SPECIAL_PIECE
 from vestig.store.ledger.rows import from_json, to_json
-from vestig.store.ledger.token_rows import sections_of, segment_numbers
+from vestig.store.ledger.token_rows import segment_numbers
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import TABLES
 from vestig.store.tables.table import Erase
@@ -29,6 +31,7 @@ __all__ = [
     "FRAGMENT_BYTES",
     "Erasure",
     "MarkedPattern",
+    "PlainRun",
     "fragments_of",
     "store_patterns",
     "texts_of",
@@ -45,6 +48,7 @@ _NAME_BYTES_MIN: Final = 12
 # Fragments of a vector that are nearly all zeros stand in many places.
 _DISTINCT_BYTES_MIN: Final = 8
 _DISTINCT_PIECES_MIN: Final = 4
+_SPECIAL: Final = SPECIAL_PIECE.to_bytes(4, "little")
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[int, bool, bytes]]).decode
 
@@ -56,6 +60,17 @@ class _Pattern(NamedTuple):
     length: int
     counted: bool
     fragments: tuple[bytes, ...]
+    # Fragments as the ledger would hold them, where segments hold another form of a value.
+    stored: tuple[bytes, ...] = ()
+
+
+class PlainRun(NamedTuple):
+    """What a fragment is known by in the ledger, and how the ledger would hold it.
+
+    Such runs are known to the process that forgets, as long as it erases, and never written."""
+
+    mark: int
+    stored: bytes | None
 
 
 class MarkedPattern(NamedTuple):
@@ -79,15 +94,21 @@ def store_patterns(
     seq: int,
     removed: Iterable[tuple[str, Sequence[Any]]],
     new_vectors: Iterable[bytes],
-) -> None:
-    """Stores the marks of these removed rows (table, columns) and vectors in `erasures`."""
+) -> dict[bytes, PlainRun]:
+    """Stores the marks of these removed rows (table, columns) and vectors in `erasures`; the
+    fragments themselves, for a search in this process."""
     raw = os.urandom(8)
     key = int.from_bytes(raw, "little")
-    packed = [
-        (one.length, one.counted, array("Q", [mark(key, part) for part in one.fragments]).tobytes())
-        for one in dict.fromkeys(_patterns(removed, new_vectors))
-    ]
+    runs: dict[bytes, PlainRun] = {}
+    packed: list[tuple[int, bool, bytes]] = []
+    for one in dict.fromkeys(_patterns(removed, new_vectors)):
+        for part, stored in zip_longest(one.fragments, one.stored):
+            if part not in runs or runs[part].stored is None:
+                runs[part] = PlainRun(mark(key, part), stored)
+        marks = array("Q", [runs[part].mark for part in one.fragments])
+        packed.append((one.length, one.counted, marks.tobytes()))
     conn.execute("INSERT INTO erasures VALUES (?, ?, ?)", (seq, raw, _encode(packed)))
+    return runs
 
 
 def unproved(conn: apsw.Connection) -> list[Erasure]:
@@ -199,48 +220,60 @@ def _digest_patterns(digest: bytes) -> Iterator[_Pattern]:
 
 
 def _piece_patterns(ids: bytes) -> Iterator[_Pattern]:
-    """Of the numbers of a memory's word pieces, as the ledger and as segments hold them. Neither
-    these nor the codes are counted: the text is."""
-    yield from _number_patterns(ids, "I")
-    yield from _number_patterns(segment_numbers(ids), "H")
+    """Of the numbers of a memory's word pieces, as the ledger and as segments hold them. Those of
+    special pieces say nothing. Neither these nor the codes are counted: the text is."""
+    wide = ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
+    yield from _number_patterns(wide, "I", wide)
+    yield from _number_patterns(segment_numbers(wide), "H", wide)
 
 
 def _code_patterns(codes: bytes) -> Iterator[_Pattern]:
-    # scales alone are too much alike to be told from others
-    _numbers, signs, _scales = sections_of(b"", codes)
-    for data in (signs, codes):
-        yield from _distinctive_fragments(data)
-
-
-def _number_patterns(ids: bytes, width: Literal["H", "I"]) -> Iterator[_Pattern]:
-    """Of numbers of word pieces, which give the text away. Those of special pieces, and fragments
-    of few different numbers, stand in other columns by chance and are left out."""
-    special = b"\xff" * array(width).itemsize
-    numbers = ids.removeprefix(special).removesuffix(special)
-    last = max(0, len(numbers) - FRAGMENT_BYTES)
-    starts = (*range(0, last, _STRIDE_BYTES), last)
-    fragments = (numbers[at : at + FRAGMENT_BYTES] for at in starts)
-    distinctive = tuple(
-        part for part in fragments if len(set(array(width, part))) >= _DISTINCT_PIECES_MIN
-    )
-    if distinctive:
-        yield _Pattern(len(distinctive[0]), False, distinctive)
-
-
-def _distinctive_fragments(data: bytes) -> Iterator[_Pattern]:
-    """Fragments side by side, without those of few different bytes."""
-    starts = range(0, len(data) - FRAGMENT_BYTES + 1, FRAGMENT_BYTES)
-    fragments = (data[at : at + FRAGMENT_BYTES] for at in starts)
-    distinctive = tuple(part for part in fragments if len(set(part)) >= _DISTINCT_BYTES_MIN)
+    """Of codes as they are, and of the beginning of each one's signs, which segments hold side by
+    side without the scales between them; scales alone are too much alike to be told from others."""
+    yield from _distinctive_fragments(codes)
+    signs = [codes[at : at + FRAGMENT_BYTES] for at in range(0, len(codes), CODE_BYTES)]
+    distinctive = tuple(part for part in signs if len(set(part)) >= _DISTINCT_BYTES_MIN)
     if distinctive:
         yield _Pattern(FRAGMENT_BYTES, False, distinctive)
+
+
+def _number_patterns(numbers: bytes, width: Literal["H", "I"], wide: bytes) -> Iterator[_Pattern]:
+    """Of numbers of word pieces, which give the text away. Fragments of few different numbers stand
+    in other columns by chance and are left out."""
+    times = len(wide) // max(1, len(numbers))
+    last = max(0, len(numbers) - FRAGMENT_BYTES)
+    fragments, stored = [], []
+    for at in (*range(0, last, _STRIDE_BYTES), last):
+        part = numbers[at : at + FRAGMENT_BYTES]
+        if len(set(array(width, part))) >= _DISTINCT_PIECES_MIN:
+            fragments.append(part)
+            stored.append(wide[at * times : (at + len(part)) * times])
+    if fragments:
+        yield _Pattern(len(fragments[0]), False, tuple(fragments), tuple(stored))
+
+
+def _distinctive_fragments(
+    data: bytes, stored: Callable[[int], bytes] | None = None
+) -> Iterator[_Pattern]:
+    """Fragments side by side, without those of few different bytes; `stored` gives how the ledger
+    holds the one that begins there."""
+    starts = [
+        at
+        for at in range(0, len(data) - FRAGMENT_BYTES + 1, FRAGMENT_BYTES)
+        if len(set(data[at : at + FRAGMENT_BYTES])) >= _DISTINCT_BYTES_MIN
+    ]
+    if starts:
+        fragments = tuple(data[at : at + FRAGMENT_BYTES] for at in starts)
+        held = () if stored is None else tuple(stored(at) for at in starts)
+        yield _Pattern(FRAGMENT_BYTES, False, fragments, held)
 
 
 def _vector_patterns(raw: bytes) -> Iterator[_Pattern]:
     """A vector as the ledger holds it, and at length one, as segments do."""
     for data in dict.fromkeys((raw, unit(raw))):
-        for distinctive in _distinctive_fragments(data):
-            yield _Pattern(len(data), True, (data,))
+        held = lambda at: raw[at : at + FRAGMENT_BYTES]  # noqa: E731
+        for distinctive in _distinctive_fragments(data, held):
+            yield _Pattern(len(data), True, (data,), (raw,))
             yield distinctive
 
 

@@ -72,11 +72,13 @@ class Removed(NamedTuple):
         summaries: ids of the summaries among the memories.
         embed_jobs: by the id of a memory that stays and lost its vector, the id of the job that
             makes it anew.
+        runs: what the files are to be searched for.
     """
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
     embed_jobs: Mapping[str, str] = MappingProxyType({})
+    runs: Mapping[bytes, erase_patterns.PlainRun] = MappingProxyType({})
 
 
 def covering_summaries(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
@@ -128,11 +130,12 @@ def remove(
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
     vectors = _remove_new_vectors(removal)
     _write_tombstones(removal, rows, fields)
-    erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors)
+    runs = erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors)
     return Removed(
         rows=dict(removal.counts),
         summaries=tuple(sorted(summaries)),
         embed_jobs=dict(embed_jobs.values()),
+        runs=runs,
     )
 
 

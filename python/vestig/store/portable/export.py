@@ -20,6 +20,7 @@ from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
+from vestig.store.portable.declared import DECLARED, field_name, id_fields, required_fields
 from vestig.store.portable.file_check import FileDigest
 from vestig.store.portable.lines import (
     EXPORT_SCHEMA,
@@ -37,6 +38,7 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
 from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import COLUMNS, NODE_TABLES
+from vestig.store.tables.table import Table
 from vestig.types import EdgeType
 
 __all__ = ["ExportCounts", "export"]
@@ -249,6 +251,7 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _tombstones(conn, namespace, 10),
         _claims(conn, namespace, 11),
         _evidence(conn, namespace, 12),
+        *(_declared(conn, t, namespace, 13 + n) for n, t in enumerate(DECLARED.values())),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -299,6 +302,7 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
     "job": ("memory",),
     "claim": ("memory",),
     "evidence": ("memory",),
+    **{cast("str", table.record): tuple(required_fields(table)) for table in DECLARED.values()},
 }
 
 
@@ -580,6 +584,40 @@ def _evidence(conn: apsw.Connection, namespace: str | None, order: int) -> Itera
         if stated_in is not None:
             fields["source_id"] = stated_in
         yield (fields["seq"], order, number), "evidence", fields
+
+
+def _declared(
+    conn: apsw.Connection, table: Table, namespace: str | None, order: int
+) -> Iterator[_Ordered]:
+    """Rows of a table that is declared in full, by seq and row, or node."""
+    select = _declared_select(table)
+    last = 't."row"' if "row" in table.names else ", ".join(f't."{name}"' for name in table.key)
+    rows = conn.execute(
+        f"{select.sql} WHERE {_in_namespace(select)} ORDER BY t.seq, {last}", (namespace,)
+    )
+    for number, row in enumerate(rows):
+        fields = select.fields(row)
+        yield (fields["seq"], order, number), cast("str", table.record), fields
+
+
+def _declared_select(table: Table) -> _Select:
+    """Its columns, with ids in place of row numbers; `m` is the first node it belongs to."""
+    source, ids = f"{table.name} t", list[tuple[str, str, str]]()
+    if table.prefix is not None:
+        ids.append(("id", table.prefix, "t.id"))
+    fields = dict(id_fields(table))
+    for column in table.columns:
+        if column.refers is None:
+            continue
+        name, sql = field_name(column.name), ""
+        if not column.null and " m " not in source:
+            source += f' JOIN {column.refers} m ON m."row" = t."{column.name}"'
+            sql = "m.id"
+        else:
+            sql = f'(SELECT id FROM {column.refers} WHERE "row" = t."{column.name}")'
+        ids.append((name, fields[name], sql))
+    references = [column.name for column in table.columns if column.refers is not None]
+    return _Select(_plain(table.name, *references), tuple(ids), source)
 
 
 def _model_calls(conn: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -18,6 +18,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.store.ledger.token_rows import AXES
+from vestig.store.portable.declared import DECLARED, field_name, id_fields, required_fields
 from vestig.store.portable.lines import Oddity, check_line, oddity_of, read_line
 from vestig.store.portable.records import (
     ClaimRecord,
@@ -40,6 +41,7 @@ from vestig.store.portable.records import (
     TombstoneRecord,
     Trailer,
     VectorRecord,
+    kind_of,
 )
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
@@ -47,7 +49,7 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import EventType, Status
 
-__all__ = ["ExportCheck", "FileDigest", "NormalForms", "check_export", "kind_of"]
+__all__ = ["ExportCheck", "FileDigest", "NormalForms", "check_export"]
 
 NormalForms = Callable[[str], Collection[str]]
 
@@ -112,11 +114,6 @@ class ExportCheck(msgspec.Struct, frozen=True, kw_only=True):
     left_nodes: frozenset[str]
     as_deprecated: frozenset[str]
     warnings: tuple[str, ...]
-
-
-def kind_of(record: Header | Trailer | Record) -> str:
-    """The word that a line has under `record`."""
-    return str(record.__struct_config__.tag)
 
 
 def check_export(
@@ -328,7 +325,16 @@ class _FileCheck:
             case RequestLogRecord():
                 self._key(record.id, "an id that no other line has")
             case _:
-                pass
+                self._declared(record)
+
+    def _declared(self, record: Record) -> None:
+        table = DECLARED[type(record)]
+        self._named(*(getattr(record, name) for name, _prefix in id_fields(table) if name != "id"))
+        if table.prefix is not None:
+            self._key(str(getattr(record, "id")), "an id that no other line has")  # noqa: B009
+        elif table.key != ("row",):
+            places = (str(getattr(record, field_name(name))) for name in table.key)
+            self._key(" ".join((kind_of(record), *places)), "one such line for each node")
 
     def _check_seq(self, record: Record) -> None:
         assert self._header is not None
@@ -595,5 +601,7 @@ def _owner_of(line: str | bytes) -> str | None:
         return None
     if not isinstance(found, dict):
         return None
-    owner = found.get(_OWNER_FIELDS.get(str(found.get("record")), ""))
+    kind = str(found.get("record"))
+    declared = next((required_fields(t) for t in DECLARED.values() if t.record == kind), [])
+    owner = found.get(_OWNER_FIELDS.get(kind, declared[0] if declared else ""))
     return owner if isinstance(owner, str) else None

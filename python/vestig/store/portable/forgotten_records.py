@@ -16,6 +16,7 @@ import msgspec
 
 from vestig.ids import id_bytes, id_text
 from vestig.lazy_pattern import lazy_pattern
+from vestig.store.portable.declared import DECLARED, required_fields
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement, id_conflict
 from vestig.store.portable.records import (
@@ -55,7 +56,9 @@ _MANUAL: Final = "manual"
 
 def owners_of(record: Record) -> list[str]:
     """Ids of the nodes that a record is or belongs to."""
-    ids = (getattr(record, name, None) for name in _OWNERS)
+    declared = DECLARED.get(type(record))
+    names = _OWNERS if declared is None else required_fields(declared)
+    ids = (getattr(record, name, None) for name in names)
     return [id for id in ids if id is not None]
 
 

@@ -8,9 +8,9 @@ from array import array
 from collections.abc import Callable
 from datetime import date
 from enum import Enum
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, Union
 
 import msgspec
 
@@ -22,6 +22,7 @@ from vestig.ids import is_full_id
 from vestig.json_text import RepeatedNameError, check_distinct_names
 from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
+from vestig.store.portable.declared import DECLARED, WRITTEN_OUT, field_name, id_fields
 from vestig.store.portable.field_checks import check_fields, check_text
 from vestig.store.portable.records import (
     ClaimRecord,
@@ -46,7 +47,8 @@ from vestig.store.portable.records import (
     VectorRecord,
 )
 from vestig.store.tables.memories import NO_QUESTION
-from vestig.store.tables.schema import COLUMNS
+from vestig.store.tables.schema import ALL, COLUMNS
+from vestig.store.tables.table import Shape
 from vestig.times import format_us
 from vestig.types import JobState, Status
 
@@ -75,48 +77,37 @@ _UNIT_TOLERANCE: Final = 1e-3
 # What the tombstone of a memory counts.
 _TOMBSTONE_COUNTS: Final = ("events",)
 
-_decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](Header | Trailer | Record)
+_decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](
+    Union[Header, Trailer, *WRITTEN_OUT, *DECLARED]
+)
 _encode: Final = msgspec.json.Encoder().encode
 
 # --- columns and fields ----------------------------------------------------------------------
 
-_AT_NAMES: Final = {
-    "last_seen_us": "last_seen_at",
-    "pinned_at_us": "pinned_at",
-    "created_us": "created_at",
-    "ingested_us": "ingested_at",
-    "recorded_us": "recorded_at",
-    "occurred_us": "occurred_at",
-    "next_attempt_us": "next_attempt_at",
-    "updated_us": "updated_at",
-    "last_accessed_us": "last_accessed_at",
-    "expired_us": "expired_at",
-    "forgotten_us": "forgotten_at",
-    "stated_us": "stated_at",
-    "began_us": "began_at",
+# Columns by how their values stand in a line. The payload of a logged request is a text.
+_SHAPES: Final = {
+    column.name: column.shape
+    for table in ALL
+    for column in table.columns
+    if column.shape is not Shape.PLAIN
 }
-_FLAGS: Final = frozenset(("pinned", "origin_derived", "type_certain"))
-_HASHES: Final = frozenset(("content_hash", "request_hash"))
+_FLAGS: Final = frozenset(name for name, shape in _SHAPES.items() if shape is Shape.FLAG)
+_HASHES: Final = frozenset(name for name, shape in _SHAPES.items() if shape is Shape.HEX)
+_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 _RAW: Final[dict[str, Callable[[bytes], object]]] = {
-    "metadata": msgspec.json.Decoder(dict[str, Any]).decode,
-    "payload": msgspec.json.Decoder(dict[str, Any]).decode,
-    "attributes": msgspec.json.Decoder(dict[str, Any]).decode,
+    **{
+        name: msgspec.json.Decoder().decode
+        for name, shape in _SHAPES.items()
+        if shape is Shape.JSON
+    },
+    "metadata": _object,
+    "payload": _object,
+    "attributes": _object,
     "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
     "times": msgspec.json.Decoder(tuple[StoredWindow, ...]).decode,
     "aliases": msgspec.json.Decoder(tuple[StoredAlias, ...]).decode,
     "counts": msgspec.json.Decoder(dict[str, int]).decode,
 }
-
-
-@cache
-def field_name(column: str) -> str:
-    """Name of a column in an export: times lose their unit, since they are written as text.
-
-    Example:
-        >>> field_name("t_valid_us"), field_name("recorded_us"), field_name("title")
-        ('t_valid', 'recorded_at', 'title')
-    """
-    return _AT_NAMES.get(column, column.removesuffix("_us"))
 
 
 def fields_of(columns: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
@@ -375,6 +366,7 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     ModelCallsRecord: (),
     IdempotencyKeyRecord: (),
     RequestLogRecord: (("id", "req"),),
+    **{record: tuple(id_fields(table)) for record, table in DECLARED.items()},
 }
 
 
@@ -406,6 +398,7 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
     ModelCallsRecord: (),
     IdempotencyKeyRecord: _read_columns("created_us"),
     RequestLogRecord: _read_columns("began_us", "counts"),
+    **{record: _read_columns(*table.names) for record, table in DECLARED.items()},
 }
 
 

@@ -30,34 +30,41 @@ from vestig.types import (
 
 __all__ = [
     "ClaimRecord",
+    "DeclaredRecord",
     "EdgeRecord",
     "EntityRecord",
     "EntityVectorRecord",
     "EventRecord",
     "EvidenceRecord",
     "Header",
+    "HexDigest",
     "IdempotencyKeyRecord",
+    "Integer",
     "JobRecord",
     "MemoryRecord",
     "ModelCallsRecord",
+    "Namespace",
     "QuestionRecord",
     "Record",
     "RequestLogRecord",
+    "Seq",
     "SourceRecord",
     "SupersessionRecord",
     "TokenCodesRecord",
     "TombstoneRecord",
     "Trailer",
     "VectorRecord",
+    "kind_of",
 ]
 
 _INT_MAX: Final = 2**63 - 1
-_Int = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
+Integer = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
 # More than any store counts, and far enough from the end of the numbers to go on counting.
 _COUNT_MAX: Final = 2**53
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_COUNT_MAX)]
-_Seq = Annotated[int, msgspec.Meta(ge=1, le=_COUNT_MAX)]
-_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.{1,2}\Z)[a-z0-9._-]{1,64}\Z")]
+Seq = Annotated[int, msgspec.Meta(ge=1, le=_COUNT_MAX)]
+Namespace = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.{1,2}\Z)[a-z0-9._-]{1,64}\Z")]
+HexDigest = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Time = str  # checked by `columns_of`, which reads it
 
 
@@ -75,9 +82,9 @@ class Header(_Line, frozen=True, kw_only=True, tag="header"):
     format_version: int
     origin: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
     seq: _Count
-    namespace: _Namespace | None
+    namespace: Namespace | None
     embedding: EmbeddingIdentity | None
-    namespaces: tuple[_Namespace, ...]
+    namespaces: tuple[Namespace, ...]
     where: dict[str, Any] | None
 
 
@@ -95,7 +102,7 @@ class Trailer(_Line, frozen=True, kw_only=True, tag="end"):
     """
 
     counts: dict[str, _Count]
-    sha256: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    sha256: HexDigest
     cut_references: _Count
     zero_vectors: _Count
     unscaled_vectors: _Count
@@ -105,8 +112,8 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
     """A source."""
 
     id: str
-    namespace: _Namespace
-    seq: _Seq
+    namespace: Namespace
+    seq: Seq
     source_type: Literal["file", "agentic", "legacy"]
     created_at: _Time
     ingested_at: _Time
@@ -125,18 +132,18 @@ class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
     """
 
     id: str
-    namespace: _Namespace
+    namespace: Namespace
     scope: str | None
-    seq: _Seq
-    wseq: _Seq
+    seq: Seq
+    wseq: Seq
     kind: Kind
     content: str
     normal: str | msgspec.UnsetType = msgspec.UNSET
-    content_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    content_hash: HexDigest
     author: str | None
     role: Role | None
     session_id: str | None
-    sequence: _Int | None
+    sequence: Integer | None
     title: str | None
     origin_type: OriginType
     origin_derived: bool
@@ -170,7 +177,7 @@ class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
     """A memory's embedding: float32 little-endian, base64."""
 
     memory: str
-    seq: _Seq
+    seq: Seq
     model: str
     embedding: bytes
 
@@ -180,7 +187,7 @@ class TokenCodesRecord(_Line, frozen=True, kw_only=True, tag="token_codes"):
     the mean and of the axes that they were made with."""
 
     memory: str
-    seq: _Seq
+    seq: Seq
     model: str
     axes: bytes
     ids: bytes
@@ -192,7 +199,7 @@ class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
 
     id: str
     memory: str
-    seq: _Seq
+    seq: Seq
     recorded_at: _Time
     event_type: EventType
     occurred_at: _Time
@@ -211,7 +218,7 @@ class EdgeRecord(_Line, frozen=True, kw_only=True, tag="edge"):
     to_id: str
     relation: str
     expired_seq: _Count
-    seq: _Seq
+    seq: Seq
     weight: Annotated[float, msgspec.Meta(ge=0)]
     confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     evidence: str | None
@@ -226,9 +233,9 @@ class EntityRecord(_Line, frozen=True, kw_only=True, tag="entity"):
     """An entity with its access counters; the vector is a line of its own."""
 
     id: str
-    namespace: _Namespace
-    seq: _Seq
-    wseq: _Seq
+    namespace: Namespace
+    seq: Seq
+    wseq: Seq
     entity_type: str
     canonical_name: str
     norm_key: str
@@ -247,7 +254,7 @@ class EntityVectorRecord(_Line, frozen=True, kw_only=True, tag="entity_vector"):
     """An entity's embedding: float32 little-endian, base64."""
 
     entity: str
-    seq: _Seq
+    seq: Seq
     model: str
     embedding: bytes
 
@@ -257,7 +264,7 @@ class QuestionRecord(_Line, frozen=True, kw_only=True, tag="question"):
 
     memory: str
     position: Annotated[int, msgspec.Meta(ge=NO_QUESTION, le=_INT_MAX)]
-    seq: _Seq
+    seq: Seq
     text: str
     model: str
     embedding: bytes
@@ -270,7 +277,7 @@ class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
     superseded: str
     reason: str
     created_at: _Time
-    seq: _Seq
+    seq: Seq
 
 
 class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
@@ -293,7 +300,7 @@ class ClaimRecord(_Line, frozen=True, kw_only=True, tag="claim"):
     """What a memory states of a subject; each piece of its evidence is a line of its own."""
 
     memory: str
-    seq: _Seq
+    seq: Seq
     subject: str
     subject_id: str | None
     fact_type: str
@@ -309,7 +316,7 @@ class EvidenceRecord(_Line, frozen=True, kw_only=True, tag="evidence"):
     """Where the claim of a memory was stated: `source_id` is a source or a memory."""
 
     memory: str
-    seq: _Seq
+    seq: Seq
     position: _Count
     source_id: str | None
     stated_at: _Time | None
@@ -328,9 +335,9 @@ class IdempotencyKeyRecord(_Line, frozen=True, kw_only=True, tag="idempotency_ke
     """The answer to a request with a key. Hash and response are null where a forgetting erased
     them."""
 
-    namespace: _Namespace
+    namespace: Namespace
     key: Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{1,128}\Z")]
-    request_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")] | None
+    request_hash: HexDigest | None
     status: Annotated[int, msgspec.Meta(ge=100, le=599)]
     response: str | None
     created_at: _Time
@@ -341,7 +348,7 @@ class RequestLogRecord(_Line, frozen=True, kw_only=True, tag="request"):
     forgetting erased it."""
 
     id: str
-    namespace: _Namespace
+    namespace: Namespace
     route: str
     began_at: _Time
     duration: _Count
@@ -356,11 +363,15 @@ class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
     """A memory that was forgotten: nothing of its text, and no hash."""
 
     id: str
-    namespace: _Namespace
-    seq: _Seq
+    namespace: Namespace
+    seq: Seq
     forgotten_at: _Time
     actor: str | None
     counts: msgspec.Raw
+
+
+class DeclaredRecord(_Line, frozen=True, kw_only=True):
+    """A row of a table whose declaration says all of its line; its class is made of that."""
 
 
 Record = (
@@ -381,4 +392,10 @@ Record = (
     | ModelCallsRecord
     | IdempotencyKeyRecord
     | RequestLogRecord
+    | DeclaredRecord
 )
+
+
+def kind_of(record: Header | Trailer | Record | type[Record]) -> str:
+    """Return the word that a line has under `record`."""
+    return str(record.__struct_config__.tag)

@@ -27,12 +27,12 @@ from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.token_rows import AXES
 from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
+from vestig.store.portable.declared import DECLARED, field_name, required_fields
 from vestig.store.portable.file_check import (
     ExportCheck,
     FileDigest,
     NormalForms,
     check_export,
-    kind_of,
 )
 from vestig.store.portable.forgotten_records import CLAIM_NAMES, ForgottenRecords, owners_of
 from vestig.store.portable.lines import columns_of, read_line
@@ -58,6 +58,7 @@ from vestig.store.portable.records import (
     TombstoneRecord,
     Trailer,
     VectorRecord,
+    kind_of,
 )
 from vestig.store.portable.restored_claims import RestoredClaims
 from vestig.store.portable.restored_requests import (
@@ -74,6 +75,7 @@ from vestig.store.portable.stored_nodes import (
 from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import COLUMNS, INDEX
+from vestig.store.tables.table import Table
 from vestig.telemetry.spans import span
 from vestig.types import Status
 
@@ -377,10 +379,40 @@ class _Restoration:
                 written = restore_answer(self._conn, self._placement, self._forgotten, record)
             case RequestLogRecord():
                 written = restore_request(self._conn, self._placement, self._forgotten, record)
+            case _:
+                written = self._declared(record, DECLARED[type(record)])
         if written:
             self._counts[kind_of(record)] += 1
         else:
             self._present += 1
+
+    def _declared(self, record: Record, table: Table) -> bool:
+        """A row of a table that is declared in full; it goes with the nodes that it belongs to."""
+        place = self._placement
+        owners = [getattr(record, name) for name in required_fields(table)]
+        rows = [place.row(id) for id in owners]
+        if owners and all(id in place.existing for id in owners):
+            return False
+        seq = place.seq(getattr(record, "seq"))  # noqa: B009
+        given: dict[str, Any] = {"seq": seq}
+        if "salt" in table.names:
+            given["salt"] = place.salt()
+        if "row" in table.names:
+            given["row"] = place.new_row(table.name)
+        if table.prefix is not None:
+            given["id"] = id_bytes(getattr(record, "id"))  # noqa: B009
+        for column in table.columns:
+            if column.refers is not None:
+                id = getattr(record, field_name(column.name))
+                left = id is None or id in self._check.left_nodes or id not in place.rows
+                given[column.name] = None if left and column.null else place.row(id)
+        plain = tuple(name for name in table.names if name not in given)
+        given |= dict(zip(plain, columns_of(record, plain), strict=True))
+        link = place.write(table.name, [given[name] for name in table.names], seq)
+        if table.projected:
+            ends = zip(owners, rows, strict=True)
+            link.touched.update(-row if id.startswith("ent_") else row for id, row in ends)
+        return True
 
     # --- memories -----------------------------------------------------------------------------
 

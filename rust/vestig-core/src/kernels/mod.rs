@@ -5,6 +5,7 @@
 
 pub mod author_names;
 pub mod bits;
+pub mod byte_runs;
 pub mod dates;
 pub mod digests;
 pub mod dispatch;
@@ -12,6 +13,7 @@ pub mod dot;
 pub mod encoder;
 pub mod entity_walk;
 mod lanes;
+pub mod ledger_pages;
 pub mod lexical;
 pub mod math;
 pub mod max_sim;

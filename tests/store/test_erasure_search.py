@@ -1,0 +1,93 @@
+"""How an erasure searches: runs as they are, and the live rows of the ledger page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from scripted import Opener
+from vestig._core import ByteRuns
+from vestig.store.erasure import erase
+
+GONE = b"the lantern that was put out long ago, and nobody remembers it"
+KEPT = b"the lantern that burns at the quay in every weather, day and night"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[apsw.Connection]:
+    conn = apsw.Connection(str(tmp_path / "rows.sqlite"))
+    conn.execute("PRAGMA page_size = 1024; PRAGMA secure_delete = OFF")
+    yield conn
+    conn.close()
+
+
+def live(conn: apsw.Connection, runs: list[bytes]) -> list[int] | None:
+    """Which of these runs a live row holds."""
+    data = Path(conn.filename).read_bytes()
+    roots = [1, *(root for (root,) in conn.execute("SELECT rootpage FROM sqlite_schema"))]
+    read: Callable[[int, int], bytes] = lambda start, count: data[start : start + count]  # noqa: E731
+    return ByteRuns(runs).find_live(read, len(data), roots)
+
+
+@pytest.mark.parametrize("rows", [1, 900])
+@pytest.mark.parametrize("filler", [0, 5_000, 40_000])
+def test_what_was_deleted_is_not_live_though_its_bytes_are_there(
+    database: apsw.Connection, rows: int, filler: int
+) -> None:
+    """In a leaf, in pages that a long value runs over into, and in free pages."""
+    database.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b BLOB); BEGIN")
+    for number in range(rows):
+        database.execute("INSERT INTO t VALUES (?, ?)", (3 * number, b"%d, and so on" % number))
+    database.execute("INSERT INTO t VALUES (1, ?)", (bytes(filler) + KEPT,))
+    database.execute("INSERT INTO t VALUES (4, ?)", (bytes(filler) + GONE,))
+    database.execute("COMMIT; DELETE FROM t WHERE a = 4")
+    data = Path(database.filename).read_bytes()
+    assert GONE[:24] in data
+    assert live(database, [KEPT, GONE, b"%d, and so on" % (rows - 1)]) == [0, 2]
+
+
+def test_rows_without_a_number_and_indexes_are_followed(database: apsw.Connection) -> None:
+    database.execute(
+        "CREATE TABLE t (a TEXT, b TEXT, PRIMARY KEY (a, b)) WITHOUT ROWID;"
+        "CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT); CREATE INDEX u_b ON u (b); BEGIN"
+    )
+    for number in range(3_000):
+        database.execute("INSERT INTO t VALUES (?, ?)", (f"first {number}", f"second {number}"))
+        database.execute("INSERT INTO u VALUES (?, ?)", (number, f"third {number}"))
+    database.execute("COMMIT")
+    wanted = [b"first 17second 17", b"second 2999", b"third 1234", b"third 3000"]
+    assert live(database, wanted) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 50, b"\0" * 4096, b"SQLite format 3\0" * 400])
+def test_what_is_no_database_has_no_answer(data: bytes) -> None:
+    found = ByteRuns([b"SQLite"]).find_live(lambda at, n: data[at : at + n], len(data), [1, 9])
+    assert found is None
+
+
+def test_runs_of_every_length_are_counted_at_every_place() -> None:
+    text = bytes(range(1, 60))
+    runs = [text[at : at + length] for length in (1, 2, 3, 6, 7, 14, 15, 24, 40) for at in (0, 5)]
+    search = ByteRuns(runs)
+    for before in range(17):
+        data = b"\xff" * before + text + b"\xff" * 9 + text
+        assert search.find(data, 0) == dict.fromkeys(range(len(runs)), 2)
+        assert search.find(data, before + len(text)) == dict.fromkeys(range(len(runs)), 1)
+
+
+def test_texts_that_others_share_are_told_from_the_pages_alone(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole texts, vectors and word pieces of other memories are no residue, and no row is read to
+    see that: a forgetting takes no longer where there are many."""
+    store = opener()
+    same = "The minutes of the meeting of the harbour board of the seventh of May"
+    ids = [store.commit(f"{same}, page {n}", scope=f"s{n % 3}").memory_id for n in range(30)]
+    ids += [store.commit(same, scope=f"s{n}").memory_id for n in range(3)]
+    monkeypatch.setattr(erase, "_live_bytes", lambda conn: pytest.fail("rows were read"))
+    assert store.forget(str(ids[0])).residues == 0
+    report = store.forget(str(ids[-1]))
+    assert (report.residues, report.shared_occurrences > 0) == (0, True)
