@@ -106,6 +106,28 @@ def plain_table_rows() -> str:
     )
 
 
+def export_rows() -> str:
+    """One table row for each kind of line of an export, with its members."""
+    from vestig.store.portable.declared import WRITTEN_OUT
+    from vestig.store.portable.records import Header, Trailer, kind_of
+
+    def said(line: type) -> str:
+        doc = inspect.cleandoc(line.__doc__ or "").partition("\n\nAttributes:")[0]
+        return " ".join(doc.split())
+
+    return _rows(
+        ("`record`", "a line is", "members"),
+        (
+            (
+                f"`{kind_of(line)}`",
+                said(line),
+                ", ".join(f"`{name}`" for name in line.__struct_fields__),
+            )
+            for line in (Header, *WRITTEN_OUT, Trailer)
+        ),
+    )
+
+
 def signal_rows() -> str:
     """One table row for each term that the core computes, in the order in which they are summed."""
     from vestig._core import signal_table
@@ -275,6 +297,7 @@ def help_pages() -> str:
 
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/export.md": {"lines": export_rows},
     "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
     "docs/configuration.md": {
         "keys": partial(key_rows, formula=False),
