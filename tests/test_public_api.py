@@ -84,7 +84,6 @@ METHODS = {
     "restore",
     "retrieve",
     "search",
-    "search_facts",
     "show",
     "supersede",
     "supersession_chain",

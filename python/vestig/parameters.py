@@ -494,6 +494,15 @@ RETRIEVE: Final = by_name(
         default_text="retrieve.max_iterations, 10",
     ),
     Parameter(
+        name="budget",
+        kind="integer",
+        least=40,
+        most=2_147_483_647,
+        flag="--budget",
+        help="Most tokens of facts and turns together, at least 40; default retrieve.budget.",
+        default_text="retrieve.budget, 700",
+    ),
+    Parameter(
         name="request_id",
         flag="--request-id",
         help="An id of the caller's for the request, at most 128 characters; made when absent.",

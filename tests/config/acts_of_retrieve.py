@@ -15,7 +15,6 @@ from vestig.retrieve.confidence import (
     Components,
     compute_confidence,
     compute_confidence_score,
-    relevance_component,
 )
 from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.message_search import message_blacklist
@@ -54,11 +53,7 @@ def score(world: World) -> Any:
 
 def labels(world: World) -> Any:
     own = settings(world).confidence
-    return [compute_confidence(score, 0.5, own) for score in (0.35, 0.45, 0.65, 0.75)]
-
-
-def relevance(world: World) -> Any:
-    return relevance_component(None, [0.35, 0.75], settings(world).confidence)
+    return [compute_confidence(score, own) for score in (0.2, 0.35, 0.55, 0.65)]
 
 
 _TEXTS: Final = (
@@ -91,6 +86,11 @@ def counts(world: World) -> Any:
 def rounds(world: World) -> Any:
     made = found(world, max_facts=2).metadata
     return made.iterations_used, made.stop_reason, made.novelty_streak_without_gain
+
+
+def patient(world: World) -> Any:
+    made = found(world).metadata
+    return made.iterations_used, made.stop_reason
 
 
 def asked_of_all(world: World) -> Any:
@@ -148,21 +148,13 @@ def attempts(world: World) -> Any:
     return store.retrieve([{"content": _MESSAGE}]).metadata.tool_calls[0].attempts
 
 
-def threshold(world: World) -> Any:
-    store = world.open({text: place / 10 for place, text in enumerate(_TEXTS)} | {"asked": 1.0})
-    store.commit_many(_TEXTS)
-    return store.search_facts(["asked"]).threshold
-
-
 def steps(world: World) -> Any:
     return len(found(world).reasoning_trace)
 
 
-def coverage(world: World) -> Any:
-    return found(world).metadata.coverage_score
-
-
 _CONFIDENCE: Final = "retrieve.confidence"
+# A strong first round ends a search before anything else does.
+_NEVER_HIGH: Final = {"retrieve.confidence.high": 1.0}
 
 RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.max_facts": Act(3, counts),
@@ -171,16 +163,15 @@ RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.window": Act(1, asked_of_all),
     "retrieve.deadline_ms": Act(100, patience),
     "retrieve.llm": Act(False, purposes),
-    "retrieve.llm_max_calls": Act(1, purposes),
-    "retrieve.early_stop_min_iterations": Act(5, rounds),
-    "retrieve.novelty_min_new_facts": Act(0, rounds),
-    "retrieve.novelty_patience": Act(1, rounds),
-    "retrieve.stop_confidence_required": Act("medium", purposes),
+    "retrieve.llm_max_calls": Act(1, purposes, _NEVER_HIGH),
+    "retrieve.early_stop_min_iterations": Act(5, rounds, _NEVER_HIGH),
+    "retrieve.novelty_min_new_facts": Act(0, rounds, _NEVER_HIGH),
+    "retrieve.novelty_patience": Act(1, patient, _NEVER_HIGH),
+    "retrieve.stop_confidence_required": Act("medium", purposes, _NEVER_HIGH),
     "retrieve.tool_timeout_s": Act(0.05, patience),
     "retrieve.tool_max_retries": Act(0, attempts, {"recall.profile": "baseline"}),
     "retrieve.trace_limit": Act(3, steps),
-    "retrieve.coverage_min_similarity": Act(1.0, coverage),
-    "retrieve.adaptive_min": Act(0.2, threshold),
+    "retrieve.budget": Act(40, counts),
     "retrieve.others": Act(0.0, order),
     "retrieve.rank.relevance": Act(0.1, order),
     "retrieve.rank.novelty": Act(0.5, order),
@@ -195,9 +186,6 @@ RETRIEVE: Final[dict[str, Act]] = {
         f"{_CONFIDENCE}.weights.{name}": Act(0.9, score)
         for name in ("relevance", "evidence", "coverage", "reliability")
     },
-    f"{_CONFIDENCE}.high": Act(0.6, labels),
-    f"{_CONFIDENCE}.medium": Act(0.3, labels),
-    f"{_CONFIDENCE}.high_min_relevance": Act(0.6, labels),
-    f"{_CONFIDENCE}.sim_lo": Act(0.2, relevance),
-    f"{_CONFIDENCE}.sim_hi": Act(0.7, relevance),
+    f"{_CONFIDENCE}.high": Act(0.5, labels),
+    f"{_CONFIDENCE}.medium": Act(0.4, labels),
 }

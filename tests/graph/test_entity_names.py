@@ -233,7 +233,6 @@ def test_a_filter_says_which_entities_nobody_knows(
         store.recall("who came?", where=where),
         store.list(where=where),
         store.graph.search("who came?", where=where),
-        store.search_facts(["who came?"], where=where),
         store.retrieve([{"content": "who came?"}], where=where).metadata,
     ]
     for result in results:

@@ -9,7 +9,7 @@ import pytest
 
 from vestig.config import built_in
 from vestig.errors import ModelCallError, ProviderTimeoutError
-from vestig.retrieve.context_summary import context_summary
+from vestig.retrieve.model_steps import context_summary
 from vestig.retrieve.types import Message
 from vestig.session.metrics import Metrics
 from vestig.session.model_calls import ModelCalls

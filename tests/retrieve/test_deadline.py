@@ -12,7 +12,7 @@ import pytest
 import vestig
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.retrieve import fact_search, model_steps, plan, turns
-from vestig.retrieve.deadline import Deadline
+from vestig.retrieve.calls import Deadline
 from vestig.retrieve.model_steps import ModelSteps
 from vestig.retrieve.result import RetrieveResult
 from vestig.testing import HashingEmbedder
@@ -45,7 +45,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("vestig.retrieve.deadline.monotonic", made)
+    monkeypatch.setattr("vestig.retrieve.calls.monotonic", made)
     return made
 
 
@@ -116,8 +116,8 @@ def test_of_slow_queries_those_run_that_there_is_time_for(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fact_search, "_THREADS", 1)
-    slow = clock.after(3, fact_search.BoundQuery.scan)
-    monkeypatch.setattr(fact_search.BoundQuery, "scan", slow)
+    slow = clock.after(3, fact_search.BoundQuery.ranked)
+    monkeypatch.setattr(fact_search.BoundQuery, "ranked", slow)
     found = _asked(store, max_iterations=1)
     assert found.metadata.queries_executed == 2
     assert found.metadata.queries_generated > 2
@@ -178,11 +178,11 @@ def test_a_final_order_is_given_up_at_the_deadline(
     assert 0 < asked[0] < 10
 
 
-def test_votes_that_come_too_late_bring_no_turns(
+def test_turns_that_are_found_too_late_are_not_read(
     store: vestig.Vestig, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "votes_of", clock.after(11, turns.votes_of))
-    monkeypatch.setattr(turns, "fused", _never)
+    monkeypatch.setattr(fact_search, "relevances", clock.after(11, fact_search.relevances))
+    monkeypatch.setattr(turns, "as_known", _never)
     found = _asked(store)
     assert len(found.facts) == len(TURNS)
     assert found.metadata.tool_calls[-1].error == "TimeoutError"

@@ -10,11 +10,11 @@ import pytest
 from conversations import opened
 
 from vestig.config.retrieve_sections import RankSettings
-from vestig.retrieve.deadline import Deadline
+from vestig.retrieve.calls import Deadline
 from vestig.retrieve.facets import FacetForms, facet_forms
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.rank import LevelRow, RankedFact, ranked, relevances
+from vestig.retrieve.rank import RankedFact, ranked, relevances
 from vestig.retrieve.synonyms import synonyms
 from vestig.retrieve.types import Fact, FactKey
 from vestig.times import to_us
@@ -115,14 +115,14 @@ def test_the_best_similarity_and_five_pieces_of_evidence_stay(memory: Any) -> No
 
 def test_levels_add_the_mean_of_the_other_queries() -> None:
     rows = ({"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, {"a": 0.0, "b": 1.0})
-    levels = {number: LevelRow.of(row) for number, row in enumerate(rows)}
+    levels = dict(enumerate(rows))
     assert relevances(["a", "b"], levels, 0.5) == {"a": 2.25, "b": 2.5}
     assert relevances(["a", "b"], levels, 0.0) == {"a": 2.0, "b": 1.0}
-    assert relevances(["a"], {0: LevelRow.of({"a": 2.0})}, 0.5) == {"a": 2.0}
+    assert relevances(["a"], {0: {"a": 2.0}}, 0.5) == {"a": 2.0}
 
 
 def order(pool: FactPool, level: dict[str, float], settings: RankSettings) -> list[RankedFact]:
-    levels = {0: LevelRow.of({f"mem_MEMORY{name}": value for name, value in level.items()})}
+    levels = {0: {f"mem_MEMORY{name}": value for name, value in level.items()}}
     return ranked(pool.merged, levels, settings, others=0.5, now_us=to_us(NOW), every_part=True)
 
 
@@ -138,10 +138,15 @@ def test_four_sources_beat_one_at_equal_relevance(memory: Any) -> None:
 
 
 def test_parts_of_the_rank(memory: Any) -> None:
-    old = said("x", timestamp=NOW - timedelta(days=30))
+    # what was said of it lately makes no fact newer than it is
+    lately = said("x", timestamp=NOW)
+    began = to_us(NOW - timedelta(days=30))
     pool, _ = rounds(
-        [seen(memory, "a", keywords=("oslo", "office")), seen(memory, "b", evidence=(old,))],
-        [seen(memory, "c", keywords=("oslo",)), seen(memory, "b")],
+        [
+            seen(memory, "a", keywords=("oslo", "office")),
+            seen(memory, "b", evidence=(lately,), t_valid_us=began),
+        ],
+        [seen(memory, "c", keywords=("oslo",)), seen(memory, "b", t_valid_us=began)],
     )
     pool.merged["", "MEMORY", "b", None].queries.add(7)
     found = {
@@ -158,7 +163,7 @@ def test_parts_of_the_rank(memory: Any) -> None:
 
 def test_facts_are_compared_no_longer_than_there_is_time(memory: Any) -> None:
     pool, _ = rounds([seen(memory, "a")], [seen(memory, "b")])
-    levels = {0: LevelRow.of({"mem_a": 1.0, "mem_b": 0.5})}
+    levels = {0: {"mem_a": 1.0, "mem_b": 0.5}}
     settings = RankSettings(novelty=0.5)
     own: dict[str, Any] = {"others": 0.0, "now_us": 0}
     assert ranked(pool.merged, levels, settings, check=Deadline(60.0).check, **own)
@@ -174,19 +179,20 @@ def test_equal_facts_are_ordered_by_key(memory: Any) -> None:
 
 def test_only_relevant_facts_are_news(memory: Any) -> None:
     facts = [
-        seen(memory, "near", similarity=0.6),
-        seen(memory, "far", similarity=0.1),
-        seen(memory, "named", similarity=0.1, keywords=("harbour",)),
-        seen(memory, "last", similarity=0.9),
+        seen(memory, "near"),
+        seen(memory, "far"),
+        seen(memory, "named", keywords=("harbour",)),
+        seen(memory, "last"),
     ]
+    above = {"mem_MEMORYnear", "mem_MEMORYlast"}
     pool, (gain,) = rounds(facts)
     level = {"near": 4.0, "far": 3.0, "named": 2.0, "last": 1.0}
     best = order(pool, level, RankSettings())
-    coverage = coverage_of(pool.merged, forms("harbour", "ship"), 0.35, {})
+    coverage = coverage_of(pool.merged, forms("harbour", "ship"), above, {})
     assert coverage.score == 0.0
 
     def news(before: frozenset[str], count: int) -> set[str | None]:
-        found = news_of(gain, best, coverage, before, max_facts=count, least=0.35)
+        found = news_of(gain, best, coverage, before, max_facts=count, above=above)
         assert found.facets == {"harbour"}
         return {key[2] for key in found.keys}
 
@@ -195,22 +201,24 @@ def test_only_relevant_facts_are_news(memory: Any) -> None:
     assert news(frozenset(), 4) == {"near", "named", "last"}
 
 
-def test_coverage_is_the_share_of_facets_of_similar_facts(memory: Any) -> None:
+def test_coverage_is_the_share_of_facets_of_facts_above_the_cut(memory: Any) -> None:
     pool, _ = rounds(
         [
-            seen(memory, "a", similarity=0.35, keywords=("harbours",)),
-            seen(memory, "b", similarity=0.9, entities=("The Ship",)),
-            seen(memory, "c", similarity=0.34, keywords=("engineer",)),
+            seen(memory, "a", keywords=("harbours",)),
+            seen(memory, "b", entities=("The Ship",)),
+            seen(memory, "c", keywords=("engineer",)),
         ]
     )
 
+    above = {"mem_MEMORYa", "mem_MEMORYb"}
+
     def score(*facets: str) -> float:
-        found: Coverage = coverage_of(pool.merged, forms(*facets), 0.35, {})
+        found: Coverage = coverage_of(pool.merged, forms(*facets), above, {})
         return found.score
 
     assert score("harbour", "ship", "developer", "moon") == 0.5
     assert score() == 1.0
-    assert coverage_of({}, {}, 0.35, {}).score == 0.0
+    assert coverage_of({}, {}, above, {}).score == 0.0
 
 
 def test_the_streak_counts_and_starts_again() -> None:

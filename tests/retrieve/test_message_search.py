@@ -43,7 +43,7 @@ def make(turn: Memory) -> Make:
         changed = msgspec.structs.replace(
             turn, id=f"mem_{number:02}", content=content, author=author, t_valid=when
         )
-        return FoundMessage(memory=changed, fusion_score=score)
+        return FoundMessage(memory=changed, relevance=score)
 
     return one
 

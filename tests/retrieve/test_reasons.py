@@ -235,7 +235,7 @@ def test_a_fact_of_the_second_round_is_in_the_answer() -> None:
             "I read about the lighthouse lantern in Bergen.",
             "Which note is about the harbour and its ships?",
         )
-        found = store.retrieve(asking, max_facts=500, debug=True)
+        found = store.retrieve(asking, max_facts=500, budget=9_000, debug=True)
         only = store.recall(asking[-1]["content"], limit=10)
     assert not any("lantern" in hit.content for hit in only)
     assert any("lantern" in fact for fact in found.facts)

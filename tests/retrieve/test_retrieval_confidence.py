@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.config import load
-from vestig.config.retrieve_sections import RetrieveConfidenceSettings
 from vestig.errors import ConfigError
 from vestig.retrieve.confidence import (
     Components,
@@ -17,7 +16,6 @@ from vestig.retrieve.confidence import (
     confidence_breakdown,
     coverage_component,
     evidence_component,
-    relevance_component,
     reliability_component,
 )
 
@@ -27,28 +25,10 @@ COMPONENTS = st.builds(
 )
 
 
-def test_relevance_without_a_confidence_of_recall() -> None:
-    found = relevance_component(None, [0.75, 0.70, 0.60, 0.45, 0.40])
-    assert found == pytest.approx(0.663333, abs=5e-7)
-    assert relevance_component(None, [0.1, 0.95]) == 0.5
-    assert relevance_component(None, []) == 0
-    # an embedder's own scale
-    wide = RetrieveConfidenceSettings(sim_lo=0.0, sim_hi=1.0)
-    assert relevance_component(None, [0.5], wide) == 0.5
-
-
-def test_the_confidence_of_recall_is_the_relevance() -> None:
-    assert relevance_component(0.25, [0.9, 0.9]) == 0.25
-    assert relevance_component(0.0, [0.9]) == 0
-
-
-def test_a_score_is_the_sum_of_its_parts() -> None:
-    parts = Components(
-        relevance=0.663333333, evidence=0.533333333, coverage=0.74, reliability=0.875
-    )
+def test_relevance_bounds_the_score_and_the_others_bear_it_out() -> None:
+    parts = Components(relevance=0.8, evidence=0.5, coverage=0.75, reliability=0.875)
     score = compute_confidence_score(parts)
-    assert score == pytest.approx(0.698833, abs=5e-7)
-    assert compute_confidence(score, parts.relevance) == "medium"
+    assert score == pytest.approx(0.8 * (0.35 + 0.2 * 0.5 + 0.25 * 0.75 + 0.2 * 0.875))
     breakdown = confidence_breakdown(parts)
     assert sum(part.product for part in breakdown.values()) == pytest.approx(score, abs=1e-12)
     assert {name: part.weight for name, part in breakdown.items()} == pytest.approx(
@@ -56,36 +36,37 @@ def test_a_score_is_the_sum_of_its_parts() -> None:
     )
     for name, part in breakdown.items():
         assert part.value == getattr(parts, name)
-        assert part.product == part.weight * part.value
+    assert breakdown["relevance"].product == pytest.approx(0.8 * 0.35)
+    assert breakdown["coverage"].product == pytest.approx(0.8 * 0.25 * 0.75)
 
 
-def test_broad_weak_matches_are_not_high() -> None:
-    parts = Components(relevance=0.2, evidence=1, coverage=1, reliability=1)
-    score = compute_confidence_score(parts)
-    assert score == pytest.approx(0.72)
-    assert compute_confidence(score, parts.relevance) == "medium"
+def test_broad_weak_matches_are_low_and_without_relevance_there_is_nothing() -> None:
+    for relevance, label in ((0.2, "low"), (0.3, "medium"), (0.6, "high"), (0.0, "low")):
+        parts = Components(relevance=relevance, evidence=1, coverage=1, reliability=1)
+        score = compute_confidence_score(parts)
+        assert score == pytest.approx(relevance)
+        assert compute_confidence(score) == label
 
 
 @pytest.mark.parametrize(
-    ("score", "relevance", "label"),
+    ("score", "label"),
     [
-        (0.70, 0.40, "high"),
-        (0.70, 0.39, "medium"),
-        (0.69, 1.0, "medium"),
-        (0.40, 0.0, "medium"),
-        (0.39, 1.0, "low"),
-        (0.0, 0.0, "low"),
-        (1.0, 1.0, "high"),
+        (1.0, "high"),
+        (0.60, "high"),
+        (0.59, "medium"),
+        (0.25, "medium"),
+        (0.24, "low"),
+        (0.0, "low"),
     ],
 )
-def test_labels_at_their_thresholds(score: float, relevance: float, label: str) -> None:
-    assert compute_confidence(score, relevance) == label
+def test_labels_at_their_thresholds(score: float, label: str) -> None:
+    assert compute_confidence(score) == label
 
 
 def test_nothing_found_is_low() -> None:
     score = compute_confidence_score(Components())
     assert score == 0
-    assert compute_confidence(score, 0.0) == "low"
+    assert compute_confidence(score) == "low"
     assert sum(part.product for part in confidence_breakdown(Components()).values()) == 0
 
 
@@ -130,12 +111,9 @@ def test_no_component_that_grows_lowers_the_score(
 ) -> None:
     grown = msgspec.structs.replace(parts, **{name: max(more, getattr(parts, name))})
     before, after = compute_confidence_score(parts), compute_confidence_score(grown)
-    assert 0 <= before <= after <= 1
+    assert 0 <= before <= after <= grown.relevance <= 1
     order = ("low", "medium", "high")
-    labels = [
-        order.index(compute_confidence(score, one.relevance))
-        for score, one in ((before, parts), (after, grown))
-    ]
+    labels = [order.index(compute_confidence(score)) for score in (before, after)]
     assert labels[0] <= labels[1]
 
 
@@ -143,12 +121,6 @@ def test_no_component_that_grows_lowers_the_score(
 def test_the_breakdown_always_sums_to_the_score(parts: Components) -> None:
     products = [part.product for part in confidence_breakdown(parts).values()]
     assert sum(products) == pytest.approx(compute_confidence_score(parts), abs=1e-12)
-
-
-@given(cosines=st.lists(st.floats(-1, 1), min_size=1, max_size=6), more=st.floats(0, 1))
-def test_a_closer_fact_never_lowers_the_relevance(cosines: list[float], more: float) -> None:
-    closer = [min(1.0, cosines[0] + more), *cosines[1:]]
-    assert relevance_component(None, closer) >= relevance_component(None, cosines) - 1e-12
 
 
 def test_weights_are_divided_by_their_sum() -> None:
@@ -168,9 +140,7 @@ def test_weights_are_divided_by_their_sum() -> None:
     ("values", "named"),
     [
         ({"medium": 0.8}, "retrieve.confidence.medium"),
-        ({"high": 0.3}, "retrieve.confidence.medium"),
-        ({"sim_lo": 0.8}, "retrieve.confidence.sim_lo"),
-        ({"sim_hi": 0.2}, "retrieve.confidence.sim_lo"),
+        ({"high": 0.2}, "retrieve.confidence.medium"),
         (
             {"weights": {"relevance": 0, "evidence": 0, "coverage": 0, "reliability": 0}},
             "retrieve.confidence.weights",
@@ -182,4 +152,4 @@ def test_values_that_contradict_each_other_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=named):
         load(environ={}, overrides={"retrieve": {"confidence": values}})
-    assert load(environ={}, overrides={"retrieve.confidence.medium": 0.7})
+    assert load(environ={}, overrides={"retrieve.confidence.medium": 0.6})

@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 
 import vestig
 from vestig.language.claim_text import claim_attributes, claim_embedded_text
-from vestig.retrieve.layouts import fact_line, fact_text, message_line, message_text
+from vestig.recall.context.block import Measure
+from vestig.retrieve.layouts import (
+    fact_line,
+    fact_text,
+    message_line,
+    message_text,
+)
+from vestig.retrieve.retrieve import within_budget
 from vestig.retrieve.types import MEMORY_FACT, Fact, memory_key
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
@@ -59,7 +66,7 @@ def claim(**changes: object) -> Claim:
 def test_a_claim_with_its_evidence() -> None:
     line = fact_text(fact(claim(), seen("I joined\nAcme", "Ada"), seen("she works there")))
     assert line == (
-        "Ada works at Acme role=lead, since=2021 (confidence: 0.90, evidence:"
+        "[2026-03-18] Ada works at Acme role=lead, since=2021 (confidence: 0.90, evidence:"
         ' Ada: "I joined Acme" | "she works there")'
     )
 
@@ -69,21 +76,40 @@ def test_a_confidence_of_zero_is_printed_and_a_missing_one_is_not() -> None:
     assert fact_text(fact(claim(confidence=None))).endswith("since=2021 (evidence: unknown)")
 
 
-def test_a_plain_memory_stands_in_front_of_its_evidence() -> None:
+def test_a_plain_memory_stands_there_once_behind_its_day_and_author() -> None:
     line = fact_text(fact(None, seen("The red key opens the shed", "Ada")))
-    assert line == 'The red key opens the shed (evidence: Ada: "The red key opens the shed")'
+    assert line == "[2026-03-18] Ada: The red key opens the shed"
+    assert fact_text(fact(None)) == "[2026-03-18] The red key opens the shed"
+
+
+def test_lines_of_a_budget_are_whole_and_the_first_is_cut() -> None:
+    def words(budget: int) -> Measure:
+        return Measure(count=lambda text: len(text.split()), counted_by="words", budget=budget)
+
+    lines = ["one two three", "four five six seven", "eight", "nine"]
+    assert within_budget(lines, words(100)) == dict(enumerate(lines))
+    assert within_budget(lines, words(7)) == {0: lines[0], 2: "eight", 3: "nine"}
+    assert within_budget(lines, words(3)) == {0: lines[0]}
+    assert within_budget(lines, words(2)) == {0: "one two…"}
+    assert within_budget([], words(2)) == {}
 
 
 def test_a_claim_without_a_relation_names_its_type_unless_it_is_plain() -> None:
     plain = claim(relationship_type=None, fact_type=MEMORY_FACT, attributes={}, confidence=None)
-    assert fact_text(fact(plain)) == "Ada Acme (evidence: unknown)"
-    assert fact_text(fact(claim(relationship_type=None))).startswith("Ada EMPLOYMENT Acme role")
-    assert fact_text(fact(claim(object=None, attributes={}))).startswith("Ada works at (conf")
+    assert fact_text(fact(plain)) == "[2026-03-18] Ada Acme (evidence: unknown)"
+    assert fact_text(fact(claim(relationship_type=None))).startswith(
+        "[2026-03-18] Ada EMPLOYMENT Acme role"
+    )
+    assert fact_text(fact(claim(object=None, attributes={}))).startswith(
+        "[2026-03-18] Ada works at (conf"
+    )
 
 
 def test_snippets_and_messages_are_cut() -> None:
-    assert fact_line("x", None, [seen("y" * 600)]) == f'x (evidence: "{"y" * 500}")'
-    line = message_line(datetime(2026, 3, 18, tzinfo=UTC), "Ada", "z" * 400)
+    day = datetime(2026, 3, 18, tzinfo=UTC)
+    line = fact_line(day, "x", None, [seen("y" * 600)])
+    assert line == f'[2026-03-18] x (evidence: "{"y" * 500}")'
+    line = message_line(day, "Ada", "z" * 400)
     assert line == f"[2026-03-18] Ada: {'z' * 400}"[:300]
 
 

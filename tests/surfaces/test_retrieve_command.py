@@ -32,7 +32,7 @@ def test_a_request_and_a_list_of_messages_are_the_same(
     ]
     assert answers[0]["schema"] == "vestig/retrieve/1"
     assert answers[0]["facts"] == answers[1]["facts"]
-    assert answers[0]["facts"][0].startswith("The staging database runs on port 5433 (")
+    assert answers[0]["facts"][0].endswith("] The staging database runs on port 5433")
     assert answers[0]["metadata"]["facts_returned"] == len(ids)
     assert "details" not in answers[0]
 
@@ -43,7 +43,7 @@ def test_text_says_how_sure_and_what(vestig: Vestig, ids: list[str], tmp_path: P
     lines = answer.out.splitlines()
     assert lines[0].startswith("confidence ")
     assert lines[2] == "Facts:"
-    assert lines[3].startswith("- The staging database runs on port 5433")
+    assert lines[3].endswith("] The staging database runs on port 5433")
     assert "Steps:" in lines
     assert any(line.endswith("facets") for line in lines)
 

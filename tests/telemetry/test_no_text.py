@@ -108,7 +108,6 @@ class World:
         store.retrieve([{"content": query, "author": word("author")}], where=where)
         store.retrieve([{"content": self.marks.text()}, {"content": query}], debug=True)
         self.failing(store.retrieve, [{"content": 5}])
-        store.search_facts([query, word("Oslo")], where=where)
         self.failing(store.recall, query, config={"recall.limit": "many"})
         store.graph.search(query, trace=True)
         talk = [{"content": f"I met {word('Ravi')}.", "author": word("author")}]
@@ -117,7 +116,6 @@ class World:
         assert len(retrieved.facts) > 0
         store.retrieve(talk, where=where)
         self.failing(store.retrieve, talk, max_facts=0)
-        store.search_facts([query, word("rivers")])
         store.list(where=where)
         store.count(where=where)
         store.show(self.ids[0])

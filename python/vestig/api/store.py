@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
     )
-    from vestig.retrieve.result import FactSearchResult, RetrieveResult
+    from vestig.retrieve.result import RetrieveResult
     from vestig.types import CommitOutcome, Event, ItemError, Memory, SupersessionRecord
 
 __all__ = ["Vestig", "open_store"]
@@ -942,6 +942,7 @@ class Vestig:
         max_facts: int | None = None,
         max_messages: int | None = None,
         max_iterations: int | None = None,
+        budget: int | None = None,
         request_id: str | None = None,
         deadline_ms: int | None = None,
         as_of: Time = None,
@@ -965,6 +966,7 @@ class Vestig:
             max_messages: Most turns of conversations beside them, 1 to 100; default
                 retrieve.max_messages.
             max_iterations: Most rounds of searches, 1 to 50; default retrieve.max_iterations.
+            budget: Most tokens of facts and turns together, at least 40; default retrieve.budget.
             request_id: An id of the caller's for the request, at most 128 characters; made when
                 absent.
             deadline_ms: Milliseconds after which nothing more is begun; default
@@ -1002,6 +1004,7 @@ class Vestig:
             max_facts=max_facts,
             max_messages=max_messages,
             max_iterations=max_iterations,
+            budget=budget,
             request_id=request_id,
             deadline_ms=deadline_ms,
             as_of=as_of,
@@ -1012,62 +1015,6 @@ class Vestig:
             debug=debug,
         )
         return retrieve(self._session, request)
-
-    def search_facts(
-        self,
-        queries: str | Sequence[str],
-        limit: int = 10,
-        *,
-        where: Filter | FilterFields | None = None,
-        similarity_threshold: float | None = None,
-        adaptive_threshold: bool = True,
-        fusion: str = "rrf",
-        multi_query_boost: float = 0.0,
-        namespace: str | None = None,
-    ) -> FactSearchResult:
-        """One list of memories for several queries at once: meaning and words vote for each query,
-        and the votes are fused. For one question use `recall`, which ranks better.
-
-        Args:
-            queries: 1 to 20 queries.
-            limit: Most memories, 1 to 500.
-            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
-            similarity_threshold: Least cosine of a vote by meaning, from 0 to 1.
-            adaptive_threshold: Where no threshold is named: the highest one that leaves four fifths
-                of the limit; false: 0.6.
-            fusion: How votes become one score: rrf (by rank), score_sum or score_max.
-            multi_query_boost: For score_max, the share that each further vote adds, from 0 to 1.
-            namespace: The namespace to act in instead of the store's own.
-
-        Returns:
-            A sequence of hits with similarity, keyword score and fusion score, each on a scale of
-            its own. A word that no memory has stands for those written almost like it.
-
-        Raises:
-            ValidationError: a wrong argument.
-
-        Example:
-            >>> import vestig
-            >>> from vestig.testing import HashingEmbedder
-            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-            ...     _ = store.commit("Python scripts live in the tools folder")
-            ...     hit = store.search_facts(["Pyton scripts", "tools"])[0]
-            ...     hit.appeared_in_query_count, hit.keyword_score > 0
-            (2, True)
-        """
-        from vestig.retrieve.search_facts import FactSearchRequest, search_facts
-
-        request = FactSearchRequest(
-            queries=queries,
-            limit=limit,
-            where=checked_filter(where, query=True),
-            similarity_threshold=similarity_threshold,
-            adaptive_threshold=adaptive_threshold,
-            fusion=fusion,
-            multi_query_boost=multi_query_boost,
-            namespace=namespace,
-        )
-        return search_facts(self._session, request)
 
     # --- reading ---------------------------------------------------------------------------
 

@@ -376,16 +376,12 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
 def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: Problems) -> None:
     """Thresholds of the confidence of retrieval are in order, and something is weighed."""
     chosen = settings.retrieve.confidence
-    for low, high, may_equal in (("medium", "high", True), ("sim_lo", "sim_hi", False)):
-        first, second = (getattr(chosen, name) for name in (low, high))
-        if first > second or (first == second and not may_equal):
-            key, other = f"retrieve.confidence.{low}", f"retrieve.confidence.{high}"
-            problems.add(
-                _source(entries[key]),
-                key,
-                f"expected {'at most' if may_equal else 'less than'} {other}"
-                f" ({second}), got {first}",
-            )
+    if chosen.medium > chosen.high:
+        problems.add(
+            _source(entries["retrieve.confidence.medium"]),
+            "retrieve.confidence.medium",
+            f"expected at most retrieve.confidence.high ({chosen.high}), got {chosen.medium}",
+        )
     rank = settings.retrieve.rank
     parts = (rank.relevance, rank.novelty, rank.recency, rank.diversity)
     for key, weights in (

@@ -23,13 +23,14 @@ SynonymGroups = dict[str, tuple[Text, ...]]
 FactCount = Annotated[int, msgspec.Meta(ge=1, le=500)]
 MessageCount = Annotated[int, msgspec.Meta(ge=1, le=100)]
 IterationCount = Annotated[int, msgspec.Meta(ge=1, le=50)]
+Tokens = Annotated[int, msgspec.Meta(ge=40, le=2_147_483_647)]
 Milliseconds = Annotated[int, msgspec.Meta(ge=1, le=3_600_000)]
 QueryLength = Annotated[int, msgspec.Meta(ge=10, le=2_147_483_647)]
 
 
 class ConfidenceWeights(Section, frozen=True, kw_only=True):
     relevance: Annotated[
-        Share, doc("Weight of how well the memories fit the message in the confidence.")
+        Share, doc("Weight of relevance alone in the confidence, which it bounds.")
     ] = 0.35
     evidence: Annotated[
         Share, doc("Weight of how often the facts were stated in the confidence.")
@@ -44,18 +45,8 @@ class ConfidenceWeights(Section, frozen=True, kw_only=True):
 
 class RetrieveConfidenceSettings(Section, frozen=True, kw_only=True):
     weights: ConfidenceWeights = ConfidenceWeights()
-    high: Annotated[Share, doc("Score from which confidence is high.")] = 0.70
-    medium: Annotated[Share, doc("Score from which confidence is medium; at most high.")] = 0.40
-    high_min_relevance: Annotated[
-        Share, doc("Relevance that a high confidence takes beside its score.")
-    ] = 0.40
-    sim_lo: Annotated[
-        Share,
-        doc("Cosine that counts as unrelated, where recall has no confidence; below sim_hi."),
-    ] = 0.30
-    sim_hi: Annotated[
-        Share, doc("Cosine that counts as an answer, where recall has no confidence.")
-    ] = 0.80
+    high: Annotated[Share, doc("Score from which confidence is high.")] = 0.60
+    medium: Annotated[Share, doc("Score from which confidence is medium; at most high.")] = 0.25
 
 
 class RankSettings(Section, frozen=True, kw_only=True):
@@ -65,7 +56,7 @@ class RankSettings(Section, frozen=True, kw_only=True):
     novelty: Annotated[
         Share, doc("Weight of what facts of earlier rounds do not say in a fact's rank.")
     ] = 0.0
-    recency: Annotated[Share, doc("Weight of new evidence in a fact's rank.")] = 0.0
+    recency: Annotated[Share, doc("Weight of how lately a fact began to hold in its rank.")] = 0.0
     diversity: Annotated[Share, doc("Weight of how many queries find a fact in its rank.")] = 0.15
     recency_tau_days: Annotated[Positive, doc("Days in which that recency falls to 1/e.")] = 30.0
 
@@ -73,6 +64,9 @@ class RankSettings(Section, frozen=True, kw_only=True):
 class RetrieveSettings(Section, frozen=True, kw_only=True):
     max_facts: Annotated[FactCount, doc("Facts when the call names no number.")] = 30
     max_messages: Annotated[MessageCount, doc("Turns when the call names no number.")] = 10
+    budget: Annotated[
+        Tokens, doc("Tokens of facts and turns together when the call names no number.")
+    ] = 700
     max_iterations: Annotated[
         IterationCount, doc("Most rounds of a search when the call names no number.")
     ] = 10
@@ -106,14 +100,6 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
         CountOrZero, doc("How often a search that failed is tried again.")
     ] = 2
     trace_limit: Annotated[CountOrZero, doc("Most steps of the trace that debug shows.")] = 20
-    coverage_min_similarity: Annotated[
-        Share | None,
-        doc("Cosine from which a fact speaks of what was asked; null: 0.35."),
-    ] = None
-    adaptive_min: Annotated[
-        Share | None,
-        doc("Least similarity that an adaptive threshold falls to; null: 0.35."),
-    ] = None
     others: Annotated[
         Share, doc("Weight of the other queries beside the message itself in relevance.")
     ] = 0.5

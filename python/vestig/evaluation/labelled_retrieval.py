@@ -35,6 +35,8 @@ from vestig.session.opening import MEMORY_PATH, OpenRequest, open_session
 
 # Turns before the question, in the second row.
 TURNS_BEFORE: Final = 4
+# Every fact is counted, however long.
+_BUDGET: Final = 1_000_000
 _ALONE: Final = "alone"
 _AFTER: Final = f"after {TURNS_BEFORE} turns"
 
@@ -198,6 +200,7 @@ class _Run:
             [*messages, {"content": query.text}],
             scope=asked.conversation,
             max_facts=CUTS[-1],
+            budget=_BUDGET,
             query_time=self._stored.when(query, asked.conversation),
             debug=True,
         )

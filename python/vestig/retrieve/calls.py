@@ -1,22 +1,63 @@
-"""The searches of a request, each within a time limit, tried again where that can help."""
+"""The time of a request and its searches, each within a time limit, tried again where that can
+help."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Literal, TypeVar
 
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ProviderError, StoreLockedError
-from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.result import ToolCall
 from vestig.session.session import Session
 from vestig.time_limit import within
 from vestig.times import from_us
 
-__all__ = ["Calls"]
+__all__ = ["Calls", "Deadline"]
 
 _T = TypeVar("_T")
+
+
+class Deadline:
+    """The time of one request, which begins now.
+
+    Args:
+        seconds: as many as it may take.
+
+    Example:
+        >>> Deadline(60.0).passed, Deadline(0.0).passed
+        (False, True)
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.started = monotonic()
+
+    @property
+    def used_s(self) -> float:
+        """Seconds since the beginning."""
+        return monotonic() - self.started
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the end; none or less = it has passed."""
+        return self.seconds - self.used_s
+
+    @property
+    def passed(self) -> bool:
+        """Says that the time is used up."""
+        return self.left_s <= 0
+
+    def check(self) -> None:
+        """Ends work that nobody waits for any more.
+
+        Raises:
+            TimeoutError: the time is used up.
+        """
+        if self.passed:
+            raise TimeoutError("the time of the request is used up")
 
 
 class Calls:

@@ -1,12 +1,11 @@
-"""How well the facts of a request answer it: four components, a weighted score, a label.
+"""How well the facts of a request answer it: recall's own confidence, what bears it out, a label.
 
-Deterministic, and no component that grows lowers the score.
+Deterministic; no component that grows lowers the score, and there is none without relevance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from heapq import nlargest
 from typing import Final, Literal
 
 import msgspec
@@ -15,6 +14,7 @@ from vestig.config.retrieve_sections import RetrieveConfidenceSettings
 from vestig.types import _Value
 
 __all__ = [
+    "BEST_FACTS",
     "Components",
     "ConfidencePart",
     "Label",
@@ -23,21 +23,20 @@ __all__ = [
     "confidence_breakdown",
     "coverage_component",
     "evidence_component",
-    "relevance_component",
     "reliability_component",
 ]
 
 Label = Literal["high", "medium", "low"]
 
-# The most similar facts, whose mean counts as much as that of all.
-_BEST: Final = 3
+# The most relevant facts, whose evidence and queries count, however many are returned.
+BEST_FACTS: Final = 10
 # Distinct pieces of evidence from which a fact is as well supported as it can be.
 _ENOUGH_EVIDENCE: Final = 3
 _DEFAULTS: Final = RetrieveConfidenceSettings()
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True):
-    """What a confidence is made of, each from 0 to 1; all are 0 where no fact was returned or every
+    """What a confidence is made of, each from 0 to 1; all are 0 where no fact was found or every
     call failed."""
 
     relevance: float = 0.0
@@ -47,44 +46,24 @@ class Components(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfidencePart(_Value, frozen=True, kw_only=True):
-    """A component, its share of the weights, and their product: a part of the score."""
+    """A component, its share of the weights, and what it adds to the score: the product of both
+    and of relevance."""
 
     value: float
     weight: float
     product: float
 
 
-def relevance_component(
-    focus_confidence: float | None,
-    similarities: Sequence[float],
-    settings: RetrieveConfidenceSettings = _DEFAULTS,
-) -> float:
-    """Recall's own confidence for the focus. Where there is none: half the mean closeness of the
-    returned facts and half that of the three most similar, where `sim_lo` counts as 0 and `sim_hi`
-    as 1; 0 without facts.
-
-    Example:
-        >>> round(relevance_component(None, [0.75, 0.70, 0.60, 0.45, 0.40]), 6)
-        0.663333
-        >>> relevance_component(0.4, [0.9])
-        0.4
-    """
-    if focus_confidence is not None:
-        return focus_confidence
-    low, high = settings.sim_lo, settings.sim_hi
-    close = [min(max((one - low) / (high - low), 0.0), 1.0) for one in similarities]
-    return 0.5 * _mean(close) + 0.5 * _mean(nlargest(_BEST, close))
-
-
 def evidence_component(counts: Sequence[int]) -> float:
-    """How well the returned facts are supported, from their numbers of distinct pieces of evidence;
-    three are enough.
+    """How well facts are supported, from their numbers of distinct pieces of evidence; three are
+    enough.
 
     Example:
         >>> evidence_component([1, 3, 6]), evidence_component([])
         (0.7777777777777777, 0.0)
     """
-    return _mean([min(1.0, count / _ENOUGH_EVIDENCE) for count in counts])
+    shares = [min(1.0, count / _ENOUGH_EVIDENCE) for count in counts]
+    return sum(shares) / len(shares) if shares else 0.0
 
 
 def coverage_component(
@@ -104,7 +83,7 @@ def coverage_component(
         new_facts: of the last iteration, at most `unique_facts`.
         unique_facts: facts seen over all iterations.
         queries_with_facts, queries: those that found a fact, and all that were run.
-        facts_by_several, facts: returned facts that two queries or more found, and all of them.
+        facts_by_several, facts: best facts that two queries or more found, and all of them.
 
     Example:
         >>> found = coverage_component(
@@ -137,56 +116,47 @@ def confidence_breakdown(
     components: Components, settings: RetrieveConfidenceSettings = _DEFAULTS
 ) -> dict[str, ConfidencePart]:
     """Component → value, weight and product; the weights have the sum 1, the products that of the
-    score.
+    score. What relevance adds is its weight alone, for it bounds the whole.
 
     Example:
-        >>> parts = confidence_breakdown(Components(relevance=0.5, reliability=1.0))
-        >>> parts["relevance"].product, parts["reliability"].weight
-        (0.175, 0.2)
+        >>> parts = confidence_breakdown(Components(relevance=0.5, reliability=0.8))
+        >>> parts["relevance"].product, round(parts["reliability"].product, 9)
+        (0.175, 0.08)
     """
     weights: Mapping[str, float] = msgspec.structs.asdict(settings.weights)
-    whole = sum(weights.values())
+    whole, bound = sum(weights.values()), components.relevance
     found = {}
     for name, weight in weights.items():
         value, share = getattr(components, name), weight / whole
-        found[name] = ConfidencePart(value=value, weight=share, product=share * value)
+        part = 1.0 if name == "relevance" else value
+        found[name] = ConfidencePart(value=value, weight=share, product=bound * share * part)
     return found
 
 
 def compute_confidence_score(
     components: Components, settings: RetrieveConfidenceSettings = _DEFAULTS
 ) -> float:
-    """The weighted mean of the components, from 0 to 1.
+    """Relevance times the weighted mean of 1 and the other components, from 0 to 1.
 
     Example:
-        >>> round(
-        ...     compute_confidence_score(
-        ...         Components(relevance=0.2, evidence=1, coverage=1, reliability=1)
-        ...     ),
-        ...     9,
-        ... )
-        0.72
+        >>> found = Components(relevance=0.5, evidence=0.5, coverage=1, reliability=1)
+        >>> round(compute_confidence_score(found), 9)
+        0.45
     """
     parts = confidence_breakdown(components, settings).values()
-    return min(1.0, sum(part.product for part in parts))
+    return min(components.relevance, sum(part.product for part in parts))
 
 
-def compute_confidence(
-    score: float, relevance: float, settings: RetrieveConfidenceSettings = _DEFAULTS
-) -> Label:
-    """The label of a score. Many weak matches make no high one: it takes relevance as well.
+def compute_confidence(score: float, settings: RetrieveConfidenceSettings = _DEFAULTS) -> Label:
+    """The label of a score.
 
     Example:
-        >>> compute_confidence(0.7, 0.4), compute_confidence(0.72, 0.2), compute_confidence(0.3, 1)
+        >>> compute_confidence(0.7), compute_confidence(0.3), compute_confidence(0.2)
         ('high', 'medium', 'low')
     """
-    if score >= settings.high and relevance >= settings.high_min_relevance:
+    if score >= settings.high:
         return "high"
     return "medium" if score >= settings.medium else "low"
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
 
 
 def _share(part: int, whole: int) -> float:

@@ -1,33 +1,34 @@
-"""The fact search of a retrieval: every query is scored by recall's own ranking, without a walk.
+"""The searches of a retrieval: every query is ranked by recall, without a walk.
 
-Of the focus the best `max_facts` memories come into the pool, of every other query the best ten.
-What a query says of a memory is S, which under `linear` is L.
+Of the message that is to be answered (the focus) the best memories come into the pool, of every
+other query the best ten. What a query says of a memory is its level: S, which under `linear` is L.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar, cast
 
 import msgspec
 
+from vestig.answers import ScoreFormula
 from vestig.commit.text import content_hash, normalise
 from vestig.config import Config
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ProviderError
-from vestig.filters import Moments
+from vestig.filters import FilterParts, Moments
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.equal_texts import distinct, text_keys
 from vestig.ports import TokenStates
-from vestig.recall.confidence import ROWS_READ
+from vestig.recall.confidence import ROWS_READ, scored
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import RecallRequest, query_argument
-from vestig.retrieve.deadline import Deadline
+from vestig.retrieve.calls import Deadline
 from vestig.retrieve.facts import facts_of
-from vestig.retrieve.rank import FOCUS, LevelRow, Levels
+from vestig.retrieve.rank import FOCUS, Levels, relevances
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import Fact, PlannedQuery
 from vestig.session.embedding import all_query_vectors, check_identity
@@ -35,31 +36,51 @@ from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
-from vestig.store.projection.scan_objects import Projection
+from vestig.store.projection.scan_objects import Projection, logistic
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.types import Degradation
 
-__all__ = ["PER_QUERY", "EmbeddedQuery", "FactSearch", "Found", "own_messages"]
+__all__ = ["PER_QUERY", "READ", "EmbeddedQuery", "FactSearch", "Focus", "Found"]
 
 # Memories of each query but the focus, and how far down one counts as a match of its query.
 PER_QUERY: Final = 10
+# Least of the focus: what is read does not depend on how much is returned.
+READ: Final = 30
 # More is asked for where memories of one text are among the best.
 _GROWTH: Final = 4
 _THREADS: Final = max(1, min(4, os.cpu_count() or 1))
 
+_T = TypeVar("_T")
+
 
 class EmbeddedQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned query as recall analyses it, with its vector; None where it could not be
-    embedded."""
+    """A planned query as recall analyses it."""
 
     planned: PlannedQuery
     analysed: Query
 
-    @property
-    def vector(self) -> bytes | None:
-        """The vector of its text."""
-        return self.analysed.vector
+
+class Focus(msgspec.Struct, frozen=True, kw_only=True):
+    """What recall says of the focus.
+
+    Args:
+        confidence: that the store answers it; None where the profile has none.
+        line: what makes a score of a final score.
+        least: the score at which recall cuts; None = it cuts nothing.
+        unembedded: eligible memories without a vector.
+    """
+
+    confidence: float | None = None
+    line: ScoreFormula | None = None
+    least: float | None = None
+    unembedded: int = 0
+
+    def keeps(self, level: float) -> bool:
+        """Return whether a memory of this level stands above the cut."""
+        if self.line is None or self.least is None:
+            return True
+        return scored([logistic(level)], self.line)[0] >= self.least
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,21 +94,19 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         facts: memory id → the fact that it states, without a similarity.
         similarities: memory id → its largest cosine to a query; none where none was compared.
         bound: the queries at that state, for further searches of it.
-        focus_confidence: recall's own; None where the profile has none.
-        unembedded: eligible memories without a vector.
+        focus: recall's view of the first one.
         query_s: seconds that one query took.
     """
 
     seq: int
-    queries: tuple[EmbeddedQuery, ...]
-    best: tuple[tuple[str, ...], ...]
-    levels: Levels
-    facts: Mapping[str, Fact]
-    similarities: Mapping[str, float]
-    bound: tuple[CoreQuery, ...]
-    focus_confidence: float | None
-    unembedded: int
-    query_s: float
+    queries: tuple[EmbeddedQuery, ...] = ()
+    best: tuple[tuple[str, ...], ...] = ()
+    levels: Levels = {}
+    facts: Mapping[str, Fact] = {}
+    similarities: Mapping[str, float] = {}
+    bound: tuple[CoreQuery, ...] = ()
+    focus: Focus = Focus()
+    query_s: float = 0.0
 
     def matching(self, numbers: range) -> dict[str, frozenset[int]]:
         """Memory id → those of these queries that have it among their best ten; none for the rest
@@ -99,6 +118,20 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
                 if place < PER_QUERY:
                     own.add(number)
         return {id: frozenset(own) for id, own in matched.items()}
+
+    def above_cut(self) -> frozenset[str]:
+        """The memories of those read that recall would keep for the focus."""
+        levels = ((id, self.levels[FOCUS].get(id)) for id in self.read)
+        return frozenset(
+            id for id, level in levels if level is not None and self.focus.keeps(level)
+        )
+
+    @property
+    def read(self) -> frozenset[str]:
+        """What came into the pool, however many facts were asked for."""
+        widths = [READ if number == FOCUS else PER_QUERY for number in range(len(self.best))]
+        pairs = zip(self.best, widths, strict=True)
+        return frozenset(id for best, width in pairs for id in best[:width])
 
 
 class FactSearch:
@@ -171,13 +204,37 @@ class FactSearch:
         def read(view: LedgerView, core: Projection) -> Found:
             state = known if known is not None and known.seq == view.seq else None
             queries = (*(known.queries if known is not None else ()), *fresh)
-            return _State(self, view, core, queries).found(state)
+            return _State(self, view, core, queries, self.request.filter).found(state)
 
         return self.session.keeper.run(read)
 
     def whole(self, found: Found) -> Found:
         """The same with the level of every memory under every query."""
         return self.run(found, ())
+
+    def best(
+        self,
+        queries: Sequence[EmbeddedQuery],
+        filter: FilterParts,
+        most: int,
+        load: Callable[[LedgerView, Mapping[str, float]], _T],
+    ) -> _T:
+        """What is loaded of the best memories of each query under another filter.
+
+        Args:
+            most: memories of each query.
+            load: of a state of the store and memory id → relevance.
+        """
+
+        def read(view: LedgerView, core: Projection) -> _T:
+            state = _State(self, view, core, queries, filter)
+            bound = [state.core_query(state.bound(one)) for one in queries]
+            limits = dict.fromkeys(range(len(bound)), most)
+            found = state.crossing(bound, range(len(bound)), limits, set())
+            levels = dict(enumerate(found.rows()))
+            return load(view, relevances(found.ids, levels, self.config.settings.retrieve.others))
+
+        return self.session.keeper.run(read)
 
     def cut(self, text: str) -> str:
         """As much of a text as recall reads of a query."""
@@ -209,9 +266,17 @@ class _Crossing(msgspec.Struct, frozen=True, kw_only=True):
     scores: list[list[float | None]]
     cosines: list[float | None]
 
+    def rows(self) -> list[dict[str, float | None]]:
+        """Of each query memory id → S."""
+        return [dict(zip(self.ids, row, strict=True)) for row in self.scores]
+
 
 class _State:
-    """One state of the store, for a callback of the keeper's `run`."""
+    """One state of the store, for a callback of the keeper's `run`.
+
+    Args:
+        filter: which memories take part; messages of the request never do.
+    """
 
     def __init__(
         self,
@@ -219,17 +284,16 @@ class _State:
         view: LedgerView,
         core: Projection,
         queries: Sequence[EmbeddedQuery],
+        filter: FilterParts,
     ) -> None:
         self.search = search
         self.view = view
         self.core = core
         self.queries = tuple(queries)
         self.deadline = search.deadline
-        request, own = search.request, search.request.filter
-        mine = own_messages(view, request, search.config.settings.hygiene)
-        self.parts = msgspec.structs.replace(own, exclude_ids=(*own.exclude_ids, *mine))
-        # of all queries
-        self.filter = resolved(view, core, self.parts)
+        mine = own_messages(view, search.request, search.config.settings.hygiene)
+        self.parts = msgspec.structs.replace(filter, exclude_ids=(*filter.exclude_ids, *mine))
+        self.filter = CoreFilter(**resolved(view, core, self.parts))
 
     @property
     def space(self) -> str:
@@ -245,44 +309,50 @@ class _State:
         """What all queries found; those of `before` are not run again, but for the levels of what
         is new."""
         start = self.first() if before is None else before
-        self.queries = self.queries[: len(start.best) + self.fitting(start)]
-        done = len(start.bound)
-        more = [self.core_query(self.bound(one)) for one in self.queries[done:]]
+        done = len(start.best)
+        queries = self.queries[: done + self.fitting(start)]
+        more = [self.core_query(self.bound(one)) for one in queries[len(start.bound) :]]
         bound = (*start.bound, *more)
-        pool, best = set(start.facts), list(start.best)
-        levels = dict(start.levels)
-        similarities, query_s = dict(start.similarities), start.query_s
-        fresh = range(len(best), len(bound))
+        pool, fresh = set(start.facts), range(done, len(queries))
         if fresh:
-            asked = [*([FOCUS] if best else []), *fresh]
+            # the focus is read again for what the others find
+            asked = [*([FOCUS] if done else []), *fresh]
             limits = {number: self.limit(number) for number in fresh}
-            began_s = self.deadline.used_s
-            found = self.crossing(bound, asked, limits, pool)
-            query_s = (self.deadline.used_s - began_s) / len(asked)
-            own = found.best[len(asked) - len(fresh) :]
-            best += [tuple(found.ids[place] for place in places) for places in own]
-            pool |= {id for own in best for id in own}
         else:
-            without = {n: pool.difference(levels[n].places) for n in range(len(bound))}
-            asked = [n for n, ids in without.items() if ids]
-            found = self.crossing(bound, asked, {}, set().union(*without.values()))
-        levels.update(_rows_after(levels, asked, found, every=bool(fresh)))
-        for id, cosine in zip(found.ids, found.cosines, strict=True):
-            if cosine is not None and cosine > similarities.get(id, -2.0):
-                similarities[id] = cosine
+            asked = [n for n in range(done) if not pool <= start.levels[n].keys()]
+            limits = {}
+        began_s = self.deadline.used_s
+        found = self.crossing(bound, asked, limits, pool)
+        took_s = self.deadline.used_s - began_s
+        own = found.best[len(asked) - len(fresh) :]
+        best = (*start.best, *(tuple(found.ids[at] for at in places) for places in own))
+        levels = dict(start.levels)
+        for number, row in zip(asked, found.rows(), strict=True):
+            levels[number] = {**levels.get(number, {}), **row}
         self.deadline.check()
+        pool = {id for ids in best for id in ids}
         missing = sorted(id_bytes(id) for id in pool if id not in start.facts)
         facts = {**start.facts, **facts_of(self.view, self.space, missing, self.at)}
         return msgspec.structs.replace(
             start,
-            queries=self.queries,
-            best=tuple(best),
+            queries=queries,
+            best=best,
             levels=levels,
             facts=facts,
-            similarities=similarities if self.has_vectors else {},
+            similarities=self.closest(start.similarities, found),
             bound=bound,
-            query_s=query_s,
+            query_s=took_s / len(asked) if fresh else start.query_s,
         )
+
+    def closest(self, known: Mapping[str, float], found: _Crossing) -> Mapping[str, float]:
+        """The largest cosine of each memory to a query; none where no query has a vector."""
+        if all(one.analysed.vector is None for one in self.queries):
+            return {}
+        closest = dict(known)
+        for id, cosine in zip(found.ids, found.cosines, strict=True):
+            if cosine is not None and cosine > closest.get(id, -2.0):
+                closest[id] = cosine
+        return closest
 
     def fitting(self, start: Found) -> int:
         """How many of the queries that were not run there is time for."""
@@ -294,33 +364,26 @@ class _State:
     def first(self) -> Found:
         """What recall says of the focus; nothing is found yet."""
         focus = self.bound(self.queries[FOCUS])
-        asked = msgspec.structs.replace(focus.request, filter=self.parts)
+        asked = msgspec.structs.replace(focus.request, filter=self.parts, cut="auto")
         began_s = self.deadline.used_s
-        scan = focus.scan(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
+        ranked = focus.ranked(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
         # the other queries run in several threads
         query_s = (self.deadline.used_s - began_s) / min(_THREADS, len(self.queries))
-        confidence = focus.confidence(scan)
         return Found(
             seq=self.view.seq,
-            queries=(),
-            best=(),
-            levels={},
-            facts={},
-            similarities={},
             bound=(self.core_query(focus),),
-            focus_confidence=confidence,
-            unembedded=scan.unembedded,
+            focus=Focus(
+                confidence=ranked.confidence,
+                line=ranked.line,
+                least=ranked.least,
+                unembedded=ranked.scan.unembedded,
+            ),
             query_s=query_s,
         )
 
-    @property
-    def has_vectors(self) -> bool:
-        """Whether any cosine was compared."""
-        return any(one.vector is not None for one in self.queries)
-
     def limit(self, number: int) -> int:
         """How many memories a query brings into the pool."""
-        return max(self.search.request.max_facts, PER_QUERY) if number == FOCUS else PER_QUERY
+        return max(self.search.request.max_facts, READ) if number == FOCUS else PER_QUERY
 
     def bound(self, one: EmbeddedQuery) -> BoundQuery:
         """A query at this state."""
@@ -342,11 +405,7 @@ class _State:
         the levels of these and of others."""
         if not asked:
             return _Crossing(ids=[], best=[], scores=[], cosines=[])
-        ranking = self.search.ranking
-        chosen = CoreFilter(**self.filter)
         queries = [bound[number] for number in asked]
-        watched = {id_bytes(id): id for id in watch}
-        packed = b"".join(sorted(watched))
         wanted = [limits.get(number, 0) for number in asked]
         raised = list(wanted)
         while True:
@@ -354,10 +413,10 @@ class _State:
             raw, places, scores, cosines = self.core.levels(
                 self.view.seq,
                 queries,
-                chosen,
-                cast("CoreRanking", ranking.core),
+                self.filter,
+                cast("CoreRanking", self.search.ranking.core),
                 limits=raised,
-                watch=packed,
+                watch=b"".join(sorted(map(id_bytes, watch))),
                 threads=_THREADS,
             )
             ids = split_ids(raw)
@@ -369,7 +428,7 @@ class _State:
             ]
             if not short:
                 return _Crossing(
-                    ids=[watched.get(id) or id_text("mem", id) for id in ids],
+                    ids=[id_text("mem", id) for id in ids],
                     best=[own[:most] for own, most in zip(kept, wanted, strict=True)],
                     scores=scores,
                     cosines=cosines,
@@ -382,30 +441,6 @@ class _State:
         own = [ids[place] for place in places]
         keys = text_keys(self.search.session, self.view, self.space, own, self.at.known_at_us)
         return [places[at] for at in distinct(own, keys)] if keys else list(places)
-
-
-def _rows_after(before: Levels, asked: Sequence[int], found: _Crossing, *, every: bool) -> Levels:
-    """The rows of these queries with what was found.
-
-    Args:
-        every: it holds every memory of the pool; else rows keep what they had before.
-    """
-    places = {id: at for at, id in enumerate(found.ids)}
-    if every:
-        pairs = zip(asked, found.scores, strict=True)
-        return {number: LevelRow(places, [*row, None]) for number, row in pairs}
-    rows: dict[int, LevelRow] = {}
-    joined: dict[int, dict[str, int]] = {}
-    for number, row in zip(asked, found.scores, strict=True):
-        old = before[number]
-        held = len(old.values) - 1
-        both = joined.get(id(old.places))
-        if both is None:
-            both = joined[id(old.places)] = {
-                **old.places, **{one: held + at for one, at in places.items()}
-            }  # fmt: skip
-        rows[number] = LevelRow(both, [*old.values[:held], *row, None])
-    return rows
 
 
 def own_messages(view: LedgerView, request: Request, settings: HygieneSettings) -> list[str]:

@@ -40,10 +40,10 @@ _DRAWN_OUT: Final = lazy_pattern(r"([^\W\d_])\1+(?!\w)")
 
 
 class FoundMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that the search found, and what the fusion made of its votes."""
+    """A turn that the search found."""
 
     memory: Memory
-    fusion_score: float
+    relevance: float
 
 
 class Blacklist:
@@ -137,7 +137,7 @@ def best_messages(
     left_out: Collection[str],
     blacklist: Blacklist,
 ) -> list[FoundMessage]:
-    """The best turns, each text of an author once, trivial ones left out: by fused score, then
+    """The best turns, each text of an author once, trivial ones left out: by relevance, then
     time, then id. Where too few are left the search is asked for more.
 
     Args:
@@ -157,7 +157,7 @@ def best_messages(
 def _distinct(
     found: Sequence[FoundMessage], left_out: Collection[str], blacklist: Blacklist
 ) -> list[FoundMessage]:
-    ranked = sorted(found, key=lambda one: (-one.fusion_score, one.memory.t_valid, one.memory.id))
+    ranked = sorted(found, key=lambda one: (-one.relevance, one.memory.t_valid, one.memory.id))
     chosen: dict[tuple[str | None, str], FoundMessage] = {}
     for one in ranked:
         memory = one.memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
@@ -16,7 +16,7 @@ __all__ = ["Coverage", "News", "coverage_of", "news_of", "streak_after"]
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """`facets`: fact key → the facets that it contains. `score`: the share of all facets that a
-    fact contains which is similar enough."""
+    fact above the cut contains."""
 
     facets: Mapping[FactKey, frozenset[str]]
     score: float
@@ -32,14 +32,14 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 def coverage_of(
     merged: Mapping[FactKey, MergedFact],
     facets: FacetForms,
-    least: float,
+    above: Set[str],
     known: Mapping[FactKey, frozenset[str]],
 ) -> Coverage:
     """How much of the question the facts speak of.
 
     Args:
         facets: of goal and focus, with their forms; without any, one fact is enough.
-        least: similarity from which a fact counts.
+        above: memories above the cut of recall, which count.
         known: facets of facts that were looked at before.
     """
     fresh = [key for key in merged if key not in known]
@@ -50,7 +50,12 @@ def coverage_of(
         return Coverage(facets=found, score=0.0)
     if not facets:
         return Coverage(facets=found, score=1.0)
-    hit = {facet for key, own in found.items() if _similar(merged[key], least) for facet in own}
+    hit = {
+        facet
+        for key, own in found.items()
+        if not above.isdisjoint(merged[key].facts)
+        for facet in own
+    }
     return Coverage(facets=found, score=len(hit) / len(facets))
 
 
@@ -61,22 +66,23 @@ def news_of(
     hit_before: frozenset[str],
     *,
     max_facts: int,
-    least: float,
+    above: Set[str],
 ) -> News:
     """The facts of an iteration that count as new: keys not seen before among the best `max_facts`,
-    similar enough or with a facet that no fact before contained. Every search brings unseen facts;
-    only relevant ones are news.
+    above the cut of recall or with a facet that no fact before contained. Every search brings
+    unseen facts; only relevant ones are news.
 
     Args:
         order: the best facts after the iteration, best first: at least `max_facts` of them, or
             all.
+        above: memories above the cut of recall.
         hit_before: facets that facts of earlier iterations contain.
     """
     keys = frozenset(
         one.merged.key
         for one in order[:max_facts]
         if one.merged.key in gain.new_keys
-        and (_similar(one.merged, least) or coverage.facets[one.merged.key] - hit_before)
+        and (not above.isdisjoint(one.merged.facts) or coverage.facets[one.merged.key] - hit_before)
     )
     every = (facet for own in coverage.facets.values() for facet in own)
     return News(keys=keys, facets=frozenset(every))
@@ -90,7 +96,3 @@ def streak_after(streak: int, new_facts: int, min_new_facts: int) -> int:
         (2, 0, 0)
     """
     return streak + 1 if new_facts < min_new_facts else 0
-
-
-def _similar(one: MergedFact, least: float) -> bool:
-    return one.similarity is not None and one.similarity >= least

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -13,9 +13,9 @@ from vestig.config.retrieve_sections import RankSettings
 from vestig.retrieve.merge import MergedFact
 from vestig.retrieve.result import CompositeParts
 from vestig.retrieve.types import FactKey
-from vestig.times import DAY_US, to_us
+from vestig.times import DAY_US
 
-__all__ = ["LevelRow", "Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"]
+__all__ = ["FOCUS", "Levels", "RankedFact", "composite", "ranked", "relevances", "scaled"]
 
 # Relevance, novelty, recency and diversity.
 _PartValues = tuple[float, float, float, float]
@@ -26,27 +26,8 @@ _EVIDENCE_STEPS: Final = 3
 _QUERY_STEPS: Final = 2
 
 
-class LevelRow(NamedTuple):
-    """The level of each memory under one query.
-
-    Args:
-        places: memory id → its place in `values`; one mapping for all queries that were searched
-            together.
-        values: levels, then one None for the memories that have no place; None = the query cannot
-            be compared with the memory.
-    """
-
-    places: Mapping[str, int]
-    values: Sequence[float | None]
-
-    @classmethod
-    def of(cls, levels: Mapping[str, float]) -> LevelRow:
-        """A row of these levels by memory id."""
-        return cls({id: at for at, id in enumerate(levels)}, [*levels.values(), None])
-
-
-# By the number of the query.
-Levels = Mapping[int, LevelRow]
+# By the number of the query: memory id → its level; None = they cannot be compared.
+Levels = Mapping[int, Mapping[str, float | None]]
 
 
 class RankedFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,27 +46,16 @@ def relevances(ids: Sequence[str], levels: Levels, others: float) -> dict[str, f
     A memory that a query cannot be compared with counts for it as the least of these memories.
 
     Example:
-        >>> rows = ({"a": 1.0, "b": 0.0}, {"b": 2.0}, {"a": 4.0})
-        >>> levels = {number: LevelRow.of(row) for number, row in enumerate(rows)}
+        >>> levels = {0: {"a": 1.0, "b": 0.0}, 1: {"b": 2.0}, 2: {"a": 4.0}}
         >>> relevances(["a", "b"], levels, 0.5)
         {'a': 2.5, 'b': 1.5}
     """
-    wanted: dict[int, list[int]] = {}
-    rows: list[list[float]] = []
-    focus = [0.0] * len(ids)
-    for query, (places, values) in levels.items():
-        at = wanted.get(id(places))
-        if at is None:
-            at = wanted[id(places)] = [places.get(one, -1) for one in ids]
-        own = _without_gaps(list(map(values.__getitem__, at)))
-        if query == FOCUS:
-            focus = own
-        else:
-            rows.append(own)
+    rows = {query: _without_gaps([row.get(id) for id in ids]) for query, row in levels.items()}
+    focus = rows.pop(FOCUS, [0.0] * len(ids))
     if not rows:
         return dict(zip(ids, focus, strict=True))
     weight = others / len(rows)
-    sums = map(math.fsum, zip(*rows, strict=True))
+    sums = map(math.fsum, zip(*rows.values(), strict=True))
     return {one: level + weight * total for one, level, total in zip(ids, focus, sums, strict=True)}
 
 
@@ -154,7 +124,6 @@ def ranked(
     others: float,
     now_us: int,
     every_part: bool = False,
-    most: int | None = None,
     check: Callable[[], None] | None = None,
 ) -> list[RankedFact]:
     """The facts of a request, best first, ties by key.
@@ -163,7 +132,6 @@ def ranked(
         others: weight of the other queries beside the focus.
         now_us: to which ages count.
         every_part: also parts that weigh nothing; else they are 0 then.
-        most: how many are wanted; None = all.
         check: raises where there is no time left.
     """
     pool = list(facts.values())
@@ -189,7 +157,7 @@ def ranked(
             levels={id: by_memory[id] for id in pool[at].facts},
             parts=_parts_of(rows[at], values[at]),
         )
-        for _, _, at in order[:most]
+        for _, _, at in order
     ]
 
 
@@ -216,7 +184,6 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def _recency(one: MergedFact, now_us: int, tau_days: float) -> float:
-    """Of the newest evidence, else of the beginning of what a memory says."""
-    stated = [to_us(seen.timestamp) for seen in one.evidence if seen.timestamp is not None]
-    newest = max(stated or [fact.t_valid_us for fact in one.facts.values()])
+    """Of the newest beginning of what its memories say."""
+    newest = max(fact.t_valid_us for fact in one.facts.values())
     return math.exp(-max(0, now_us - newest) / (tau_days * DAY_US))

@@ -43,6 +43,8 @@ __all__ = [
 FACTS_MAX: Final = 500
 MESSAGES_MAX: Final = 100
 ITERATIONS_MAX: Final = 50
+BUDGET_MIN: Final = 40
+_BUDGET_MAX: Final = 2_147_483_647
 _ENTRIES_MAX: Final = 10_000
 _REQUEST_ID_CHARS_MAX: Final = 128
 _DEADLINE_MS_MAX: Final = 3_600_000
@@ -68,6 +70,7 @@ class RetrieveRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_facts: Any = None
     max_messages: Any = None
     max_iterations: Any = None
+    budget: Any = None
     request_id: Any = None
     namespace: Any = None
     as_of: Any = None
@@ -87,6 +90,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     max_facts: int
     max_messages: int
     max_iterations: int
+    budget: int
     request_id: str
     namespace: str
     moments: Moments
@@ -137,6 +141,7 @@ def check_request(
         max_iterations=_count(
             "max_iterations", given.max_iterations, settings.max_iterations, ITERATIONS_MAX
         ),
+        budget=_count("budget", given.budget, settings.budget, _BUDGET_MAX, BUDGET_MIN),
         request_id=_request_id(given.request_id),
         namespace=space,
         moments=at,
@@ -147,12 +152,12 @@ def check_request(
     )
 
 
-def _count(field: str, value: object, default: int, most: int) -> int:
+def _count(field: str, value: object, default: int, most: int, least: int = 1) -> int:
     if value is None:
         return default
     number = as_integer(value)
-    if number is None or not 1 <= number <= most:
-        raise ValidationError(field, value, f"an integer from 1 to {most}")
+    if number is None or not least <= number <= most:
+        raise ValidationError(field, value, f"an integer from {least} to {most}")
     return number
 
 

@@ -1,4 +1,4 @@
-"""What `retrieve` and `search_facts` return. Immutable values."""
+"""The result of `retrieve`. Immutable values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from msgspec import UNSET, UnsetType
 from vestig.results import SequenceResult
 from vestig.retrieve.confidence import ConfidencePart, Label
 from vestig.retrieve.stop import StopReason
-from vestig.retrieve.types import FactKey, QueryScore
-from vestig.types import Degradation, Memory, _Value
+from vestig.retrieve.types import FactKey
+from vestig.types import Degradation, _Value
 
 __all__ = [
     "CompositeParts",
     "FactDetail",
-    "FactHit",
-    "FactSearchResult",
     "RetrieveMetadata",
     "RetrieveResult",
     "ToolCall",
@@ -120,36 +118,3 @@ class RetrieveResult(SequenceResult[str], frozen=True, kw_only=True):
     metadata: RetrieveMetadata
     details: tuple[FactDetail, ...] | UnsetType = UNSET
     reasoning_trace: tuple[TraceStep, ...] | UnsetType = UNSET
-
-
-class FactHit(_Value, frozen=True, kw_only=True):
-    """One memory of a fact search. `similarity`: its largest cosine to a query; `keyword_score`:
-    its largest lexical score; `fusion_score`: what the fusion made of all votes. The three are on
-    different scales."""
-
-    memory: Memory
-    similarity: float | None
-    keyword_score: float | None
-    fusion_score: float
-    fusion: str
-    query_scores: tuple[QueryScore, ...]
-    appeared_in_query_count: int
-
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        return self.memory.id
-
-
-class FactSearchResult(SequenceResult[FactHit], frozen=True, kw_only=True):
-    """The sequence of what `search_facts` found, best first. `threshold`: the least similarity that
-    was applied; None = no vector was compared."""
-
-    results: tuple[FactHit, ...]
-    queries: tuple[str, ...]
-    fusion: str
-    threshold: float | None
-    namespace: str
-    seq: int
-    degraded: tuple[Degradation, ...] = ()
-    warnings: tuple[str, ...] = ()

@@ -6,20 +6,23 @@ Several rounds of searches; novelty decides when they end. All state lives for o
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET
 
 from vestig.config import Config
+from vestig.recall.context.block import Measure
+from vestig.recall.context.shares import fitting_text
+from vestig.recall.context.short_forms import measure
 from vestig.recall.request import QUERY_CHARS_MAX
-from vestig.retrieve.calls import Calls
+from vestig.retrieve.calls import Calls, Deadline
 from vestig.retrieve.confidence import (
     compute_confidence,
     compute_confidence_score,
     confidence_breakdown,
 )
-from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.fact_search import FactSearch, Found
 from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
@@ -43,7 +46,7 @@ from vestig.telemetry.spans import span
 from vestig.time_limit import within
 from vestig.types import Degradation, Memory
 
-__all__ = ["Retrieved", "retrieve", "retrieved"]
+__all__ = ["Retrieved", "retrieve", "retrieved", "within_budget"]
 
 
 class _Retrieval:
@@ -78,7 +81,9 @@ class _Retrieval:
                 " were read"
             )
         self.trace: list[TraceStep] = []
-        # of the facts and turns of the answer, the best first
+        # places of the facts that the budget has room for
+        self.shown: list[int] = []
+        # of all facts and turns, the best first, whatever the budget has room for
         self.memory_ids: tuple[str, ...] = ()
 
     def run(self) -> RetrieveResult:
@@ -200,8 +205,12 @@ class _Retrieval:
             found = turns.best(self.calls, rounds.found, {fact.id for fact in facts})
         self.warnings += turns.warnings
         self.degraded += turns.degraded
+        lines = [*(fact_text(fact) for fact in facts), *(message_text(one) for one in found)]
         self.memory_ids = (*(fact.id for fact in facts), *(one.id for one in found))
-        texts, messages = [fact_text(fact) for fact in facts], [message_text(one) for one in found]
+        kept = within_budget(lines, measure(self.session, self.request.budget))
+        self.shown = [place for place in kept if place < len(facts)]
+        texts = [kept[place] for place in self.shown]
+        messages = [line for place, line in kept.items() if place >= len(facts)]
         self.note("synthesise", f"{len(texts)} facts, {len(messages)} turns")
         return self.result(reason, texts, messages, self.model.summary(texts, messages))
 
@@ -256,16 +265,17 @@ class _Retrieval:
             facts=tuple(facts),
             messages=tuple(messages),
             context_summary=summary,
-            confidence=compute_confidence(score, components.relevance, confidence),
+            confidence=compute_confidence(score, confidence),
             metadata=metadata,
             details=self.details() if debug else UNSET,
             reasoning_trace=tuple(self.trace) if debug else UNSET,
         )
 
     def details(self) -> tuple[FactDetail, ...]:
-        """Why each returned fact is there."""
+        """Why each fact of the answer is there."""
         rounds = self.rounds
         queries = () if rounds.found is None else rounds.found.queries
+        ranked, facts = rounds.returned, rounds.facts()
         return tuple(
             FactDetail(
                 fact_key=one.merged.key,
@@ -279,7 +289,7 @@ class _Retrieval:
                 query_coverage_count=len(one.merged.queries),
                 queries=tuple(queries[at].planned.text for at in sorted(one.merged.queries)),
             )
-            for one, fact in zip(rounds.returned, rounds.facts(), strict=True)
+            for one, fact in ((ranked[place], facts[place]) for place in self.shown)
         )
 
     def seq(self) -> int:
@@ -292,10 +302,10 @@ class _Retrieval:
     def add_degraded(self, reason: StopReason) -> None:
         """What made the answer weaker, each code once."""
         found = self.rounds.found
-        if found is not None and found.unembedded:
+        if found is not None and found.focus.unembedded:
             detail = "eligible memories have no vector yet: found by words only"
             self.degraded.append(
-                Degradation(code="unembedded_skipped", detail=detail, count=found.unembedded)
+                Degradation(code="unembedded_skipped", detail=detail, count=found.focus.unembedded)
             )
         if reason == "deadline" or self.undone:
             detail = "the time of the request was used up"
@@ -360,6 +370,28 @@ def _keys_of(found: Found, first: int) -> set[object]:
     """Keys of the facts that the queries from this number on found."""
     numbers = range(first, len(found.queries))
     return {found.facts[id].key for id in found.matching(numbers)}
+
+
+def within_budget(lines: Sequence[str], measure: Measure) -> dict[int, str]:
+    """Place → line, of the lines that fit into the budget together: whole ones, the earlier first.
+    Where not even the first fits, its text is cut at the end of a word and marked.
+
+    Example:
+        >>> words = Measure(count=lambda text: len(text.split()), counted_by="words", budget=5)
+        >>> within_budget(["a b c", "d e", "f"], words)
+        {0: 'a b c', 2: 'f'}
+        >>> within_budget(["a b c d e f"], words)
+        {0: 'a b c d e…'}
+    """
+    left, kept = measure.budget, dict[int, str]()
+    for place, whole in enumerate(lines):
+        line = whole if place else fitting_text(whole, left, "…", measure.count)
+        # a line ends with one token more
+        tokens = measure.count(line) + (1 if kept else 0)
+        if tokens <= left:
+            kept[place] = line
+            left -= tokens
+    return kept
 
 
 def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:

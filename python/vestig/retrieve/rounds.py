@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from vestig.config.retrieve_sections import RetrieveSettings
-from vestig.retrieve.calls import Calls
+from vestig.retrieve.calls import Calls, Deadline
 from vestig.retrieve.confidence import (
+    BEST_FACTS,
     Components,
     compute_confidence_score,
     coverage_component,
     evidence_component,
-    relevance_component,
     reliability_component,
 )
-from vestig.retrieve.deadline import Deadline
 from vestig.retrieve.facets import facet_forms
 from vestig.retrieve.fact_search import Found
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.plan import FACTS_READ, Analysis
+from vestig.retrieve.plan import Analysis
 from vestig.retrieve.rank import FOCUS, RankedFact, ranked
 from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms
 from vestig.retrieve.types import Fact, FactKey
 
-__all__ = ["RELEVANCE_FLOOR", "Rounds"]
-
-# The cosine from which a fact counts as similar, where the embedder declares none.
-RELEVANCE_FLOOR = 0.35
+__all__ = ["Rounds"]
 
 
 class Rounds:
@@ -43,8 +41,6 @@ class Rounds:
         self.settings = settings
         self.request = request
         self.facets = facet_forms(analysis.facets, synonyms)
-        least = settings.coverage_min_similarity
-        self.least = RELEVANCE_FLOOR if least is None else least
         self.found: Found | None = None
         self.pool = FactPool()
         self.order: list[RankedFact] = []
@@ -55,6 +51,8 @@ class Rounds:
         self.new_evidence: list[int] = []
         self.failures: list[bool] = []
         self.streak = 0
+        # of the confidence, as the last round left it that every request has
+        self.parts = Components()
         self._ends: list[int] = []
 
     @property
@@ -94,13 +92,19 @@ class Rounds:
             self.coverage,
             self.hit,
             max_facts=self.request.max_facts,
-            least=self.least,
+            above=self.above(),
         )
         self.hit |= news.facets
         self.news |= news.keys
         self.new_facts.append(len(news.keys))
         self.new_evidence.append(gain.new_evidence)
         self.streak = streak_after(self.streak, len(news.keys), self.settings.novelty_min_new_facts)
+        if self.count <= max(1, self.settings.early_stop_min_iterations):
+            self.parts = self._parts(gain)
+
+    def above(self) -> frozenset[str]:
+        """The memories above the cut of recall."""
+        return frozenset() if self.found is None else self.found.above_cut()
 
     def finish(self, found: Found, deadline: Deadline, *, every_part: bool) -> None:
         """Ranks by the levels of every fact under every query.
@@ -131,7 +135,7 @@ class Rounds:
         self.coverage = coverage_of(
             self.pool.merged,
             self.facets,
-            self.least,
+            self.above(),
             self.coverage.facets,
         )
         return gain
@@ -148,7 +152,6 @@ class Rounds:
             others=self.settings.others,
             now_us=self.request.moments.query_time_us,
             every_part=every_part,
-            most=max(self.request.max_facts, FACTS_READ),
             check=None if deadline is None else deadline.check,
         )
 
@@ -156,30 +159,38 @@ class Rounds:
         """The returned facts, each with its best evidence."""
         return [one.merged.shown(one.levels) for one in self.returned]
 
-    def components(self, calls: Calls) -> Components:
-        """What the confidence is made of; 0 throughout without facts or where all calls failed."""
-        returned = self.returned
-        if not returned or self.found is None or calls.failed == len(calls.made):
+    def _parts(self, gain: Gain) -> Components:
+        """Relevance, evidence and coverage so far, none of which depends on how many facts are
+        returned; 0 without facts."""
+        found = self.found
+        if found is None or not self.order:
             return Components()
-        similar = [
-            0.0 if one.merged.similarity is None else one.merged.similarity for one in returned
-        ]
+        best = sorted(self.order, key=lambda one: (-one.level, one.merged.place))[:BEST_FACTS]
+        read, above, merged = found.read, self.above(), self.pool.merged
+        new = (merged[key] for key in gain.new_keys)
+        closest = max(one.merged.similarity or 0.0 for one in best)
+        certain = found.focus.confidence
         return Components(
-            relevance=relevance_component(
-                self.found.focus_confidence, similar, self.settings.confidence
-            ),
-            evidence=evidence_component([len(one.merged.evidence) for one in returned]),
+            # a profile without a confidence has its cosines
+            relevance=min(1.0, max(0.0, closest)) if certain is None else certain,
+            evidence=evidence_component([len(one.merged.evidence) for one in best]),
             coverage=coverage_component(
                 self.coverage.score,
-                new_facts=self.new_facts[-1],
-                unique_facts=len(self.pool.merged),
-                queries_with_facts=sum(bool(best) for best in self.found.best),
-                queries=len(self.found.queries),
-                facts_by_several=sum(len(one.merged.queries) > 1 for one in returned),
-                facts=len(returned),
+                new_facts=sum(not above.isdisjoint(one.facts) for one in new),
+                unique_facts=sum(not read.isdisjoint(one.facts) for one in merged.values()),
+                queries_with_facts=sum(bool(own) for own in found.best),
+                queries=len(found.queries),
+                facts_by_several=sum(len(one.merged.queries) > 1 for one in best),
+                facts=len(best),
             ),
-            reliability=reliability_component(calls.failed, calls.retried, len(calls.made)),
         )
+
+    def components(self, calls: Calls) -> Components:
+        """What the confidence is made of; 0 throughout without facts or where all calls failed."""
+        if not self.returned or calls.failed == len(calls.made):
+            return Components()
+        reliability = reliability_component(calls.failed, calls.retried, len(calls.made))
+        return msgspec.structs.replace(self.parts, reliability=reliability)
 
     def score(self, calls: Calls) -> float:
         """The confidence so far, from 0 to 1."""

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from vestig.config import Config
-from vestig.filters import Filter, filter_parts
-from vestig.ids import id_text
+from vestig.filters import FilterParts, filter_parts
+from vestig.ids import id_bytes
 from vestig.memories.read import as_known
 from vestig.retrieve.calls import Calls
-from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, Found, own_messages
-from vestig.retrieve.fused_search import fused, votes_of
+from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, Found
 from vestig.retrieve.message_search import (
     FoundMessage,
     best_messages,
     message_blacklist,
     message_queries,
 )
+from vestig.retrieve.rank import FOCUS
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import PlannedQuery
-from vestig.session.filter_ids import resolved
 from vestig.store.ledger.reads import LedgerView
-from vestig.store.projection.scan_objects import Projection
 from vestig.types import Degradation, Memory, OriginType
 
 __all__ = ["TurnSearch"]
@@ -33,8 +30,8 @@ _CHATS = (OriginType.CHAT_PEER.value, OriginType.CHAT_AGENT.value)
 
 
 class TurnSearch:
-    """The search for turns of one request: as `search_facts`, over what was said in
-    conversations. Runs once, at the end."""
+    """The search for turns of one request: that for facts, over what was said in conversations.
+    Runs once, at the end."""
 
     def __init__(self, search: FactSearch, config: Config, request: Request) -> None:
         self.search = search
@@ -83,45 +80,37 @@ class TurnSearch:
 
     @staticmethod
     def _successful(found: Found | None) -> Sequence[EmbeddedQuery]:
-        """The queries that found facts."""
-        if found is None:
+        """The focus and the other queries that found facts; none where no query found any."""
+        if found is None or not any(found.best):
             return ()
-        return tuple(one for one, best in zip(found.queries, found.best, strict=True) if best)
+        pairs = enumerate(zip(found.queries, found.best, strict=True))
+        return tuple(one for at, (one, best) in pairs if best or at == FOCUS)
 
-    def _chats(self) -> Filter | None:
+    def _chats(self) -> FilterParts | None:
         """The filter of the request for turns alone; None where it lets none of them through."""
-        where = self.request.where
-        origins = [one for one in where.given().get("origin_types", _CHATS) if one in _CHATS]
-        return msgspec.structs.replace(where, origin_types=origins) if origins else None
-
-    def _found(
-        self, where: Filter, queries: Sequence[EmbeddedQuery], most: int
-    ) -> list[FoundMessage]:
-        """The best turns of each query, fused."""
         request = self.request
-        hygiene = self.config.settings.hygiene
-        include_expired = self.config.settings.recall.include_expired
-        parts = filter_parts(
-            where, request.namespace, request.moments, include_expired=include_expired
+        origins = [
+            one for one in request.where.given().get("origin_types", _CHATS) if one in _CHATS
+        ]
+        if not origins:
+            return None
+        return filter_parts(
+            msgspec.structs.replace(request.where, origin_types=origins),
+            request.namespace,
+            request.moments,
+            include_expired=self.config.settings.recall.include_expired,
         )
 
-        def read(view: LedgerView, core: Projection) -> list[FoundMessage]:
-            self.search.deadline.check()
-            mine = own_messages(view, request, hygiene)
-            own = msgspec.structs.replace(parts, exclude_ids=(*parts.exclude_ids, *mine))
-            chosen: dict[str, Any] = resolved(view, core, own)
-            pairs = [(one.planned.text, one.vector) for one in queries]
-            votes = votes_of(core, view.seq, chosen, pairs, most)
-            self.search.deadline.check()
-            hits = fused([text for text, _ in pairs], votes, "rrf")
-            stored = view.recalled(request.namespace, [hit.memory_id for hit in hits])
-            found = [one.make() for one in stored.values()]
-            known = as_known(view, request.namespace, found, request.moments)
-            memories = {memory.id: memory for memory in known}
-            return [
-                FoundMessage(memory=memories[id], fusion_score=hit.fusion_score)
-                for hit in hits
-                if (id := id_text("mem", hit.memory_id)) in memories
-            ]
+    def _found(
+        self, chats: FilterParts, queries: Sequence[EmbeddedQuery], most: int
+    ) -> list[FoundMessage]:
+        """The best turns of each query."""
+        space, at = self.request.namespace, self.request.moments
 
-        return self.search.session.keeper.run(read)
+        def load(view: LedgerView, relevance: Mapping[str, float]) -> list[FoundMessage]:
+            self.search.deadline.check()
+            stored = view.recalled(space, [id_bytes(id) for id in relevance])
+            known = as_known(view, space, [one.make() for one in stored.values()], at)
+            return [FoundMessage(memory=one, relevance=relevance[one.id]) for one in known]
+
+        return self.search.best(queries, chats, most, load)

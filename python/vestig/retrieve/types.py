@@ -19,10 +19,8 @@ __all__ = [
     "MEMORY_FACT",
     "Fact",
     "FactKey",
-    "FusedHit",
     "Message",
     "PlannedQuery",
-    "QueryScore",
     "QuerySource",
     "claim_key",
     "evidence_key",
@@ -141,25 +139,3 @@ def claim_key(claim: Claim) -> FactKey:
     subject = folded_text(claim.subject) if claim.subject_id is None else claim.subject_id
     object = None if claim.object is None else folded_text(claim.object)
     return (subject, claim.fact_type, object, claim.relationship_type)
-
-
-class QueryScore(_Value, frozen=True, kw_only=True):
-    """What one voter said of a memory for one query; `rank` from 1, `score` on the voter's own
-    scale."""
-
-    query: str
-    voter: Literal["vector", "keyword"]
-    rank: int
-    score: float
-
-
-class FusedHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory of a fused search: the largest cosine and lexical score over the queries, and what
-    the fusion made of all votes. The three are on different scales."""
-
-    memory_id: bytes
-    similarity: float | None
-    keyword_score: float | None
-    fusion_score: float
-    query_scores: tuple[QueryScore, ...]
-    appeared_in_query_count: int
