@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import Any
 
 from vestig.api.store import Vestig
+from vestig.calls.declaration import checked
+from vestig.calls.recall import RecallRequest
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
-from vestig.filters import checked_filter
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import BoundQuery, Ranked, analyse, request_of, scan_together
-from vestig.recall.request import RecallRequest
 from vestig.recall.scan import Scan
 from vestig.session.embedding import all_query_vectors, query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
@@ -109,9 +109,7 @@ class BenchmarkStore:
     def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Scan:
         """The exact scan of a question; `fields` as of `recall`."""
         session = self.session
-        beside = {"scope": fields.pop("scope")} if "scope" in fields else {}
-        where = checked_filter(fields.pop("where", None), beside, query=True)
-        request = request_of(session, config, RecallRequest(query=text, where=where, **fields))
+        request = request_of(session, config, checked(RecallRequest, {"query": text, **fields}))
         vector, pieces = query_vectors(session, request.query, late=True)
         query = analyse(session, config, request, vector, pieces)
         watched = b"".join(map(id_bytes, watch))
@@ -125,13 +123,11 @@ class BenchmarkStore:
         """The results of questions that have all but their text in common; `fields` as of
         `recall`."""
         session = self.session
-        beside = {"scope": fields.pop("scope")} if "scope" in fields else {}
-        where = checked_filter(fields.pop("where", None), beside, query=True)
         requests = [
             request_of(
                 session,
                 session.config,
-                RecallRequest(query=text, where=where, limit=limit, **fields),
+                checked(RecallRequest, {"query": text, "limit": limit, **fields}),
             )
             for text in texts
         ]

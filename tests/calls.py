@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vestig.arguments import Provenance
-from vestig.filters import FIELDS
+from vestig.calls.filter import FIELDS
 
 _WALK = ("mode", "order")
 

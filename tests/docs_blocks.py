@@ -6,10 +6,12 @@ prints; tests/test_docs.py compares.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -187,7 +189,7 @@ def confidence_rows() -> str:
 
 def filter_rows() -> str:
     """One table row for each field of the filter."""
-    from vestig.filters import FIELDS
+    from vestig.calls.filter import FIELDS
 
     return _rows(("Field", "Meaning"), ((f"`{f.name}`", f.help) for f in FIELDS.values()))
 
@@ -315,6 +317,75 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
 }
 
 
+_ARGS = re.compile(r"(?m)^ {8}Args:\n(?:(?: {12}.*)?\n)+?(?=\n|^ {8}\S)")
+
+
+def declared_calls() -> dict[str, tuple[str, type[Any]]]:
+    """The public calls that are declared: name → (module of its class, declaration)."""
+    from vestig.calls.files import ImportRequest
+    from vestig.surfaces.table import operations
+
+    places = {"": "store", "admin": "admin", "graph": "graph"}
+    found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}
+    for operation in operations():
+        if operation.arguments is not None:
+            place, _, method = operation.arguments.method.rpartition(".")
+            found[f"{place}.{method}".lstrip(".")] = (places[place], operation.arguments.call)
+    return found
+
+
+def described(call: Callable[..., object], declaration: type[Any]) -> str:
+    """The section Args of a docstring, from the declaration of its call."""
+    from vestig.calls.declaration import rows_of
+    from vestig.calls.filter import FIELDS
+
+    rows = {**FIELDS, **rows_of(declaration)}
+    lines = [" " * 8 + "Args:"]
+    for name in inspect.signature(call).parameters:
+        if name != "self":
+            text = f"{name}: {rows[name].help}"
+            lines += textwrap.wrap(
+                text,
+                100,
+                initial_indent=" " * 12,
+                subsequent_indent=" " * 16,
+                break_on_hyphens=False,
+            )
+    return "\n".join(lines) + "\n"
+
+
+def with_docstrings(
+    source: str, calls: Mapping[str, tuple[Callable[..., object], type[Any]]]
+) -> str:
+    """A module of `api` whose docstrings say of each argument what its declaration says."""
+    lines = source.splitlines(keepends=True)
+    for node in reversed(
+        [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
+    ):
+        if node.name in calls:
+            first, last = node.body[0].lineno - 1, node.body[0].end_lineno
+            text = "".join(lines[first:last])
+            made = _ARGS.sub(lambda _, name=node.name: described(*calls[name]), text, count=1)
+            lines[first:last] = [made]
+    return "".join(lines)
+
+
+def refreshed_api(path: Path) -> str:
+    """What a module of `api` should hold."""
+    from vestig.api import admin, graph, store
+
+    classes = {"store": store.Vestig, "admin": admin.Admin, "graph": graph.Graph}
+    calls = {
+        name.rpartition(".")[2]: (getattr(classes[place], name.rpartition(".")[2]), declaration)
+        for name, (place, declaration) in declared_calls().items()
+        if place == path.stem
+    }
+    return with_docstrings(path.read_text("utf-8"), calls)
+
+
+API = tuple(ROOT / "python/vestig/api" / f"{name}.py" for name in ("store", "graph", "admin"))
+
+
 def refreshed(path: Path) -> str:
     """What the page should hold."""
     makers = GENERATED[path.relative_to(ROOT).as_posix()]
@@ -324,6 +395,8 @@ def refreshed(path: Path) -> str:
 if __name__ == "__main__":
     import documents
 
+    for path in API:
+        path.write_text(refreshed_api(path), "utf-8")
     for page in GENERATED:
         (ROOT / page).write_text(refreshed(ROOT / page), "utf-8")
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):

@@ -9,7 +9,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.filters import KEYWORDS
+from vestig.calls.filter import KEYWORDS
 from vestig.testing import FrozenClock
 
 QUERY = "what is known of the harbour"

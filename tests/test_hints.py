@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig import hints, parameters
+from vestig import hints
+from vestig.calls.declaration import Request, rows_of
+from vestig.calls.filter import FIELDS
 from vestig.errors import NotFoundError
-from vestig.filters import FIELDS
 from vestig.hints import check_names, did_you_mean, nearest
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
@@ -132,8 +133,8 @@ def test_the_field_of_an_error_is_the_whole_place(field: str, call: Call) -> Non
 
 
 def test_every_other_word_stands_for_a_name_that_some_call_has() -> None:
-    rows = [found for found in vars(parameters).values() if isinstance(found, dict)]
-    known = {*FIELDS, *TOOL_NAMES, "timestamp", "where", *(name for row in rows for name in row)}
+    names = (name for call in Request.__subclasses__() for name in rows_of(call))
+    known = {*FIELDS, *TOOL_NAMES, "timestamp", *names}
     assert set(hints._OTHER_WORDS) <= known
 
 

@@ -145,7 +145,7 @@ def test_a_list_of_commands_loads_none_of_them(words: tuple[str, ...]) -> None:
     loaded, _ = loaded_by(cli(*words))
     assert not operations_of(loaded)
     # the first help says where the store is, which the configuration knows
-    assert not loaded & {"vestig.parameters", "yaml"}
+    assert not loaded & {"vestig.calls", "yaml"}
     if words and words[0] in ("memory", "--version"):
         assert not loaded & {"msgspec", "vestig.types"}
 
@@ -242,9 +242,9 @@ def operations_of(loaded: set[str]) -> set[str]:
 def test_a_command_loads_its_own_module_alone(tmp_path: Path) -> None:
     words = ("recall", "who?", "--store", str(tmp_path / "store"))
     loaded, _ = loaded_by(cli(*words))
-    assert operations_of(loaded) == {"memory", "memory_parameters"}
+    assert operations_of(loaded) == {"memory", "layout"}
     loaded, _ = loaded_by(cli("config", "explain", "recall.default_limit"))
-    assert operations_of(loaded) == {"store", "memory_parameters"}
+    assert operations_of(loaded) == {"store"}
 
 
 def test_completion_knows_all_commands_and_the_options_of_one() -> None:

@@ -13,7 +13,8 @@ from msgspec import UNSET
 
 import vestig
 from scripted import Opener
-from vestig.filters import FIELDS, KEYWORDS, Filter
+from vestig.calls.argument import Texts
+from vestig.calls.filter import FIELDS, KEYWORDS, Filter
 from vestig.surfaces.cli import run
 from vestig.testing import FrozenClock
 
@@ -288,7 +289,7 @@ def test_the_flags_of_a_command_say_the_same(
     assert {one["id"] for one in answer("recall", QUERY, "--limit", "20")["results"]} == wanted
 
 
-LISTS = tuple(name for name, row in FIELDS.items() if row.kind in ("words", "texts"))
+LISTS = tuple(name for name, row in FIELDS.items() if isinstance(row, Texts))
 NOTHINGS: tuple[Any, ...] = (None, "", {}, [], (), set(), frozenset(), dict[str, str]().keys())
 
 

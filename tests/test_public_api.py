@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 import vestig
@@ -15,18 +16,12 @@ from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
-from vestig.filters import FIELDS, KEYWORDS, Filter, FilterFields
-from vestig.parameters import (
-    COMMIT,
-    GRAPH_SEARCH,
-    IMPORT,
-    LIST,
-    OPEN,
-    RECALL,
-    RETRIEVE,
-    UPDATE,
-    Parameter,
-)
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import Request, rows_of
+from vestig.calls.files import ImportRequest
+from vestig.calls.filter import FIELDS, KEYWORDS, Filter, FilterFields, Where
+from vestig.calls.opening import OpenRequest
+from vestig.surfaces.table import operations
 
 PINNED = {
     "CommitOutcome",
@@ -197,35 +192,36 @@ def test_every_parameter_is_written_out_and_described(name: str, call: Callable[
     assert not missing, f"{name}: {missing} have no sentence in the docstring"
 
 
-TABLES = {
-    "open": OPEN,
-    "Vestig.commit": COMMIT,
-    "Vestig.update": UPDATE,
-    "Vestig.recall": RECALL | {name: FIELDS[name] for name in KEYWORDS},
-    "Vestig.search": RECALL | {name: FIELDS[name] for name in KEYWORDS},
-    "Graph.search": GRAPH_SEARCH | {name: FIELDS[name] for name in KEYWORDS},
-    "Vestig.retrieve": RETRIEVE,
-    "Vestig.list": LIST | {name: FIELDS[name] for name in KEYWORDS},
-    "Vestig.import_": IMPORT,
-}
+def declared() -> dict[str, type[Request]]:
+    """The declaration of each public call that has one."""
+    owners = {"": "Vestig.", "admin": "Admin.", "graph": "Graph."}
+    found: dict[str, type[Request]] = {"open": OpenRequest, "Vestig.import_": ImportRequest}
+    for operation in operations():
+        if operation.arguments is not None:
+            place, _, method = operation.arguments.method.rpartition(".")
+            found[owners[place] + method] = operation.arguments.call
+    return found
 
 
-@pytest.mark.parametrize(("name", "table"), TABLES.items(), ids=named)
-def test_docstrings_say_what_the_table_says(name: str, table: dict[str, Parameter]) -> None:
+@pytest.mark.parametrize(("name", "declaration"), declared().items(), ids=named)
+def test_a_signature_is_its_declaration(name: str, declaration: type[Request]) -> None:
+    """Names, defaults and sentences; what a docstring says of a keyword is what its field says."""
     call = dict(public_calls())[name]
+    signature = inspect.signature(call).parameters
+    where = rows_of(declaration).get("where")
+    beside = KEYWORDS if isinstance(where, Where) and where.beside else ()
+    inside = set(Provenance.__annotations__) if declaration is CommitRequest else set()
+    rows = {n: row for n, row in rows_of(declaration).items() if n not in inside}
+    assert set(signature) - {"self"} == {*rows, *beside}, name
     sentences = described(call)
-    names = {p for p in inspect.signature(call).parameters if p not in ("self", "where")}
-    assert names <= table.keys(), f"{name}: not in the table: {names - table.keys()}"
-    for parameter in names:
-        assert sentences[parameter] == table[parameter].help, parameter
-
-
-def test_a_row_without_a_parameter_is_part_of_another_one() -> None:
-    """What the tables have beside the parameters are fields of `provenance`."""
-    calls = dict(public_calls())
-    for name, table in TABLES.items():
-        left = table.keys() - inspect.signature(calls[name]).parameters.keys()
-        assert left == (set(Provenance.__annotations__) if name == "Vestig.commit" else set()), name
+    fields = {one.name: one for one in msgspec.structs.fields(declaration)}
+    for parameter, row in (rows | {n: FIELDS[n] for n in beside}).items():
+        assert sentences[parameter] == row.help, parameter
+        default = signature[parameter].default
+        if parameter in fields and fields[parameter].required:
+            assert default is inspect.Parameter.empty, parameter
+        elif default is not None:
+            assert default == fields[parameter].default, parameter
 
 
 def test_the_filter_is_written_out_three_times_alike() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
     from vestig.api.store import Vestig
     from vestig.api.store import open_store as open
+    from vestig.calls.filter import Filter
     from vestig.errors import (
         ConfigError,
         ConfigNotFoundError,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from vestig.evaluation.evaluate import evaluate
     from vestig.evaluation.report import EvaluationReport, RetrievalReplay
     from vestig.evaluation.retrieval_replay import replay_requests
-    from vestig.filters import Filter
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
@@ -90,7 +90,7 @@ _HOME: Final = {
     "Entity": "vestig.types",
     "EvaluationReport": "vestig.evaluation.report",
     "Event": "vestig.types",
-    "Filter": "vestig.filters",
+    "Filter": "vestig.calls.filter",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",

@@ -19,7 +19,11 @@ from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
 __all__ = [
+    "INTEGER_MAX",
+    "LABEL_CHARS_MAX",
+    "LIST_ITEMS_MAX",
     "SCOPE_CHARS_MAX",
+    "SOURCE_CHARS_MAX",
     "Provenance",
     "as_integer",
     "as_number",
@@ -49,6 +53,7 @@ __all__ = [
     "texts",
     "texts_argument",
     "time_us",
+    "word_of",
 ]
 
 SCOPE_CHARS_MAX: Final = 200
@@ -63,6 +68,8 @@ _INT_MIN: Final = -(2**63)
 # More than any store holds; what is above means the same.
 _COUNT_MAX: Final = 2**40
 _INT_MAX: Final = 2**63 - 1
+# What a double holds exactly, and so every reader of JSON.
+INTEGER_MAX: Final = 2**53 - 1
 # What common file systems take.
 _NAME_BYTES_MAX: Final = 255
 _PATH_CHARS_MAX: Final = 4_000
@@ -187,7 +194,7 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def texts(field: str, value: object) -> tuple[str, ...]:
+def texts(field: str, value: object, chars_max: int = SCOPE_CHARS_MAX) -> tuple[str, ...]:
     """A list of non-empty texts, without repeats, in the order given; one text is a list of one."""
     value = listed(value)
     if not isinstance(value, (list, tuple)):
@@ -196,7 +203,7 @@ def texts(field: str, value: object) -> tuple[str, ...]:
         raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
     texts: dict[str, None] = {}
     for at, item in enumerate(value):
-        text = label(f"{field}[{at}]", item, SCOPE_CHARS_MAX)
+        text = label(f"{field}[{at}]", item, chars_max)
         if text is None or not text.strip():
             raise ValidationError(f"{field}[{at}]", item, "text that is not blank")
         texts[text] = None
@@ -204,6 +211,24 @@ def texts(field: str, value: object) -> tuple[str, ...]:
 
 
 _E = TypeVar("_E", bound=Word)
+
+
+def word_of(field: str, value: object, words: Sequence[str]) -> str:
+    """The one of these words that a text is, in any case.
+
+    Raises:
+        ValidationError: another one; names the nearest.
+
+    Example:
+        >>> word_of("fusion", "RRF", ("rrf", "score_sum"))
+        'rrf'
+    """
+    if isinstance(value, str):
+        for word in words:
+            if word == value or word.casefold() == value.casefold():
+                return word
+    hint = did_you_mean(value[:60], words) if isinstance(value, str) else ""
+    raise ValidationError(field, value, f"one of {', '.join(words)}", hint)
 
 
 def choice(field: str, value: object, choices: type[_E]) -> _E | None:
@@ -312,18 +337,19 @@ def required_choice(field: str, value: object, choices: type[_E]) -> _E:
     return chosen
 
 
-def count_argument(field: str, value: object, *, least: int = 1) -> int:
-    """An integer >= `least`; true is no integer. More than any store holds is fine, and is
-    cut to a number that every layer can hold.
+def count_argument(field: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    """An integer >= `least` and <= `most`; true is no integer. Without `most`, more than any store
+    holds is fine, and is cut to a number that every layer can hold.
 
     Example:
         >>> count_argument("limit", 5)
         5
     """
     number = as_integer(value)
-    if number is None or number < least:
-        raise ValidationError(field, value, f"an integer >= {least}")
-    return min(number, _COUNT_MAX)
+    if number is None or number < least or (most is not None and number > most):
+        allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
+        raise ValidationError(field, value, allowed)
+    return number if most is not None else min(number, _COUNT_MAX)
 
 
 def flag_argument(field: str, value: object) -> bool:

@@ -40,6 +40,25 @@ def read_json(text: str | bytes | bytearray) -> Any:
     return value
 
 
+def json_in_text(text: str, kind: type) -> Any:
+    """The list or object that a text is as JSON, as language models send one; None for others.
+
+    Args:
+        kind: `list` or `dict`.
+
+    Example:
+        >>> json_in_text('["a"]', list), json_in_text("a, b", list)
+        (['a'], None)
+    """
+    if text.strip()[:1] not in ("[", "{"):
+        return None
+    try:
+        value = read_json(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return value if isinstance(value, kind) else None
+
+
 def check_distinct_names(text: str | bytes | bytearray) -> None:
     """Refuses JSON, already known to be readable, in which a name stands twice in one object.
 

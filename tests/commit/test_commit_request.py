@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 
 from vestig.arguments import parse_time
-from vestig.commit.request import FIELDS, CommitRequest, validate, validate_update
+from vestig.calls.commit import CommitRequest, UpdateRequest, commit_request
+from vestig.calls.declaration import checked, rows_of
 from vestig.errors import ValidationError
-from vestig.types import OriginType, RetentionPolicy, Stability
+from vestig.types import OriginType, Stability
 
-SETTINGS: Any = SimpleNamespace(
-    hygiene=SimpleNamespace(near_duplicate=SimpleNamespace(on_near_dup="link")),
-    lifecycle=SimpleNamespace(default_policy="decision"),
-)
 ID = "mem_01234567-89ab-4cde-8f01-23456789abcd"
 
 
 def valid(**fields: Any) -> CommitRequest:
-    return validate({"content": "Deploys run on Fridays"} | fields, SETTINGS, "team")
+    return commit_request({"content": "Deploys run on Fridays"} | fields, "team")
 
 
 def test_absent_arguments_have_defaults() -> None:
     request = valid()
     assert (request.source, request.namespace, request.scope) == ("manual", "team", None)
-    assert (request.tags, request.tags_given, request.metadata) == ((), False, {})
-    assert request.retention_policy is RetentionPolicy.DECISION
-    assert request.on_near_dup.value == "link"
-    assert (request.origin_type, request.origin_derived) == (OriginType.NOTE, True)
+    assert request.tags is request.metadata is None
+    assert request.retention_policy is request.on_near_dup is None
+    assert (request.origin, request.origin_type) == (OriginType.NOTE, None)
     assert request.temporal_stability is None
     assert (request.pinned, request.strict, request.dry_run, request.enrich) == (
         *(False, False, False),
@@ -43,7 +37,7 @@ def test_absent_arguments_have_defaults() -> None:
 
 def test_empty_values_are_not_absent() -> None:
     request = valid(tags=[], scope="", metadata={}, author="", sequence=0, enrich=False)
-    assert (request.tags, request.tags_given) == ((), True)
+    assert (request.tags, request.metadata) == ((), {})
     assert (request.scope, request.author, request.sequence) == ("", "", 0)
     assert request.enrich is False
 
@@ -66,9 +60,9 @@ def test_values_become_plain_and_times_microseconds() -> None:
     )
     assert request.tags == ("b", "a")
     assert request.metadata == {"n": [1, 2.5, None, True], "o": {"k": "v"}}
-    assert request.t_valid_us == parse_time("2026-01-05", "t")
-    assert request.t_ref_us == parse_time("2026-01-06T09:00Z", "t")
-    assert (request.origin_type, request.origin_derived) == (OriginType.DOCUMENT, False)
+    assert request.t_valid == parse_time("2026-01-05", "t")
+    assert request.t_ref == parse_time("2026-01-06T09:00Z", "t")
+    assert request.origin is request.origin_type is OriginType.DOCUMENT
     assert request.temporal_stability is Stability.STATIC
     assert request.supersedes == (ID,)
     assert (request.namespace, request.role) == ("a.b-c_9", "user")
@@ -130,10 +124,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"session_id": 7}, "session_id"),
     ({"title": b"t"}, "title"),
     ({"artifact_ref": "x" * 5000}, "artifact_ref"),
-    ({"sequence": -1}, "from 0 on"),
-    ({"sequence": 1.0}, "from 0 on"),
-    ({"sequence": True}, "from 0 on"),
-    ({"sequence": 2**63}, "from 0 on"),
+    ({"sequence": -1}, "an integer from 0 to"),
+    ({"sequence": 1.0}, "an integer from 0 to"),
+    ({"sequence": True}, "an integer from 0 to"),
+    ({"sequence": 2**63}, "an integer from 0 to"),
     ({"role": "robot"}, "user, assistant, tool, system"),
     ({"role": 1}, "one of user"),
     ({"origin_type": "docment"}, "did you mean document?"),
@@ -168,21 +162,22 @@ def test_bad_arguments_are_refused_by_name(fields: dict[str, Any], message: str)
 
 def test_content_is_required() -> None:
     with pytest.raises(ValidationError, match="content"):
-        validate({"source": "hook"}, SETTINGS)
+        commit_request({"source": "hook"}, "team")
 
 
 def test_fields_of_an_update_are_checked() -> None:
-    assert validate_update({}) == {}
-    checked = validate_update(
-        {"scope": None, "tags": UNSET, "t_invalid": "1970-01-01", "trigger": "learning-failure"}
-    )
-    assert checked == {"scope": None, "t_invalid_us": 0, "trigger": "learning-failure"}
-    with pytest.raises(ValidationError, match="did you mean scope"):
-        validate_update({"scop": "x"})
-    with pytest.raises(ValidationError, match="metadata"):
-        validate_update({"metadata": {"tags": []}})
-    with pytest.raises(ValidationError, match="retention_policy"):
-        validate_update({"retention_policy": "x"})
+    given = {"id": ID, "scope": None, "t_invalid": "1970-01-01", "trigger": "Learning-Failure"}
+    request = checked(UpdateRequest, given | {"clear": ["tags"]})
+    assert (request.scope, request.t_invalid, request.trigger) == (None, 0, "learning-failure")
+    assert request.clear == ("tags",)
+    for fields, message in (
+        ({"scop": "x"}, "update has no argument scop; did you mean scope"),
+        ({"metadata": {"tags": []}}, "metadata"),
+        ({"retention_policy": "x"}, "retention_policy"),
+        ({"clear": "content"}, "clear"),
+    ):
+        with pytest.raises(ValidationError, match=message):
+            checked(UpdateRequest, {"id": ID, **fields})
 
 
 ANYTHING = st.recursive(
@@ -190,7 +185,7 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
-NAMES = [name for name in CommitRequest.__struct_fields__ if name in FIELDS]
+NAMES = list(rows_of(CommitRequest))
 
 
 @given(st.sampled_from(NAMES), ANYTHING)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from vestig.calls.commit import commit_request
 from vestig.changes import NewMemory, StoredWindow
 from vestig.commit.item import Item
 from vestig.commit.repeats import RepeatWishes
-from vestig.commit.request import validate
 from vestig.commit.rows import (
     Rows,
     add_memory,
@@ -20,12 +19,8 @@ from vestig.commit.rows import (
     reinforced,
 )
 from vestig.commit.text import content_hash
-from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, Status
+from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, RetentionPolicy, Status
 
-SETTINGS: Any = SimpleNamespace(
-    hygiene=SimpleNamespace(near_duplicate=SimpleNamespace(on_near_dup="reinforce")),
-    lifecycle=SimpleNamespace(default_policy="standard"),
-)
 TEXT = "the release is today"
 DAY = StoredWindow(text="today", start_us=0, end_us=10, grain="day")
 NEXT = StoredWindow(text="today", start_us=20, end_us=30, grain="day")
@@ -38,13 +33,14 @@ def rows_at(now: int = 100) -> Rows:
 def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
     windows = fields.pop("windows", ())
     vector = fields.pop("vector", b"\0" * 8)
-    request = validate({"content": text} | fields, SETTINGS)
+    request = commit_request({"content": text} | fields, "default")
     return Item(
         request=request,
         text=text,
         given=text,
         content_hash=content_hash(text),
-        reference_us=now if request.t_ref_us is None else request.t_ref_us,
+        reference_us=now if request.t_ref is None else request.t_ref,
+        policy=request.retention_policy or RetentionPolicy.STANDARD,
         windows=windows,
         vector=vector,
         deferred=None if vector is not None else "ProviderError",

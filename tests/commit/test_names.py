@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from vestig.calls.claims import GivenEntity
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import rows_of
 from vestig.commit.names import (
     EntityMention,
-    GivenEntity,
     embedded_name,
-    given_entities,
     new_entity,
     sure_enough,
     with_known_types,
 )
-from vestig.commit.questions import given_questions, is_allowed, questions_by_rule, usable_questions
+from vestig.commit.questions import is_allowed, questions_by_rule, usable_questions
 from vestig.commit.rows import Rows, add_mentions
 from vestig.config.graph_sections import EntitySettings
 from vestig.errors import ValidationError
@@ -26,6 +27,16 @@ from vestig.language.text_forms import evidence_text
 from vestig.types import EdgeType
 
 TYPES = read_ontology(None)
+
+
+def given_entities(value: Any) -> tuple[GivenEntity, ...]:
+    found: tuple[GivenEntity, ...] = rows_of(CommitRequest)["entities"].check("entities", value)
+    return found
+
+
+def given_questions(value: Any) -> object:
+    name = "hypothetical_queries"
+    return rows_of(CommitRequest)[name].check(name, value)
 
 
 def test_names_and_objects_are_entities() -> None:

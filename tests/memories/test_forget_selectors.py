@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import vestig
 from scripted import Opener
-from vestig.filters import FIELDS, NARROWING, SELECTORS
+from vestig.calls.filter import FIELDS, NARROWING, SELECTORS
 from vestig.testing import FrozenClock, HashingEmbedder
 
 STATUSES = ("ACTIVE", "SUPERSEDED", "DEPRECATED", "ARCHIVED")

@@ -11,17 +11,16 @@ import msgspec
 import pytest
 
 from calls import selecting
+from vestig.calls import declaration
+from vestig.calls.argument import SEED_MAX
+from vestig.calls.recall import RecallRequest
 from vestig.errors import ValidationError
-from vestig.filters import checked_filter
 from vestig.recall.conversation import LAST_CHARS, conversation_text, messages_text
 from vestig.recall.request import (
-    SEED_MAX,
-    RecallRequest,
     Request,
     check_request,
     chosen_seed,
     derived_seed,
-    seed_argument,
 )
 from vestig.times import to_plain
 
@@ -32,11 +31,9 @@ TALK = [
 
 
 def checked(**fields: Any) -> Request:
-    where = fields.pop("where", None)
-    given = fields if where is not None else selecting(fields)
-    where = checked_filter(given.pop("where", where), query=True)
+    given = fields if "where" in fields else selecting(fields)
     return check_request(
-        RecallRequest(where=where, **given),
+        declaration.checked(RecallRequest, given),
         now_us=0,
         limit_default=5,
         namespace="default",
@@ -153,7 +150,7 @@ def test_seed_precedence() -> None:
 @pytest.mark.parametrize("seed", [-1, SEED_MAX + 1, 1.0, True, "dice", "-1", "", [1]])
 def test_seeds_out_of_range(seed: Any) -> None:
     with pytest.raises(ValidationError, match="seed"):
-        seed_argument(seed)
+        checked(query="which day?", seed=seed)
 
 
 @pytest.mark.parametrize(

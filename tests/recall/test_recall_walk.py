@@ -9,7 +9,8 @@ from calls import selecting
 from fixed_graph import FixedGraph, fixed_graph, text
 from recomputed_scores import final
 from scripted import Opener
-from vestig.recall.request import SEED_MAX, derived_seed
+from vestig.calls.argument import SEED_MAX
+from vestig.recall.request import derived_seed
 from vestig.testing import FrozenClock
 
 

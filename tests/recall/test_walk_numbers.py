@@ -7,7 +7,7 @@ import math
 import pytest
 
 from vestig import _core
-from vestig.recall.request import SEED_MAX
+from vestig.calls.argument import SEED_MAX
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ import pytest
 
 import vestig
 from mcp_process import MAIN, McpProcess, text_of, told_and_asked, written_config
+from vestig.calls.filter import FIELDS
 from vestig.config import load
 from vestig.errors import ProviderError
-from vestig.filters import FIELDS
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 

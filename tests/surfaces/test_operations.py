@@ -11,7 +11,8 @@ from vestig.api.admin import Admin
 from vestig.api.graph import Graph
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
-from vestig.filters import FIELDS
+from vestig.calls.argument import Choice
+from vestig.calls.filter import FIELDS
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operation import Operation
 from vestig.surfaces.outlines import GROUPS
@@ -179,7 +180,7 @@ def test_flags_are_unique_and_choices_are_words(operation: Operation) -> None:
     names = [p.name for p in operation.params]
     assert len(names) == len(set(names))
     for param in operation.params:
-        assert (param.kind == "choice") <= bool(param.choices)
+        assert not isinstance(param, Choice) or param.choices
 
 
 def test_every_argument_of_commit_that_can_be_typed_has_a_flag() -> None:

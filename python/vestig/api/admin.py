@@ -31,8 +31,8 @@ class Admin:
         """Works due jobs of this namespace.
 
         Args:
-            limit: Most jobs; None: all that are due.
-            retry_failed: Also jobs that have failed for good.
+            limit: Most jobs in this run.
+            retry_failed: Jobs that failed for good too.
         """
         from vestig.commit import enrich
 
@@ -83,8 +83,8 @@ class Admin:
         interrupted.
 
         Args:
-            embeddings: Embed every text again with the configured embedder; goes on where it
-                was interrupted.
+            embeddings: Embed every text again with the configured embedder; goes on where it was
+                interrupted.
             tokens: Make codes of word pieces for the memories that lack them, where late
                 interaction counts.
             progress: Called with what is done and how much there is, or None.

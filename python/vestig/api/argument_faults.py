@@ -9,8 +9,8 @@ from functools import wraps
 from types import FrameType
 from typing import Final, ParamSpec, TypeVar
 
+from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
-from vestig.filters import nearest_argument
 from vestig.hints import nearest_name, unknown_name
 
 __all__ = ["names_faults", "names_faults_of_methods"]

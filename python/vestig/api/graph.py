@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
-from vestig.filters import Filter, FilterFields, Time, Words, checked_filter
+from vestig.calls.declaration import checked, given
+from vestig.calls.filter import Filter, FilterFields, Time, Words
+from vestig.calls.search import SearchRequest
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
 
@@ -104,35 +106,10 @@ class Graph:
             ...     hit.node_id == id, hit.source
             (True, 'vector')
         """
+        asked = checked(SearchRequest, given(locals()))
         from vestig.graph.search import search
-        from vestig.graph.search_request import SearchRequest
 
-        beside = {
-            "scope": scope,
-            "tags": tags,
-            "session_ids": session_ids,
-            "since": since,
-            "until": until,
-            "exclude_session_ids": exclude_session_ids,
-        }
-        request = SearchRequest(
-            query=query,
-            type=type,
-            where=checked_filter(where, beside, query=True, nodes=True),
-            limit=limit,
-            graph_depth=graph_depth,
-            seed_nodes=seed_nodes,
-            include_memory_ids=include_memory_ids,
-            decay=decay,
-            as_of=as_of,
-            known_at=known_at,
-            valid_at=valid_at,
-            query_time=query_time,
-            namespace=namespace,
-            touch=touch,
-            trace=trace,
-        )
-        return search(self._session, request)
+        return search(self._session, asked)
 
     # --- entities --------------------------------------------------------------------
 

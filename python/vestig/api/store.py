@@ -13,16 +13,21 @@ from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks, apart_from_forks_of_methods
 from vestig.api.graph import Graph
-from vestig.arguments import (
-    choice_of_names,
-    flag_argument,
-    function_argument,
-    provenance_fields,
+from vestig.arguments import flag_argument
+from vestig.calls.commit import UpdateRequest
+from vestig.calls.declaration import checked, given
+from vestig.calls.files import ExportRequest, ImportRequest
+from vestig.calls.filter import Filter, FilterFields, Time, Words
+from vestig.calls.listing import CountRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.recall import RecallRequest
+from vestig.calls.states import (
+    DeprecateRequest,
+    ForgetRequest,
+    StateRequest,
+    SupersedeRequest,
 )
-from vestig.errors import NotFoundError, StoreLockedError, ValidationError
-from vestig.filters import Filter, FilterFields, Time, Words, checked_filter, moments
+from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
-from vestig.parameters import UPDATE
 from vestig.results import ExportReport
 from vestig.session.opening import OpenRequest, open_session
 from vestig.session.session import Session
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from vestig.commit.worker import Worker
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
-    from vestig.recall.request import RecallRequest
     from vestig.results import (
         ForgetReport,
         ImportReport,
@@ -301,41 +305,10 @@ class Vestig:
             ...     first.outcome.value, again.outcome.value, again.memory_id == first.memory_id
             ('INSERTED_NEW', 'EXACT_DUPE', True)
         """
+        asked = given(locals())
         from vestig.commit import pipeline
 
-        fields: dict[str, Any] = {
-            "source": source,
-            "author": author,
-            "role": role,
-            "session_id": session_id,
-            "sequence": sequence,
-            "actor": actor,
-            "scope": scope,
-            "namespace": namespace,
-            **provenance_fields(provenance),
-            "tags": tags,
-            "metadata": metadata,
-            "title": title,
-            "t_valid": t_valid,
-            "t_invalid": t_invalid,
-            "t_ref": t_ref,
-            "temporal_stability": temporal_stability,
-            "trigger": trigger,
-            "entities": entities,
-            "keywords": keywords,
-            "hypothetical_queries": hypothetical_queries,
-            "claim": claim,
-            "retention_policy": retention_policy,
-            "retention_until": retention_until,
-            "pinned": pinned,
-            "supersedes": supersedes,
-            "on_near_dup": on_near_dup,
-            "enrich": enrich,
-            "strict": strict,
-            "dry_run": dry_run,
-            "on_commit": on_commit,
-        }
-        return pipeline.commit(self._session, content, fields)
+        return pipeline.commit(self._session, asked)
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
@@ -402,26 +375,10 @@ class Vestig:
             ...     changed.fields, store.show(id).memory.tags
             (('metadata', 'trigger'), ())
         """
+        asked = checked(UpdateRequest, given(locals()))
         from vestig.commit import update as updating
 
-        given: dict[str, Any] = {
-            "content": content,
-            "tags": tags,
-            "metadata": metadata,
-            "scope": scope,
-            "retention_policy": retention_policy,
-            "retention_until": retention_until,
-            "t_valid": t_valid,
-            "t_invalid": t_invalid,
-            "temporal_stability": temporal_stability,
-            "trigger": trigger,
-        }
-        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        for name in choice_of_names("clear", clear, UPDATE["clear"].choices):
-            if name in fields:
-                raise ValidationError("clear", name, f"a field that is not also set with {name}")
-            fields[name] = None
-        return updating.update(self._session, id, fields, namespace=namespace)
+        return updating.update(self._session, asked)
 
     def deprecate(
         self,
@@ -436,17 +393,16 @@ class Vestig:
         Args:
             id: Id of the memory, or at least 8 characters of it.
             reason: Why; kept in the event.
-            t_invalid: When the fact ended; absent: it is withdrawn.
+            t_invalid: When the fact ended; absent: the memory is withdrawn as wrong.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
             NotFoundError: unknown in this namespace. ConflictError: it has ended already.
         """
+        asked = checked(DeprecateRequest, given(locals()))
         from vestig.memories import states
 
-        return states.deprecate(
-            self._session, id, reason=reason, t_invalid=t_invalid, namespace=namespace
-        )
+        return states.deprecate(self._session, asked)
 
     def supersede(
         self,
@@ -470,11 +426,10 @@ class Vestig:
             NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
                 state forbids it.
         """
+        asked = checked(SupersedeRequest, given(locals()))
         from vestig.memories import states
 
-        return states.supersede(
-            self._session, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
-        )
+        return states.supersede(self._session, asked)
 
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -486,9 +441,7 @@ class Vestig:
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
         """
-        from vestig.memories import states
-
-        return states.simple(self._session, id, "pin", reason=reason, namespace=namespace)
+        return self._simple("pin", given(locals()))
 
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -500,9 +453,7 @@ class Vestig:
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
         """
-        from vestig.memories import states
-
-        return states.simple(self._session, id, "unpin", reason=reason, namespace=namespace)
+        return self._simple("unpin", given(locals()))
 
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -514,9 +465,7 @@ class Vestig:
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
         """
-        from vestig.memories import states
-
-        return states.simple(self._session, id, "archive", reason=reason, namespace=namespace)
+        return self._simple("archive", given(locals()))
 
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -528,9 +477,12 @@ class Vestig:
             reason: Why; kept in the event.
             namespace: The namespace to act in instead of the store's own.
         """
+        return self._simple("restore", given(locals()))
+
+    def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:
         from vestig.memories import states
 
-        return states.simple(self._session, id, "restore", reason=reason, namespace=namespace)
+        return states.simple(self._session, action, checked(StateRequest, arguments))
 
     def forget(
         self,
@@ -573,20 +525,11 @@ class Vestig:
             ...     len(report.memory_ids), report.residues, store.count()
             (1, 0, 0)
         """
+        asked = checked(ForgetRequest, given(locals()))
         from vestig.commit.enrich import enrich_inline
         from vestig.memories import forget as forgetting
 
-        return forgetting.forget(
-            self._session,
-            ids,
-            where,
-            every=all,
-            force=force,
-            dry_run=dry_run,
-            actor=actor,
-            namespace=namespace,
-            run_jobs=enrich_inline,
-        )
+        return forgetting.forget(self._session, asked, run_jobs=enrich_inline)
 
     def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
@@ -642,8 +585,8 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
             until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes
-                outside any stay.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
             limit: Most results; default recall.default_limit.
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
@@ -688,30 +631,7 @@ class Vestig:
             ...     found[0].id == id, found.context.ids == (id,)
             (True, True)
         """
-        recall, make_request = _recall_road()
-        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        request = make_request(
-            query=query,
-            where=checked_filter(where, beside, query=True),
-            limit=limit,
-            messages=messages,
-            query_vector=query_vector,
-            min_confidence=min_confidence,
-            cut=cut,
-            namespace=namespace,
-            as_of=as_of,
-            known_at=known_at,
-            valid_at=valid_at,
-            query_time=query_time,
-            seed=seed,
-            expect=expect,
-            context=context,
-            budget=budget,
-            touch=touch,
-            include_vectors=include_vectors,
-            trace=trace,
-        )
-        return recall(self._session, request, overrides=config, profile=profile)
+        return _recall_road()(self._session, checked(RecallRequest, given(locals())))
 
     def recall_many(
         self,
@@ -794,28 +714,11 @@ class Vestig:
             ...     [found[0].content for found in store.recall_many(asked, limit=1)]
             ['The spare key lies under the pot', 'The boat is painted in spring']
         """
+        asked = given(locals())
         from vestig.recall.recall_many import recall_many
-        from vestig.recall.request import RecallRequest
 
-        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        request = RecallRequest(
-            where=checked_filter(where, beside, query=True),
-            limit=limit,
-            min_confidence=min_confidence,
-            cut=cut,
-            namespace=namespace,
-            as_of=as_of,
-            known_at=known_at,
-            valid_at=valid_at,
-            query_time=query_time,
-            seed=seed,
-            expect=expect,
-            context=context,
-            budget=budget,
-            touch=touch,
-            include_vectors=include_vectors,
-        )
-        return recall_many(self._session, queries, request, overrides=config, profile=profile)
+        del asked["queries"]
+        return recall_many(self._session, queries, checked(RecallRequest, asked))
 
     def search(
         self,
@@ -902,35 +805,7 @@ class Vestig:
             ...     [hit.id for hit in store.search("which pump failed?")] == [id]
             True
         """
-        return self.recall(
-            query,
-            where=where,
-            scope=scope,
-            tags=tags,
-            session_ids=session_ids,
-            since=since,
-            until=until,
-            exclude_session_ids=exclude_session_ids,
-            limit=limit,
-            messages=messages,
-            query_vector=query_vector,
-            min_confidence=min_confidence,
-            cut=cut,
-            profile=profile,
-            namespace=namespace,
-            as_of=as_of,
-            known_at=known_at,
-            valid_at=valid_at,
-            query_time=query_time,
-            seed=seed,
-            config=config,
-            expect=expect,
-            context=context,
-            budget=budget,
-            touch=touch,
-            include_vectors=include_vectors,
-            trace=trace,
-        )
+        return self.recall(**given(locals()))
 
     def retrieve(
         self,
@@ -1045,18 +920,10 @@ class Vestig:
         Raises:
             NotFoundError: unknown in this namespace, not known at that time, or forgotten.
         """
+        asked = checked(ShowRequest, given(locals()))
         from vestig.memories import read
 
-        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        return read.show(
-            self._session,
-            id,
-            at,
-            namespace=namespace,
-            include_expired=include_expired,
-            expand=expand,
-            touch=touch,
-        )
+        return read.show(self._session, asked)
 
     def get(self, id: str, *, namespace: str | None = None) -> Memory | None:
         """One memory, whatever its status, or None where there is none: also for a text that is no
@@ -1094,9 +961,10 @@ class Vestig:
             namespace: The namespace to act in instead of the store's own.
             limit: Most events.
         """
+        asked = checked(EventsRequest, given(locals()))
         from vestig.memories import read
 
-        return read.events(self._session, id, namespace=namespace, limit=limit)
+        return read.events(self._session, asked)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
@@ -1140,12 +1008,12 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
             until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes
-                outside any stay.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
             offset: Memories to skip.
             limit: Memories per page, at most 1000.
-            order_by: The field to sort by; session: as conversations went, by session, position
-                and time.
+            order_by: The field to sort by; session: as conversations went, by session, position and
+                time.
             descending: Largest first; default true, but for session order.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
@@ -1161,16 +1029,10 @@ class Vestig:
             ...     page.total, page[0].content
             (1, 'Deploys run on Fridays')
         """
+        asked = checked(ListRequest, given(locals()))
         from vestig.memories import read
 
-        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        chosen = checked_filter(
-            where, _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        )
-        asked = read.PageRequest(
-            offset=offset, limit=limit, order_by=order_by, descending=descending
-        )
-        return read.page(self._session, namespace, at, chosen, asked)
+        return read.page(self._session, asked)
 
     def count(
         self,
@@ -1196,20 +1058,17 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
             until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes
-                outside any stay.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
             valid_at: Only facts that hold at this time.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(CountRequest, given(locals()))
         from vestig.memories import read
 
-        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        chosen = checked_filter(
-            where, _beside(scope, tags, session_ids, since, until, exclude_session_ids)
-        )
-        return read.count(self._session, namespace, at, chosen)
+        return read.count(self._session, asked)
 
     # --- files -----------------------------------------------------------------------------
 
@@ -1228,10 +1087,11 @@ class Vestig:
                 entities that they mention, and the edges between these.
             all_namespaces: Of every namespace, not only the store's own.
         """
+        asked = checked(ExportRequest, given(locals()))
         from vestig.exchange import export
 
         written = export.export(
-            self._session, target, where=checked_filter(where), all_namespaces=all_namespaces
+            self._session, asked.target, where=asked.where, all_namespaces=asked.all_namespaces
         )
         return ExportReport(
             lines=written.lines, records=written.records, cut_references=written.cut_references
@@ -1261,44 +1121,16 @@ class Vestig:
             ValidationError: a wrong argument or line; names the line.
             ConflictError: an export whose records differ from those that are here.
         """
-        function_argument("progress", progress)
+        asked = checked(ImportRequest, given(locals()))
         from vestig.exchange import importer
 
-        return importer.import_file(
-            self._session,
-            source,
-            format=format,
-            scope=scope,
-            merge=merge,
-            partial=partial,
-            progress=progress,
-        )
+        return importer.import_file(self._session, asked)
 
 
 @cache
-def _recall_road() -> tuple[Callable[..., RecallResult], type[RecallRequest]]:
+def _recall_road() -> Callable[[Session, RecallRequest], RecallResult]:
     """Imported at the first recall, for a start needs none of it; an import in `recall` itself
     would look for it in each call."""
     from vestig.recall.recall import recall
-    from vestig.recall.request import RecallRequest
 
-    return recall, RecallRequest
-
-
-def _beside(
-    scope: Words,
-    tags: Words,
-    session_ids: Words,
-    since: Time,
-    until: Time,
-    exclude_session_ids: Words,
-) -> dict[str, Any]:
-    """The fields of the filter that stand as keywords beside `where`."""
-    return {
-        "scope": scope,
-        "tags": tags,
-        "session_ids": session_ids,
-        "since": since,
-        "until": until,
-        "exclude_session_ids": exclude_session_ids,
-    }
+    return recall

@@ -101,7 +101,7 @@ def _outcome(
         content_hash=item.content_hash,
         occurred_at=from_us(item.reference_us),
         source=request.source,
-        tags=request.tags,
+        tags=request.tags or (),
         artifact_ref=request.artifact_ref,
         namespace=request.namespace,
         scope=request.scope,
@@ -336,7 +336,7 @@ class Batch:
     ) -> NearDuplicate:
         """The first candidate that makes the same statement, else a hint at the best."""
         settings, request = self.settings.hygiene.near_duplicate, item.request
-        how = request.on_near_dup
+        how = request.on_near_dup or settings.on_near_dup
         if not settings.enabled or how == "insert" or item.vector is None:
             return NearDuplicate()
         decision.compared = True

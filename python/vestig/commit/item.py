@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from vestig.calls.claims import GivenEntity
+from vestig.calls.commit import CommitRequest
 from vestig.changes import StoredWindow, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
-from vestig.commit.names import GivenEntity
 from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions
-from vestig.commit.request import CommitRequest
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
 from vestig.config.schema import Settings
@@ -16,7 +16,15 @@ from vestig.language import words
 from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
 from vestig.ports import Pieces
-from vestig.types import Claim, CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
+from vestig.types import (
+    Claim,
+    CommitOutcome,
+    CommitOutcomeKind,
+    Memory,
+    PossibleUpdate,
+    RetentionPolicy,
+    Stability,
+)
 
 # namespace, scope, author, hash of the text
 TextKey = tuple[str, str | None, str | None, str]
@@ -60,6 +68,8 @@ class Item(msgspec.Struct, kw_only=True):
     given: str
     content_hash: str
     reference_us: int
+    # how long it is worth keeping: as the caller says, or the configuration
+    policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False

@@ -13,9 +13,10 @@ from typing import Final
 
 import msgspec
 
+from vestig.calls.claims import GivenEntity
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
-from vestig.commit.names import EntityMention, GivenEntity, embedded_name, new_entity, sure_enough
+from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
 from vestig.language.names.analysed_text import AnalysedText, analyse, analyse_all
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import (

@@ -1,6 +1,6 @@
 """The way of a memory into the store, stage by stage:
 
-    validate                 `_prepare` (`request.validate`), `_enter` (claims)
+    validate                 `_prepare` (`commit_request`), `_enter` (claims)
     filter                   `_prepare` (`text.text_forms`, `text.refusal_reason`)
     extract                  `item.extract`: what rules find in the text
     deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.arguments import check_validity
+from vestig.calls.commit import commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.claim_references import named_claim
@@ -32,7 +33,6 @@ from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
 from vestig.commit.names import with_known_types
-from vestig.commit.request import validate
 from vestig.commit.text import (
     content_hash,
     refusal_reason,
@@ -57,6 +57,7 @@ from vestig.types import (
     CommitOutcomeKind,
     Degradation,
     ItemError,
+    RetentionPolicy,
 )
 
 # Items of one transaction.
@@ -94,10 +95,10 @@ class _GroupResult(NamedTuple):
     provider_error: ProviderError | None
 
 
-def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
+def commit(session: Session, arguments: Mapping[str, Any]) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception."""
     with session.operation("commit", without_store="make"):
-        item = _prepare(session, {"content": content, **fields}, BatchOptions())
+        item = _prepare(session, arguments, BatchOptions())
         _enter(session, item)
         with VectorsAhead(session) as ahead:
             _commit_accepted(session, [item], ahead)
@@ -268,27 +269,28 @@ def _item_error(index: int, error: Exception) -> ItemError:
 # --- validate, filter ----------------------------------------------------------------------
 
 
-def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
+def _prepare(session: Session, arguments: Mapping[str, Any], options: BatchOptions) -> Item:
     """The item of one commit, with an outcome when its text is refused; looks at no store."""
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
-    request = validate(arguments, settings, session.namespace)
+    request = commit_request(arguments, session.namespace)
     text, given = text_forms(request.content, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
     if options.transcript:
         reason = unusable_reason(text)
     else:
         reason = refusal_reason(text, settings.hygiene, turn=turn, given_chars=len(given))
-    reference_us = session.now_us() if request.t_ref_us is None else request.t_ref_us
-    begins_us = reference_us if request.t_valid_us is None else request.t_valid_us
-    check_validity(begins_us, request.t_invalid_us)
+    reference_us = session.now_us() if request.t_ref is None else request.t_ref
+    begins_us = reference_us if request.t_valid is None else request.t_valid
+    check_validity(begins_us, request.t_invalid)
     item = Item(
         request=request,
         text=text,
         given=given,
         content_hash=content_hash(text),
         reference_us=reference_us,
+        policy=request.retention_policy or RetentionPolicy(settings.lifecycle.default_policy),
         entities=with_known_types(request.entities, types_of(settings.entities)),
     )
     if reason is not None:
@@ -312,7 +314,7 @@ def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
         content_hash=item.content_hash,
         occurred_at=from_us(item.reference_us),
         source=request.source,
-        tags=request.tags,
+        tags=request.tags or (),
         artifact_ref=request.artifact_ref,
         namespace=request.namespace,
         scope=request.scope,

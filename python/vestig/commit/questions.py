@@ -12,9 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from vestig.arguments import LIST_ITEMS_MAX, listed, text_argument
 from vestig.config.recall_sections import QuestionSettings
-from vestig.errors import ValidationError
 from vestig.language.sentences import sentences
 from vestig.language.word_list import word_list
 from vestig.lazy_pattern import lazy_pattern
@@ -97,26 +95,6 @@ def _rules(trigger: str) -> _Rules:
 def is_allowed(trigger: str | None, chosen: QuestionSettings) -> bool:
     """Return whether a memory of this trigger gets questions."""
     return chosen.enabled and trigger is not None and trigger in chosen.allowed_triggers
-
-
-def given_questions(value: object) -> tuple[object, ...]:
-    """The argument `hypothetical_queries`: a list of texts; too long ones are left out later.
-
-    Raises:
-        ValidationError: no list, or an item that is no text, blank or no Unicode.
-    """
-    value = listed(value)
-    if not isinstance(value, (list, tuple)):
-        raise ValidationError("hypothetical_queries", type(value).__name__, "a list of questions")
-    if len(value) > LIST_ITEMS_MAX:
-        raise ValidationError(
-            "hypothetical_queries", f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items"
-        )
-    for at, item in enumerate(value):
-        field = f"hypothetical_queries[{at}]"
-        if not text_argument(field, item).strip():
-            raise ValidationError(field, item, "a question that is not blank")
-    return tuple(value)
 
 
 def usable_questions(questions: Iterable[object], most: int) -> tuple[str, ...]:

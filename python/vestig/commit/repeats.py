@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.commit.request import CommitRequest
+from vestig.calls.commit import CommitRequest
 from vestig.language.names.forms import norm_name
 from vestig.times import format_us, to_us
 from vestig.types import Memory, RetentionPolicy, Stability
@@ -82,12 +82,12 @@ def repeat_wishes(
 
 def _retention(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
     policy, held = request.retention_policy, known.retention_policy
-    if request.policy_given and policy is not held:
+    if policy is not None and policy is not held:
         if _LASTING.index(policy) > _LASTING.index(held):
             wishes.change("retention_policy", held.value, policy.value)
         else:
             wishes.keep("retention_policy", held.value)
-    until = request.retention_until_us
+    until = request.retention_until
     if until is None:
         return
     before = None if known.retention_until is None else to_us(known.retention_until)
@@ -100,9 +100,9 @@ def _retention(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> N
 
 def _times(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
     begins, ends = to_us(known.t_valid), known.t_invalid
-    if request.t_valid_us not in (None, begins):
+    if request.t_valid not in (None, begins):
         wishes.keep("t_valid", format_us(begins))
-    asked = request.t_invalid_us
+    asked = request.t_invalid
     if asked is None:
         return
     if ends is not None:
@@ -134,14 +134,16 @@ def _words(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
     role = None if known.role is None else known.role.value
     if request.role not in (None, role):
         wishes.keep("role", role)
-    if not request.origin_derived and request.origin_type is not known.origin_type:
+    if request.origin_type not in (None, known.origin_type):
         wishes.keep("origin_type", known.origin_type.value)
 
 
 def _metadata(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> None:
-    added = {name: one for name, one in request.metadata.items() if name not in known.metadata}
+    added = {
+        name: one for name, one in (request.metadata or {}).items() if name not in known.metadata
+    }
     if added:
         wishes.change("metadata", known.metadata, known.metadata | added)
-    for name, value in request.metadata.items():
+    for name, value in (request.metadata or {}).items():
         if name not in added and known.metadata[name] != value:
             wishes.keep(f"metadata.{name}", repr(known.metadata[name]))

@@ -15,6 +15,7 @@ from vestig.changes import (
     NewEdge,
     NewEntity,
     NewEvent,
+    NewEvidence,
     NewJob,
     NewMemory,
     NewOriginalText,
@@ -25,7 +26,6 @@ from vestig.changes import (
     NewVector,
     StoredWindow,
 )
-from vestig.commit.claims import new_claim
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention
 from vestig.commit.repeats import RepeatWishes
@@ -37,6 +37,7 @@ from vestig.types import (
     Claim,
     EdgeType,
     EventType,
+    Kind,
     Memory,
     PossibleUpdate,
     RetentionPolicy,
@@ -155,7 +156,7 @@ def _event(
         artifact_ref=request.artifact_ref,
         payload={
             "content_hash": item.content_hash,
-            "tags": list(request.tags),
+            "tags": list(request.tags or ()),
             "artifact_ref": request.artifact_ref,
             **payload,
         },
@@ -177,13 +178,13 @@ def add_memory(
     that says the same; `claim`: with full ids."""
     request = item.request
     metadata: dict[str, Any] = {"source": request.source}
-    if request.tags_given:
+    if request.tags is not None:
         metadata["tags"] = list(request.tags)
     memory = NewMemory(
         id=rows.ids.take("mem"),
         namespace=request.namespace,
         scope=request.scope,
-        kind=request.kind,
+        kind=Kind.MEMORY,
         content=item.text,
         content_hash=item.content_hash,
         author=request.author,
@@ -191,18 +192,18 @@ def add_memory(
         session_id=request.session_id,
         sequence=request.sequence,
         title=request.title,
-        origin_type=request.origin_type,
-        origin_derived=request.origin_derived,
+        origin_type=request.origin,
+        origin_derived=request.origin_type is None,
         keywords=item.keywords,
         times=item.windows,
         trigger=request.trigger,
-        t_valid_us=request.t_valid_us if request.t_valid_us is not None else item.reference_us,
-        t_invalid_us=request.t_invalid_us,
+        t_valid_us=request.t_valid if request.t_valid is not None else item.reference_us,
+        t_invalid_us=request.t_invalid,
         temporal_stability=item.stability,
-        retention_policy=request.retention_policy,
-        retention_until_us=request.retention_until_us,
+        retention_policy=item.policy,
+        retention_until_us=request.retention_until,
         revives=revives,
-        metadata=metadata | request.metadata,
+        metadata=metadata | (request.metadata or {}),
         processing="pending" if item.job_kinds else "ready",
         pinned=request.pinned,
         pinned_at_us=rows.now_us if request.pinned else None,
@@ -221,7 +222,7 @@ def add_memory(
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
     rows.events.append(_event(rows, item, memory.id, kind, payload))
     _add_questions(rows, memory.id, item)
-    rows.claims += [] if claim is None else [new_claim(memory.id, claim)]
+    rows.claims += [] if claim is None else [_new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
     return memory
@@ -330,12 +331,12 @@ def add_reinforcement(
     """
     request, columns = item.request, dict(wishes.columns)
     payload: dict[str, Any] = {"matched_memory_id": known.id}
-    added = [tag for tag in request.tags if tag not in known.tags]
+    added = [tag for tag in request.tags or () if tag not in known.tags]
     if added:
         metadata = columns.get("metadata", known.metadata)
         columns["metadata"] = metadata | {"tags": [*known.tags, *added]}
     payload["added_tags"] = added
-    other = {k: v for k, v in request.metadata.items() if k not in known.metadata
+    other = {k: v for k, v in (request.metadata or {}).items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
     payload["metadata"] = other
     windows = united_windows(known.times, item.windows)
@@ -496,3 +497,18 @@ def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:
         version=1,
         metadata=new.metadata,
     )
+
+
+def _new_claim(memory_id: str, claim: Claim) -> NewClaim:
+    """The row of a claim."""
+    fields = {name: getattr(claim, name) for name in claim.__struct_fields__ if name != "evidence"}
+    evidence = tuple(
+        NewEvidence(
+            source_id=one.source_id,
+            stated_us=None if one.timestamp is None else to_us(one.timestamp),
+            author=one.author,
+            snippet=one.snippet,
+        )
+        for one in claim.evidence
+    )
+    return NewClaim(memory_id=memory_id, evidence=evidence, **fields)

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_validity
+from vestig.calls.commit import UpdateRequest
 from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
 from vestig.commit.questions import is_allowed
-from vestig.commit.request import validate_update
 from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
-from vestig.hints import check_names
 from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
-from vestig.times import format_us, to_us
+from vestig.times import format_us, from_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 
 _TIME_FIELDS: Final = ("retention_until", "t_valid", "t_invalid")
-_FIELDS: Final = (
-    "content",
-    "metadata",
-    "tags",
-    "scope",
-    "retention_policy",
-    "temporal_stability",
-    "trigger",
-    *_TIME_FIELDS,
-)
 _PLAIN_FIELDS: Final = ("scope", "retention_policy", "temporal_stability", "trigger")
+_OTHER_FIELDS: Final = ("metadata", "tags", *_TIME_FIELDS)
 # What a cleared column falls back to, where it cannot be empty.
 _CLEARED: Final[dict[str, Any]] = {"temporal_stability": "unknown"}
 # What a new text takes over from the memory that it replaces.
@@ -68,19 +59,24 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     outcome: CommitOutcome | None = None
 
 
-def update(
-    session: Session, id: object, given: dict[str, Any], *, namespace: object
-) -> UpdateResult:
-    """Changes the fields that `given` names: None clears one. Another `content` is committed as a
-    new memory that supersedes this one; one that differs in white space or Unicode form alone takes
-    the place of the memory's."""
-    check_names(given, _FIELDS, "update", "argument")
-    content = given.pop("content", UNSET)
-    if content is None:
-        raise ValidationError("content", None, "text: a memory cannot be without a text")
-    if content is not UNSET:
-        return _rewrite(session, id, content, given, namespace)
-    return _change_fields(session, id, FieldChanges(**validate_update(given)), namespace)
+def update(session: Session, asked: UpdateRequest) -> UpdateResult:
+    """Changes fields of a memory. Another text is committed as a new memory that supersedes this
+    one; one that differs in white space or Unicode form alone takes the place of the memory's."""
+    given = {name: getattr(asked, name) for name in (*_PLAIN_FIELDS, *_OTHER_FIELDS)}
+    fields = {name: value for name, value in given.items() if value is not None}
+    for name in asked.clear:
+        if name in fields:
+            raise ValidationError("clear", name, f"a field that is not also set with {name}")
+    fields |= dict.fromkeys(asked.clear)
+    if asked.content is not None:
+        return _rewrite(session, asked, fields)
+    return _change_fields(session, asked.id, _changes(fields), asked.namespace)
+
+
+def _changes(fields: Mapping[str, Any]) -> FieldChanges:
+    return FieldChanges(
+        **{f"{name}_us" if name in _TIME_FIELDS else name: one for name, one in fields.items()}
+    )
 
 
 def _change_fields(
@@ -140,28 +136,29 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
             )
 
 
-def _rewrite(
-    session: Session, id: object, content: object, given: dict[str, Any], namespace: object
-) -> UpdateResult:
+def _rewrite(session: Session, asked: UpdateRequest, given: dict[str, Any]) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text in any layout changes the memory in
     place."""
-    space, hygiene = session.in_namespace(namespace), session.config.settings.hygiene
-    text, layout = text_forms(content, hygiene)
+    space, hygiene = session.in_namespace(asked.namespace), session.config.settings.hygiene
+    text, layout = text_forms(asked.content, hygiene)
     with session.ledger.read() as view:
-        memory = session.memory(view, space, id)
+        memory = session.memory(view, space, asked.id)
     check_unexpired(memory, "update")
     # a layout that is refused goes on to the commit, which says why
     refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
     if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
-        changes = FieldChanges(**validate_update(given), layout=(layout, text))
+        changes = msgspec.structs.replace(_changes(given), layout=(layout, text))
         return _change_fields(session, memory.id, changes, space)
-    fields = _successor_fields(memory) | {k: v for k, v in given.items() if v is not None}
-    for name, value in given.items():
-        if value is None:
-            fields.pop(name, None)
-    fields |= {"namespace": space, "supersedes": [memory.id], "strict": True}
+    fields = _successor_fields(memory) | given
+    fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
+    fields |= {
+        "content": asked.content,
+        "namespace": space,
+        "supersedes": [memory.id],
+        "strict": True,
+    }
     with session.operation("update", without_store="make"):
-        outcome = pipeline.commit(session, content, fields)
+        outcome = pipeline.commit(session, fields)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with session.ledger.read() as view:

@@ -10,8 +10,9 @@ from typing import IO, Any
 import msgspec
 
 from vestig.arguments import flag, parse_time, path_argument
+from vestig.calls.filter import Filter
 from vestig.errors import ValidationError
-from vestig.filters import Filter, filter_parts, moments
+from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from vestig.arguments import SCOPE_CHARS_MAX, flag, label, path_argument
+from vestig.arguments import path_argument
+from vestig.calls.files import ImportRequest
 from vestig.commit.pipeline import BatchOptions, Part, commit_part, prepare_part
 from vestig.commit.text import normalise
 from vestig.commit.vectors_ahead import VectorsAhead
@@ -72,25 +73,19 @@ class _Tally:
 
 def import_file(
     session: Session,
-    source: Any,
-    *,
-    format: str,
-    scope: object,
-    merge: bool,
-    partial: bool,
-    progress: Progress | None,
+    asked: ImportRequest,
 ) -> ImportReport:
     """Reads a file into the store's namespace; running it again skips what is recorded."""
-    flag("merge", merge)
-    flag("partial", partial)
+    source, progress = asked.source, asked.progress
+    merge, partial = asked.merge, asked.partial
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
     if isinstance(source, (str, os.PathLike)):
         source = path_argument("source", source)
     settings = session.config.settings
     options = ImportOptions(
-        format=format,
-        scope=label("scope", scope, SCOPE_CHARS_MAX),
+        format=asked.format,
+        scope=asked.scope,
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
     )

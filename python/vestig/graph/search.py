@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Repeat
+from vestig.calls.search import SearchRequest
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError
 from vestig.graph import search_scores as scores
-from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
+from vestig.graph.search_request import SearchDefaults, SearchPlan, plan
 from vestig.graph.search_result import SearchHit, SearchResult
 from vestig.ids import id_bytes, memory_id_text
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor

@@ -6,37 +6,16 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, count_argument, flag_argument
+from vestig.calls.filter import ENTITY as ENTITY_KIND
+from vestig.calls.filter import Filter
+from vestig.calls.search import SearchRequest
 from vestig.errors import ValidationError
-from vestig.filters import ENTITY as ENTITY_KIND
-from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
-from vestig.graph.search_scores import TYPES
-from vestig.ids import check_namespace
+from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.recall.request import query_argument
 
-__all__ = ["SearchDefaults", "SearchPlan", "SearchRequest", "plan"]
+__all__ = ["SearchDefaults", "SearchPlan", "plan"]
 
 _DEPTH_MAX: Final = 1_000
-
-
-class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of a graph search; None = the configured value. `where` is a checked filter."""
-
-    query: Any = None
-    type: Any = "hybrid"
-    where: Filter = Filter()
-    limit: Any = None
-    graph_depth: Any = None
-    seed_nodes: Any = None
-    include_memory_ids: Any = True
-    decay: Any = None
-    as_of: Any = None
-    known_at: Any = None
-    valid_at: Any = None
-    query_time: Any = None
-    namespace: Any = None
-    touch: Any = False
-    trace: Any = False
 
 
 class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,19 +58,6 @@ def _kinds(where: Filter) -> tuple[bool, bool]:
     return ENTITY_KIND in kinds, any(kind != ENTITY_KIND for kind in kinds)
 
 
-def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, (list, tuple, set, frozenset)):
-        raise ValidationError(field, value, "a list of memories by id, entities by id or name")
-    for id in listed:
-        if not isinstance(id, str) or not id.strip():
-            raise ValidationError(field, id, "the id of a memory, or the id or name of an entity")
-        check_unicode(field, id)
-    return tuple(dict.fromkeys(id.strip() for id in listed))
-
-
 def _query(asked: SearchRequest, seeds: tuple[str, ...]) -> Any:
     """The text to embed, None where nothing is embedded; with warnings."""
     blank = asked.query is None or (isinstance(asked.query, str) and not asked.query.strip())
@@ -115,11 +81,9 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
     Raises:
         ValidationError: names the field, what came and what is allowed.
     """
-    if asked.type not in TYPES:
-        raise ValidationError("type", asked.type, "one of " + ", ".join(TYPES))
-    seeds = _texts_of_ids("seed_nodes", asked.seed_nodes)
+    seeds = asked.seed_nodes
     if asked.type == "graph" and not seeds:
-        raise _no_seeds(asked.seed_nodes)
+        raise _no_seeds(asked.seed_nodes or None)
     wanted = defaults.graph_depth if asked.graph_depth is None else asked.graph_depth
     entities, memories = _kinds(asked.where)
     query, warnings = _query(asked, seeds)
@@ -128,9 +92,7 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
         raise ValidationError(
             "min_similarity", least, "nothing: without a query nothing is compared"
         )
-    space = defaults.namespace
-    if asked.namespace is not None:
-        space = check_namespace(asked.namespace)
+    space = defaults.namespace if asked.namespace is None else asked.namespace
     at = moments(
         defaults.now_us,
         as_of=asked.as_of,
@@ -141,9 +103,9 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
     parts = filter_parts(asked.where, space, at, include_expired=defaults.include_expired)
     return SearchPlan(
         query=query,
-        type=str(asked.type),
-        limit=count_argument("limit", defaults.limit if asked.limit is None else asked.limit),
-        depth=min(count_argument("graph_depth", wanted, least=0), _DEPTH_MAX),
+        type=asked.type,
+        limit=defaults.limit if asked.limit is None else asked.limit,
+        depth=min(wanted, _DEPTH_MAX),
         seeds=seeds,
         memories=memories,
         entities=entities,
@@ -151,9 +113,9 @@ def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
         min_similarity=least,
         moments=at,
         namespace=space,
-        decay=flag_argument("decay", asked.decay is not None and asked.decay),
-        memory_ids=flag_argument("include_memory_ids", asked.include_memory_ids),
-        touch=flag_argument("touch", asked.touch),
-        trace=flag_argument("trace", asked.trace),
+        decay=bool(asked.decay),
+        memory_ids=asked.include_memory_ids,
+        touch=asked.touch,
+        trace=asked.trace,
         warnings=(*warnings, *at.warnings),
     )

@@ -6,22 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from vestig.arguments import check_unicode, flag
+from vestig.calls.filter import FIELDS, NARROWING, SELECTORS
+from vestig.calls.states import ForgetRequest
 from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,
     StoreLockedError,
     ValidationError,
 )
-from vestig.filters import (
-    FIELDS,
-    NARROWING,
-    SELECTORS,
-    FilterParts,
-    checked_selection,
-    filter_parts,
-    moments,
-)
+from vestig.filters import FilterParts, filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.results import ForgetReport, GcReport
 from vestig.session.filter_ids import resolved
@@ -38,45 +31,34 @@ OUTSIDE: Final = (
     "backups and exports are files of their own: what was copied to them before stays there;"
     " so does what was sent to a language model"
 )
-_ACTOR_CHARS_MAX: Final = 200
 # Tries these jobs (ids) of a namespace at once; what degraded.
 RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
 
-def forget(
-    session: Session,
-    ids: object,
-    where: object,
-    *,
-    every: object,
-    force: object,
-    dry_run: object,
-    actor: object,
-    namespace: object,
-    run_jobs: RunJobs,
-) -> ForgetReport:
+def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> ForgetReport:
     """Removes memories for good, and proves it."""
-    for name, value in (("all", every), ("force", force), ("dry_run", dry_run)):
-        flag(name, value)
-    by_id, wanted = _target(ids, where, every=bool(every))
-    space, who = session.in_namespace(namespace), _actor(actor)
+    _check_target(asked)
+    by_id, dry_run = asked.ids is not None, asked.dry_run
+    space = session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = []
         if not by_id:
             at = moments(session.now_us())
-            parts = filter_parts(wanted, space, at, include_expired=True, include_archived=True)
+            parts = filter_parts(
+                asked.where, space, at, include_expired=True, include_archived=True
+            )
             found = _matching(session, parts)
         removed, seq, memories = Removed(rows={"memories": 0}), 0, list[Memory]()
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             seq = txn.seq
-            named = _named(session, txn, space, wanted) if by_id else found
+            named = found if asked.ids is None else _named(session, txn, space, asked.ids)
             memories = txn.memories(space, named)
             if by_id:
                 _check_all(session, txn, space, named, memories)
-            _check_pins(memories, force=bool(force))
+            _check_pins(memories, force=asked.force)
             if memories:
-                removed = txn.forget(space, [memory.id for memory in memories], actor=who)
+                removed = txn.forget(space, [memory.id for memory in memories], actor=asked.actor)
                 if dry_run:
                     raise RollBack
                 degraded.extend(clock_notice(txn.clock_behind_us))
@@ -97,7 +79,7 @@ def forget(
             summaries_removed=removed.summaries,
             edges_removed=removed.rows.get("edges", 0),
             **_proved(proof),
-            dry_run=bool(dry_run),
+            dry_run=dry_run,
             seq=seq,
             degraded=tuple(degraded),
         )
@@ -190,21 +172,16 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
 # --- which memories --------------------------------------------------------------------------
 
 
-def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
-    """(whether memories are named by id, the ids or the checked filter).
-
-    Raises:
-        ValidationError: nothing is selected, or a field is named without a value.
-    """
-    chosen = checked_selection(where)  # type: ignore[arg-type]
-    given = chosen.given()
-    if ids is not None:
+def _check_target(asked: ForgetRequest) -> None:
+    """Refuses a call that selects nothing."""
+    given = asked.where.given()
+    if asked.ids is not None:
         if given:
             raise ValidationError("ids", "ids and where", "either ids or where, not both")
-        return True, [ids] if isinstance(ids, str) else ids
+        return
     # `unscoped: false` restricts nothing
     effective = {name for name, value in given.items() if name != "unscoped" or value}
-    if not effective & (SELECTORS | NARROWING if every else SELECTORS):
+    if not effective & (SELECTORS | NARROWING if asked.all else SELECTORS):
         raise ValidationError(
             "where",
             f"only {', '.join(given)}" if given else "no filter",
@@ -217,20 +194,9 @@ def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
                 else ""
             ),
         )
-    return False, chosen
 
 
-def _actor(value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not 1 <= len(value) <= _ACTOR_CHARS_MAX:
-        raise ValidationError("actor", value, f"text of 1 to {_ACTOR_CHARS_MAX} characters")
-    return check_unicode("actor", value)
-
-
-def _named(session: Session, view: LedgerView, space: str, ids: object) -> list[str]:
-    if not isinstance(ids, (list, tuple, set, frozenset)) or not ids:
-        raise ValidationError("ids", ids, "an id or a list of ids")
+def _named(session: Session, view: LedgerView, space: str, ids: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(session.full_id(view, space, id, "ids") for id in ids))
 
 

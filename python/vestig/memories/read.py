@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import count_argument, flag, flag_argument
+from vestig.calls.filter import Filter
+from vestig.calls.listing import ORDERS, CountRequest, EventsRequest, ListRequest, ShowRequest
 from vestig.changes import AccessTouch
-from vestig.errors import NotFoundError, StoreLockedError, ValidationError
-from vestig.filters import Filter, FilterParts, Moments, filter_parts
+from vestig.errors import NotFoundError, StoreLockedError
+from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import split_ids
-from vestig.parameters import LIST
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
@@ -39,38 +39,21 @@ from vestig.types import (
     SupersessionRecord,
 )
 
-ORDERS: Final = LIST["order_by"].choices
 SESSION_ORDER: Final = "session"
-LIST_LIMIT_DEFAULT: Final = 20
-LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
 
 
-def show(
-    session: Session,
-    id: object,
-    at: Moments,
-    *,
-    namespace: object = None,
-    include_expired: bool = True,
-    expand: object = 0,
-    touch: bool = False,
-) -> MemoryDetail:
-    """One memory with its evidence; an access that finds the store locked is dropped.
-
-    Args:
-        expand: 1 = with the entities that it mentions and the memories related to it.
-    """
-    with_links = _depth(expand) == 1
-    flag_argument("touch", touch)
-    flag_argument("include_expired", include_expired)
+def show(session: Session, asked: ShowRequest) -> MemoryDetail:
+    """One memory with its evidence; an access that finds the store locked is dropped."""
     now = session.now_us()
-    space = session.in_namespace(namespace)
+    at = moments(now, as_of=asked.as_of, known_at=asked.known_at, valid_at=asked.valid_at)
+    with_links = asked.expand == 1
+    space = session.in_namespace(asked.namespace)
     with session.operation("show"):
         with session.ledger.read() as view:
-            (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
+            (memory,) = as_known(view, space, [session.memory(view, space, asked.id)], at)
             expired = memory.t_expired is not None
-            if not _visible(memory, at) or (expired and not include_expired):
+            if not _visible(memory, at) or (expired and not asked.include_expired):
                 raise NotFoundError(
                     "Memory", memory.id, "expired" if expired else "not known at that time"
                 )
@@ -94,7 +77,7 @@ def show(
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
-        if touch:
+        if asked.touch:
             seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
             try:
                 session.ledger.touch(space, seen)
@@ -102,13 +85,6 @@ def show(
                 dropped = "the access was not counted: the store is locked"
                 return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
         return detail
-
-
-def _depth(value: object) -> int:
-    """How far `show` looks along links."""
-    if isinstance(value, bool) or value not in (0, 1):
-        raise ValidationError("expand", value, "0 or 1")
-    return int(value)
 
 
 def _visible(memory: Memory, at: Moments) -> bool:
@@ -213,16 +189,12 @@ def _was_current(one: Memory | Edge, at: Moments) -> bool:
     return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
 
-def events(
-    session: Session, id: object, *, namespace: object = None, limit: int | None = None
-) -> list[Event]:
+def events(session: Session, asked: EventsRequest) -> list[Event]:
     """The log of one memory, oldest first."""
-    if limit is not None:
-        limit = count_argument("limit", limit)
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("events"), session.ledger.read() as view:
-        memory_id = session.memory(view, space, id).id
-        return view.events(space, memory_id, limit)
+        memory_id = session.memory(view, space, asked.id).id
+        return view.events(space, memory_id, asked.limit)
 
 
 def chain(session: Session, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
@@ -302,33 +274,18 @@ _OF_ROWS: Final = frozenset(
 )
 
 
-class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `list` beside the filter."""
-
-    offset: object = 0
-    limit: object = LIST_LIMIT_DEFAULT
-    order_by: object = None
-    descending: object = None
-
-
-def _page_of(listing: Listing, where: Filter, asked: PageRequest) -> Listing:
+def _page_of(listing: Listing, asked: ListRequest) -> Listing:
     """The part of a listing that a page shows, in its order: conversations as they went where some
     are named, else the newest first."""
-    limit = LIST_LIMIT_DEFAULT if asked.limit is None else count_argument("limit", asked.limit)
-    if limit > LIST_LIMIT_MAX:
-        raise ValidationError("limit", asked.limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
     order = asked.order_by
     if order is None:
-        order = SESSION_ORDER if where.given().get("session_ids") else ORDERS[0]
-    if order not in ORDERS:
-        raise ValidationError("order_by", order, "one of " + ", ".join(ORDERS))
-    descending = order != SESSION_ORDER if asked.descending is None else asked.descending
+        order = SESSION_ORDER if asked.where.given().get("session_ids") else ORDERS[0]
     return msgspec.structs.replace(
         listing,
-        offset=count_argument("offset", asked.offset, least=0),
-        limit=limit,
+        offset=asked.offset,
+        limit=asked.limit,
         order_by=order,
-        descending=flag("descending", descending),
+        descending=order != SESSION_ORDER if asked.descending is None else asked.descending,
     )
 
 
@@ -379,21 +336,21 @@ class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.where.given().keys() - _OF_ROWS)
 
 
-def _chosen(session: Session, namespace: object, at: Moments, where: Filter) -> _Chosen:
-    space = session.in_namespace(namespace)
-    return _Chosen(where=where, parts=filter_parts(where, space, at))
+def _chosen(session: Session, asked: ListRequest | CountRequest) -> _Chosen:
+    at = moments(
+        session.now_us(), as_of=asked.as_of, known_at=asked.known_at, valid_at=asked.valid_at
+    )
+    space = session.in_namespace(asked.namespace)
+    return _Chosen(where=asked.where, parts=filter_parts(asked.where, space, at))
 
 
-def page(
-    session: Session, namespace: object, at: Moments, where: Filter, asked: PageRequest
-) -> MemoryPage:
+def page(session: Session, asked: ListRequest) -> MemoryPage:
     """One page and how many there are in all, of one state."""
-    chosen = _chosen(session, namespace, at, where)
-    space = chosen.parts.namespace
-    _page_of(Listing(), where, asked)
+    chosen = _chosen(session, asked)
+    space, at = chosen.parts.namespace, chosen.parts.moments
 
     def read(view: LedgerView, core: Any) -> MemoryPage:
-        listing = _page_of(_listing(view, core, session.keeper, chosen), where, asked)
+        listing = _page_of(_listing(view, core, session.keeper, chosen), asked)
         memories = view.list_memories(space, listing)
         total = _total(session, view, core, chosen, listing)
         wanted = max(0, min(listing.limit or 0, total - listing.offset))
@@ -419,9 +376,9 @@ def page(
         return found
 
 
-def count(session: Session, namespace: object, at: Moments, where: Filter) -> int:
+def count(session: Session, asked: CountRequest) -> int:
     """How many memories a full listing has."""
-    chosen = _chosen(session, namespace, at, where)
+    chosen = _chosen(session, asked)
 
     def read(view: LedgerView, core: Any) -> int:
         listing = _listing(view, core, session.keeper, chosen)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import listed, parse_time, reason_argument
+from vestig.arguments import listed
+from vestig.calls.states import DeprecateRequest, StateRequest, SupersedeRequest
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
@@ -295,55 +296,39 @@ def change_state(
         return msgspec.structs.replace(done, degraded=catch_up(session, degraded))
 
 
-def simple(
-    session: Session, id: object, action: str, *, reason: object, namespace: object
-) -> StateChange:
+def simple(session: Session, action: str, asked: StateRequest) -> StateChange:
     """Archive, restore, pin or unpin."""
-    why = reason_argument(reason)
     decide = _CHANGES_BY_ACTION[action]
 
     def decision(
         _: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
-        return decide(memory, why, now), ()
+        return decide(memory, asked.reason, now), ()
 
-    return change_state(session, id, action, decision, namespace)
+    return change_state(session, asked.id, action, decision, asked.namespace)
 
 
-def deprecate(
-    session: Session, id: object, *, reason: object, t_invalid: object, namespace: object
-) -> StateChange:
+def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
     """Withdraws a memory, or ends its fact at `t_invalid`."""
-    why = reason_argument(reason, required=True) or ""
-    end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
+    end = asked.t_invalid
 
     def decision(
         _: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         check_end(memory, end)
-        return deprecate_changes(memory, why, end, now), ()
+        return deprecate_changes(memory, asked.reason or "", end, now), ()
 
-    return change_state(session, id, "deprecate", decision, namespace)
+    return change_state(session, asked.id, "deprecate", decision, asked.namespace)
 
 
-def supersede(
-    session: Session,
-    old: object,
-    new: object,
-    *,
-    reason: object,
-    t_invalid: object,
-    namespace: object,
-) -> SupersessionRecord:
+def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
     """Marks `new` as the successor of `old`; repeating a pair returns its record."""
-    why = reason_argument(reason, required=True) or ""
-    end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
-    space = session.in_namespace(namespace)
+    end, space = asked.t_invalid, session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("supersede", without_store="make"):
         with session.ledger.write(session.now_us(), make=False) as txn:
-            before = session.memory(txn, space, old, "old")
-            after = session.memory(txn, space, new, "new")
+            before = session.memory(txn, space, asked.old, "old")
+            after = session.memory(txn, space, asked.new, "new")
             records = txn.supersessions(space, before.id) + txn.supersessions(space, after.id)
             found = existing_record(before.id, after.id, records)
             if found is not None:
@@ -351,9 +336,8 @@ def supersede(
             check_pair(before, after, records)
             check_end(before, end)
             successor = Successor(id=after.id, t_valid_us=to_us(after.t_valid))
-            parts = replace(
-                before, successor, reason=why, t_invalid_us=end, now_us=session.now_us()
-            )
+            why, now_us = asked.reason or "", session.now_us()
+            parts = replace(before, successor, reason=why, t_invalid_us=end, now_us=now_us)
             txn.apply(parts.change_set(space))
             degraded.extend(clock_notice(txn.clock_behind_us))
             written = txn.supersessions(space, before.id)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import QueryEntity, QueryName, ScoreFormula
+from vestig.calls.recall import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.config.weights import newest
@@ -35,7 +36,7 @@ from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.query_entities import QueryNames
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
-from vestig.recall.request import Cut, RecallRequest, Request, check_request, chosen_seed
+from vestig.recall.request import Cut, Request, check_request, chosen_seed
 from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.recall.successors import with_successors

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
+from vestig.calls.recall import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import KINDS
@@ -20,7 +21,7 @@ from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.found_memories import FoundMemories, found_memories
 from vestig.recall.query import BoundQuery, Query, Ranked, analyse, request_of
 from vestig.recall.ranking import ranking_of
-from vestig.recall.request import RecallRequest, Request
+from vestig.recall.request import Request
 from vestig.recall.rerank import read_with_scores
 from vestig.recall.scan import Scan, is_approximate
 from vestig.session.embedding import all_query_vectors, check_identity
@@ -355,16 +356,13 @@ def _least_confidence(session: Session, config: Config, request: Request) -> Req
 
 
 def checked_config(
-    session: Session, overrides: Mapping[str, Any] | None, profile: object
+    session: Session, overrides: Mapping[str, Any] | None, profile: str | None
 ) -> Config:
     """The configuration of a call.
 
     Raises:
-        ValidationError: the profile is no text.
         ConfigError: a wrong key, an unknown profile, or a reranker that is not there.
     """
-    if profile is not None and not isinstance(profile, str):
-        raise ValidationError("profile", profile, "the name of a recall profile")
     config = session.effective(overrides, profile)
     check_reranker(session.reranker, config.settings)
     return config
@@ -385,17 +383,9 @@ def checked_request(
 def recall(
     session: Session,
     arguments: RecallRequest,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    profile: object = None,
 ) -> RecallResult:
-    """The memories that answer a question.
-
-    Args:
-        overrides: keys of the configuration for this call.
-        profile: a recall profile in place of the store's.
-    """
-    config = checked_config(session, overrides, profile)
+    """The memories that answer a question."""
+    config = checked_config(session, arguments.config, arguments.profile)
     request = checked_request(session, config, arguments, session.now_us())
     with session.operation("recall"):
         result = OneRecall(session, config, request).run()

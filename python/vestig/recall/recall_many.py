@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import RecallResult
 from vestig.arguments import listed
+from vestig.calls.recall import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.query import BoundQuery, Query, scan_together
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries
-from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import read_with_scores
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
@@ -32,17 +32,12 @@ def recall_many(
     session: Session,
     queries: object,
     arguments: RecallRequest,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    profile: object = None,
 ) -> list[RecallResult | ItemError]:
     """The result of each query, as its own recall gives it; an entry in the place of a query that
     is none.
 
     Args:
         arguments: those of all queries, without a query.
-        overrides: keys of the configuration for this call.
-        profile: a recall profile in place of the store's.
 
     Raises:
         ValidationError: a wrong argument of all.
@@ -52,7 +47,7 @@ def recall_many(
         raise ValidationError("queries", type(queries).__name__, "a list of questions")
     if len(texts) > QUERIES_MAX:
         raise ValidationError("queries", f"{len(texts)} queries", f"at most {QUERIES_MAX} queries")
-    config = checked_config(session, overrides, profile)
+    config = checked_config(session, arguments.config, arguments.profile)
     now_us = session.now_us()
     checked_request(session, config, _asking(arguments, _ANY_QUERY), now_us)
     found: list[RecallResult | ItemError | OneRecall] = []

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.arguments import parse_time
+from vestig.calls.filter import FIELDS
 from vestig.errors import ValidationError
-from vestig.filters import FIELDS
 from vestig.ids import id_bytes, is_full_id, split_ids
 from vestig.language.content_words import content_terms
 from vestig.language.words import placed_terms
@@ -23,7 +22,7 @@ from vestig.recall.reason import Explainer
 from vestig.recall.request import QUERY_CHARS_MAX, Request
 from vestig.recall.scan import ScanRow
 from vestig.session.embedding import all_query_vectors
-from vestig.times import from_us
+from vestig.times import from_us, to_us
 from vestig.types import Memory
 
 __all__ = ["Expected", "expected_of", "why_not"]
@@ -378,10 +377,11 @@ class _Missing:
         """The same request with other arguments, at the same query time."""
         arguments = self.request.arguments
         if arguments.query_time is None and not _TIMES & fields.keys():
-            fields["query_time"] = from_us(self.request.moments.query_time_us)
+            fields["query_time"] = self.request.moments.query_time_us
         inside = {name: fields.pop(name) for name in list(fields) if name in FIELDS}
+        times = {name: to_us(at) for name, at in fields.items() if isinstance(at, datetime)}
         where = msgspec.structs.replace(arguments.where, **inside)
-        arguments = msgspec.structs.replace(arguments, where=where, **fields)
+        arguments = msgspec.structs.replace(arguments, where=where, **fields | times)
         return request_of(self.bound.session, self.config, arguments)
 
     def given(self, name: str) -> Any:
@@ -389,7 +389,10 @@ class _Missing:
         request = self.request
         if name in ("include_expired", "include_archived") and not request.filter.statuses:
             return request.filter.columns[name]
-        return getattr(request.arguments.where if name in FIELDS else request.arguments, name)
+        if name in FIELDS:
+            return getattr(request.arguments.where, name)
+        value = getattr(request.arguments, name)
+        return from_us(value) if isinstance(value, int) else value
 
     def excluding(self) -> list[str]:
         """The filters that exclude the memory, each tried alone."""
@@ -426,8 +429,7 @@ class _Missing:
             ends = (memory.t_expired, memory.t_invalid)
             moments = [memory.t_created, memory.t_valid]
             moments += [end - _INSTANT for end in ends if end is not None]
-            at = from_us(parse_time(given, name))
-            moments.sort(key=lambda moment: abs(moment - at))
+            moments.sort(key=lambda moment: abs(moment - given))
         else:
             return
         for moment in moments:

@@ -13,6 +13,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 
 from vestig.answers import ScoreFormula
+from vestig.calls.recall import RecallRequest
 from vestig.commit.text import content_hash, normalise
 from vestig.config import Config
 from vestig.config.schema import HygieneSettings
@@ -25,7 +26,7 @@ from vestig.recall.confidence import ROWS_READ, scored
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
-from vestig.recall.request import RecallRequest, query_argument
+from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.facts import facts_of
 from vestig.retrieve.rank import FOCUS, Levels, relevances

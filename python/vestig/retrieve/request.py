@@ -14,17 +14,10 @@ from vestig.arguments import (
     text_argument,
     time_us,
 )
+from vestig.calls.filter import Filter, FilterFields, checked_filter
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ValidationError
-from vestig.filters import (
-    Filter,
-    FilterFields,
-    FilterParts,
-    Moments,
-    checked_filter,
-    filter_parts,
-    moments,
-)
+from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.hints import NAME_CHARS_MAX, nearest, unknown_name_error
 from vestig.ids import check_namespace, new_id
 from vestig.messages import NEVER_SPOKEN, joined_text
@@ -125,10 +118,10 @@ def check_request(
     space = namespace if given.namespace is None else check_namespace(given.namespace)
     at = moments(
         now_us,
-        as_of=given.as_of,
-        known_at=given.known_at,
-        valid_at=given.valid_at,
-        query_time=given.query_time,
+        as_of=time_us("as_of", given.as_of),
+        known_at=time_us("known_at", given.known_at),
+        valid_at=time_us("valid_at", given.valid_at),
+        query_time=time_us("query_time", given.query_time),
     )
     return Request(
         messages=_messages(given.messages),

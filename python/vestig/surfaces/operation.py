@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vestig.parameters import Parameter
+from vestig.calls.argument import Argument, Flag, Objects
+from vestig.calls.declaration import Request, required_of, rows_of
+from vestig.calls.filter import FIELDS, Where
 from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from vestig.session.session import Session
     from vestig.store.ledger.absent_store import WithoutStore
 
-__all__ = ["Arguments", "Call", "Operation"]
+# Options of every command.
+_GLOBAL: Final = ("namespace", "profile")
+_CONFIRM: Final = Flag("true: do it. Needed unless dry_run is true.", name="confirm")
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -40,16 +44,37 @@ class Call(msgspec.Struct, kw_only=True):
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """What an operation takes as one JSON object: the arguments of one public call.
 
-    `method` is that call, dotted from the store (`admin.stats`). `filtered`: it takes the filter,
-    as the object `where`. `confirmed`: it destroys, so `confirm: true` has to stand beside it
-    unless `dry_run` does; the call itself does not take it.
+    `method` is that call, dotted from the store (`admin.stats`); `without`: names that no client
+    gives. `confirmed`: it destroys, so `confirm: true` has to stand beside it unless `dry_run`
+    does; the call itself does not take it.
     """
 
     method: str
-    parameters: tuple[Parameter, ...] = ()
-    required: tuple[str, ...] = ()
-    filtered: bool = False
+    call: type[Request]
+    without: tuple[str, ...] = ()
     confirmed: bool = False
+
+    @property
+    def rows(self) -> dict[str, Argument]:
+        """The arguments by name, those of programs alone left out."""
+        found = {
+            name: row
+            for name, row in rows_of(self.call).items()
+            if not row.program_only and name not in self.without
+        }
+        return found | ({_CONFIRM.name: _CONFIRM} if self.confirmed else {})
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names that have to be there."""
+        rows = self.rows
+        return tuple(name for name in required_of(self.call) if name in rows)
+
+    @property
+    def where(self) -> Where | None:
+        """The filter; None where it takes none."""
+        row = rows_of(self.call).get("where")
+        return row if isinstance(row, Where) else None
 
     def answer(self, store: Vestig, given: Mapping[str, Any]) -> Any:
         """What the call returns for arguments as `json_schema.read_arguments` made them."""
@@ -62,18 +87,23 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation, declared once; what it is for stands in `outlines.py` under its name.
 
-    `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
-    `exit_code` is that of a result: an error has its own. `open_options` makes options of
-    `vestig.open` from the arguments. `without_store`: on a path without a store the operation
-    answers as from an empty one, makes it, or is refused. `alone` answers certain arguments without
-    opening the store; None: it has to be opened. `works_queue`: while it runs, a thread works the
-    jobs that commits leave. `arguments` is what it takes from surfaces that speak JSON; None: they
-    do not offer it.
+    `call` is the declaration of the public call that it makes, `method` that call, dotted from the
+    store; None: it makes none, or several. `options` are of the command line alone. `run` does it;
+    None: the call is made with the arguments as they are. `document` names its JSON
+    (`vestig/<document>/1`); `text` makes its text for humans; `exit_code` is that of a result: an
+    error has its own. `open_options` makes options of `vestig.open` from the arguments.
+    `without_store`: on a path without a store the operation answers as from an empty one, makes it,
+    or is refused. `alone` answers certain arguments without opening the store; None: it has to be
+    opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
+    surfaces that speak JSON have it, without what `without` names and, where `confirmed`, with a
+    confirmation.
     """
 
     name: str
-    params: tuple[Parameter, ...] = ()
-    run: Callable[[Call], Any]
+    call: type[Request] | None = None
+    method: str = ""
+    options: tuple[Argument, ...] = ()
+    run: Callable[[Call], Any] | None = None
     document: str
     text: Callable[[Any, Mapping[str, Any]], str]
     exit_code: Callable[[Any], int] = lambda _: 0
@@ -84,7 +114,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     writes: bool = False
     works_queue: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
-    arguments: Arguments | None = None
+    offered: bool = True
+    without: tuple[str, ...] = ()
+    confirmed: bool = False
 
     @property
     def help(self) -> str:
@@ -95,3 +127,64 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     def short(self) -> str:
         """Its other name, outside of its group; "" for none."""
         return OUTLINES[self.name].short
+
+    @property
+    def arguments(self) -> Arguments | None:
+        """What it takes from surfaces that speak JSON; None: they do not offer it."""
+        if self.call is None or not self.offered:
+            return None
+        return Arguments(
+            method=self.method or self.name.rpartition(" ")[2],
+            call=self.call,
+            without=self.without,
+            confirmed=self.confirmed,
+        )
+
+    @property
+    def params(self) -> tuple[Argument, ...]:
+        """What it takes on the command line: arguments with a flag or a place, its options, and
+        the fields of its filter."""
+        if self.call is None:
+            return self.options
+        rows, required = rows_of(self.call), required_of(self.call)
+        taken = {one.name for one in self.options}
+        own = [
+            row
+            for name, row in rows.items()
+            if (row.flag or row.stdin or row.many or name in required)
+            and not row.program_only
+            and not isinstance(row, Objects)
+            and name not in (*_GLOBAL, *taken)
+        ]
+        where = rows.get("where")
+        fields = where.fields.values() if isinstance(where, Where) else ()
+        names = {row.name for row in own} | taken
+        return (*own, *self.options, *(row for row in fields if row.name not in names))
+
+    def answer(self, call: Call) -> Any:
+        """Does it, and returns the result."""
+        if self.run is not None:
+            return self.run(call)
+        arguments = self.arguments
+        assert arguments is not None, self.name
+        options = {one.name for one in self.options}
+        given = {name: value for name, value in call.args.items() if name not in options}
+        given = filter_arguments(given, arguments.rows)
+        if "progress" in rows_of(arguments.call):
+            given["progress"] = call.progress
+        return arguments.answer(call.store, given)
+
+
+def filter_arguments(given: Mapping[str, Any], own: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """The arguments with the fields of the filter gathered in `where`.
+
+    Args:
+        own: arguments of the call itself, which no field is.
+
+    Example:
+        >>> filter_arguments({"limit": 3, "tags": ["infra"]})
+        {'limit': 3, 'where': {'tags': ['infra']}}
+    """
+    where = {n: value for n, value in given.items() if n in FIELDS and n not in own}
+    rest = {name: value for name, value in given.items() if name not in where}
+    return rest | ({"where": where} if where else {})

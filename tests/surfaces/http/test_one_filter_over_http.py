@@ -12,7 +12,7 @@ import pytest
 
 from served import Site, serving_store
 from test_one_filter import CASES, QUERY, filled, resolved
-from vestig.filters import FIELDS
+from vestig.calls.filter import FIELDS
 from vestig.times import to_plain
 
 __all__ = ["filled"]

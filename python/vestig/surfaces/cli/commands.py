@@ -19,8 +19,8 @@ from vestig.surfaces.outlines import GROUPS, OUTLINES
 from vestig.telemetry.error_types import caused_by_interrupt
 
 if TYPE_CHECKING:
+    from vestig.calls.argument import Argument, Words
     from vestig.config import Config
-    from vestig.parameters import Parameter
     from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["cli", "run"]
@@ -34,7 +34,6 @@ _FILE_FAULTS: Final = (
     NotADirectoryError,
     PermissionError,
 )
-_LIST_KINDS: Final = ("words", "texts", "names", "pairs")
 
 
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -180,19 +179,30 @@ class _AnyCase(click.Choice[str]):
         return super().convert(words.get(str(value).casefold(), value), param, ctx)
 
 
-def _type(param: Parameter) -> Any:
-    if param.kind == "integer":
+def _type(param: Argument) -> Any:
+    from vestig.calls.argument import Choice, Integer, Number
+
+    if isinstance(param, Integer):
         return click.INT
-    if param.kind == "number":
+    if isinstance(param, Number):
         return click.FLOAT
-    if param.kind == "choice":
+    if isinstance(param, Choice):
         return _AnyCase(param.choices)
     return click.STRING
 
 
-_METAVARS: Final = {
-    "words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME", "object": "JSON",
-}  # fmt: skip
+def _repeats(param: Argument) -> bool:
+    """Says that its option may stand several times."""
+    from vestig.calls.argument import Pairs, Texts
+
+    return isinstance(param, (Texts, Pairs))
+
+
+def _metavar(param: Argument) -> str | None:
+    from vestig.calls.argument import Object, Pairs, Time, Words
+
+    kinds = {Words: "A,B,…", Pairs: "NAME=VALUE", Time: "TIME", Object: "JSON"}
+    return next((text for kind, text in kinds.items() if isinstance(param, kind)), None)
 
 
 # Other spellings of options, in every command that has them.
@@ -204,15 +214,19 @@ _QUOTED_OTHERWISE: Final = frozenset('"$`\\!')
 _FROM_STDIN: Final = "- reads it from standard input."
 
 
-def _help(param: Parameter) -> str:
+def _help(param: Argument) -> str:
+    from vestig.calls.argument import Words
+
     text = f"{param.help} {_FROM_STDIN}" if param.stdin else param.help
-    if param.kind == "words" and param.choices:
+    if isinstance(param, Words) and param.choices:
         text = f"{text} Of: {', '.join(param.choices)}."
     shown = param.default_text or ("" if param.default is None else str(param.default))
     return f"{text} [default: {shown}]" if shown else text
 
 
-def _argument(param: Parameter) -> click.Parameter:
+def _argument(param: Argument) -> click.Parameter:
+    from vestig.calls.argument import Flag, Switch
+
     if not param.flag:
         shown = param.name.upper() + ("..." if param.many else "")
         needed = param.required and not param.stdin
@@ -225,15 +239,15 @@ def _argument(param: Parameter) -> click.Parameter:
         )
     options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
     names = [param.name, *_SHORT_FLAGS.get(param.flag, ()), param.flag]
-    if param.kind == "flag":
-        options.update(is_flag=True, flag_value=True, type=None)
-    elif param.kind == "switch":
+    if isinstance(param, Switch):
         names = [param.name, f"{param.flag}/--no-{param.flag.removeprefix('--')}"]
         options.update(is_flag=True, type=None)
-    elif param.kind in _LIST_KINDS:
+    elif isinstance(param, Flag):
+        options.update(is_flag=True, flag_value=True, type=None)
+    elif _repeats(param):
         options.update(multiple=True)
-    if param.kind in _METAVARS:
-        options["metavar"] = _METAVARS[param.kind]
+    if metavar := _metavar(param):
+        options["metavar"] = metavar
     return click.Option(names, **options)
 
 
@@ -256,7 +270,7 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _object(param: Parameter, text: str) -> dict[str, Any]:
+def _object(param: Argument, text: str) -> dict[str, Any]:
     import msgspec
 
     from vestig.errors import ValidationError
@@ -272,7 +286,7 @@ def _object(param: Parameter, text: str) -> dict[str, Any]:
         ) from None
 
 
-def _words(param: Parameter, texts: Sequence[str]) -> list[str]:
+def _words(param: Words, texts: Sequence[str]) -> list[str]:
     from vestig.errors import ValidationError
 
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
@@ -286,33 +300,35 @@ def _words(param: Parameter, texts: Sequence[str]) -> list[str]:
 
 
 def _given(
-    params: Sequence[Parameter], values: Mapping[str, Any], terminal: Terminal
+    params: Sequence[Argument], values: Mapping[str, Any], terminal: Terminal
 ) -> dict[str, Any]:
     """Arguments as the engine takes them: what was not named is absent."""
+    from vestig.calls.argument import Object, Pairs, Words
+
     args: dict[str, Any] = {}
     for param in params:
         value = values.get(param.name)
         if value is None and param.stdin and param.required and not param.flag:
             value = _piped(param, terminal)
-        if value is None or ((param.many or param.kind in _LIST_KINDS) and not value):
+        if value is None or ((param.many or _repeats(param)) and not value):
             if param.default is not None:
                 args[param.name] = param.default
             continue
-        if param.kind == "words":
+        if isinstance(param, Words) and not param.many:
             value = _words(param, value)
-        elif param.kind in ("texts", "names") or param.many:
-            value = list(value)
-        elif param.kind == "pairs":
+        elif isinstance(param, Pairs):
             value = _pairs(value)
-        elif param.kind == "object":
+        elif isinstance(param, Object):
             value = _object(param, value)
+        elif _repeats(param) or param.many:
+            value = list(value)
         elif param.stdin and value == "-":
             value = terminal.read_all()
         args[param.name] = value
     return args
 
 
-def _piped(param: Parameter, terminal: Terminal) -> str:
+def _piped(param: Argument, terminal: Terminal) -> str:
     """The text of a pipe or a file at standard input, where the command names none."""
     if terminal.is_fed():
         return terminal.read_all()
@@ -348,7 +364,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
                 elif operation.needs_store:
                     value = _on_store(operation, call, terminal, init=bool(given.get("init")))
                 else:
-                    value = operation.run(call)
+                    value = operation.answer(call)
         finally:
             terminal.finish_work()
         if operation.document == "recall":
@@ -381,7 +397,7 @@ def _on_store(operation: Operation, call: Call, terminal: Terminal, *, init: boo
     )
     call.session = session
     with Vestig(session, worker=operation.works_queue) as call.store:
-        value = operation.run(call)
+        value = operation.answer(call)
         missing = session.ledger.missing
     if missing is not None and operation.without_store == "empty":
         terminal.note(missing.notice)

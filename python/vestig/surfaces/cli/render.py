@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.filters import FIELDS
+from vestig.calls.filter import FIELDS
 from vestig.language.text_forms import one_line
 from vestig.surfaces.cli.why import expectations, json_line
 from vestig.times import to_plain

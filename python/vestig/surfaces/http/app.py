@@ -18,7 +18,6 @@ from vestig.surfaces.http.imports import Imports
 from vestig.surfaces.http.refusals import Refusal
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
-from vestig.surfaces.http.strict_schemas import Facts
 
 __all__ = ["application", "make_app"]
 
@@ -42,7 +41,7 @@ def make_app(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     session = service.session
-    facts = Facts.of(session.config.settings, session.embedder.dimensions)
+    facts = openapi.facts_of(session.config.settings, session.embedder.dimensions)
     for route in routes(traced=service.settings.debug_endpoint):
         _add(
             app,

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from vestig.parameters import Parameter
+import msgspec
+
+from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
+from vestig.calls.declaration import schema_of
+from vestig.calls.filter import Where
+from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
+from vestig.config.schema import Settings, default_values, spec_of
+from vestig.config.signals import KINDS, TERMS
+from vestig.language.names.ontology import UNTYPED
+from vestig.session.known_names import types_of
 from vestig.surfaces import wire
 from vestig.surfaces.http.calls import ITEMS_MAX
 from vestig.surfaces.http.imports import IMPORT_TYPES
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, Route
 from vestig.surfaces.http.service import LINES
-from vestig.surfaces.http.strict_schemas import (
+from vestig.surfaces.json_schema import (
     EXCLUSIVE_TIMES,
-    Facts,
-    filters,
-    strict_body,
-    strict_value,
-    where_name,
+    arguments_schema,
+    body_schema,
+    definitions,
 )
-from vestig.surfaces.json_schema import arguments_schema, definitions, object_schema
+from vestig.types import EventType
 
-__all__ = ["components", "import_extra", "responses", "route_extra"]
+__all__ = ["components", "facts_of", "import_extra", "responses", "route_extra"]
 
 _REFS: Final = "#/components/schemas/"
 _PROBLEM: Final = "application/problem+json"
@@ -62,6 +69,43 @@ _SCORES: Final = (
 )
 
 
+def facts_of(settings: Settings, dimension: int) -> Facts:
+    """What the schemas say of a server: of its settings, and the length of its embedder's
+    vectors."""
+    return Facts(
+        chars=(settings.hygiene.min_chars, settings.hygiene.max_chars),
+        dimension=dimension,
+        profiles=tuple(sorted({*PROFILES, *settings.recall.profiles})),
+        entity_types=(*types_of(settings.entities).names, UNTYPED),
+        keys=_keys(),
+    )
+
+
+def _members(names: Collection[str], schema: Mapping[str, Any]) -> dict[str, Any]:
+    properties = {name: or_null(schema) for name in names}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _keys() -> dict[str, Any]:
+    """Schemas of the keys of the configuration that one call may set."""
+    weight = {"type": "number"}
+    # mappings of names that the type does not tell
+    named = {
+        "usage.event_weights": _members(
+            [one.value for one in EventType], {"type": "number", "minimum": 0, "maximum": 1}
+        ),
+        "ranking.weights": _members(KINDS, _members(TERMS, weight)),
+    }
+    found: dict[str, Any] = {}
+    for key in default_values():
+        spec = spec_of(key)
+        if spec is None or not key.startswith(PROFILE_PREFIXES) or key == "recall.profiles":
+            continue
+        plain = named.get(key) or msgspec.json.schema(spec.type)
+        found[key] = or_null({name: value for name, value in plain.items() if name != "$defs"})
+    return found
+
+
 def responses(
     successes: Mapping[int, str], *, lines: bool = False
 ) -> dict[int | str, dict[str, Any]]:
@@ -85,29 +129,13 @@ def responses(
     return shown
 
 
-def _strict(route: Route, facts: Facts) -> dict[str, Any]:
-    """The schema of a route's arguments, with the forms that the engine checks."""
-    schema = arguments_schema(route.arguments, refs=_REFS)
-    properties = dict(schema["properties"])
-    for row in route.arguments.parameters:
-        value = strict_value(route.operation.name, row, facts)
-        if value is None:
-            continue
-        if row.name not in route.arguments.required:
-            value = {"anyOf": [*value.get("anyOf", [value]), {"type": "null"}]}
-        properties[row.name] = value | {"description": properties[row.name]["description"]}
-    if "where" in properties:
-        where = {"$ref": f"{_REFS}{where_name(route.operation.name)}"}
-        properties["where"] = {**properties["where"], "anyOf": [where, {"type": "null"}]}
-    return strict_body(route.operation.name, {**schema, "properties": properties})
-
-
 def route_extra(route: Route, facts: Facts) -> dict[str, Any]:
     """Parameters, body and description of an operation's route."""
-    schema = _strict(route, facts)
+    schema = arguments_schema(route.arguments, refs=_REFS, facts=facts)
     if route.explains:
-        own = object_schema(route.parameters[-1:])["properties"]
-        schema["properties"] = {**schema["properties"], **own}
+        own = schema_of(route.parameters)["properties"]
+        schema["properties"] |= {n: one for n, one in own.items() if n not in route.arguments.rows}
+    schema = body_schema(schema, route.arguments)
     help_text = route.operation.help + (_SCORES if route.explains else "")
     extra: dict[str, Any] = {"summary": route.operation.help, "description": help_text}
     if route.method == "GET":
@@ -143,12 +171,14 @@ def successes(route: Route) -> Mapping[int, str]:
 def _in_url(route: Route, schema: Mapping[str, Any], facts: Facts) -> Iterator[dict[str, Any]]:
     exclusive = {name for pair in EXCLUSIVE_TIMES for name in pair}
     times = []
-    for row in route.arguments.parameters:
+    for row in route.arguments.rows.values():
+        if isinstance(row, Where):
+            continue
         shown = _url_parameter(
             row,
+            facts,
             in_path=f"{{{row.name}}}" in route.path,
             required=row.name in route.arguments.required,
-            strict=strict_value(route.operation.name, row, facts),
         )
         if row.name in exclusive:
             times.append(shown)
@@ -183,27 +213,21 @@ def _times_parameter(times: list[dict[str, Any]]) -> dict[str, Any]:
         "style": "form",
         "explode": True,
         "description": "The times that are looked at.",
-        "schema": strict_body("", schema),
+        "schema": body_schema(schema),
     }
 
 
 def _url_parameter(
-    row: Parameter,
-    *,
-    in_path: bool = False,
-    required: bool = False,
-    strict: Mapping[str, Any] | None = None,
+    row: Argument, facts: Facts = NO_FACTS, *, in_path: bool = False, required: bool = False
 ) -> dict[str, Any]:
     """In a URL every value is a text that stands for one; null cannot be said there."""
-    schema = object_schema((row,), required=(row.name,))["properties"][row.name]
-    described = schema.pop("description")
-    schema = schema if strict is None else dict(strict)
+    note = f" Default: {row.default_text}." if row.default_text else ""
     return {
         "name": row.name,
         "in": "path" if in_path else "query",
         "required": in_path or required,
-        "description": described,
-        "schema": schema,
+        "description": row.help + note,
+        "schema": row.schema(facts),
     }
 
 
@@ -213,7 +237,7 @@ def import_extra() -> dict[str, Any]:
         "summary": "Read an export, a transcript or memories from lines of JSON.",
         "description": "The file is the body. Sent again, it goes on where it stopped. With"
         " `Accept: text/event-stream` progress comes as events: progress, then done or error.",
-        "parameters": [_url_parameter(row) for row in IMPORT_PARAMETERS],
+        "parameters": [_url_parameter(row) for row in IMPORT_PARAMETERS.values()],
         "requestBody": {
             "required": True,
             "content": {kind: {} for kind in IMPORT_TYPES},
@@ -254,10 +278,4 @@ def components() -> dict[str, Any]:
         "properties": {"schema": {"type": "string", "pattern": "^vestig/[a-z_]+/1$"}},
         "required": ["schema"],
     }
-    shared = definitions(refs=_REFS)
-    return {
-        "Problem": problem,
-        "Document": document,
-        **filters(shared["Where"]),
-        "Absent": shared["Absent"],
-    }
+    return {"Problem": problem, "Document": document, **definitions(refs=_REFS)}

@@ -7,9 +7,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from vestig.calls.argument import Argument, Flag, Integer
+from vestig.calls.declaration import rows_of
+from vestig.calls.files import ImportRequest
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
-from vestig.parameters import Parameter
 from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation
 from vestig.surfaces.table import operations
@@ -19,13 +21,8 @@ __all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
 PREFIX: Final = "/api/memory"
 _INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")
 _TRUTH: Final = {"true": True, "false": False}
-_EXPLAIN: Final = Parameter(
-    name="explain",
-    kind="flag",
-    help="Say of each result why it is there, with all that its score is made of.",
-)
-_DEST: Final = Parameter(
-    name="dest", help="Name of the folder, which is made beside that of the store."
+_EXPLAIN: Final = Flag(
+    "Say of each result why it is there, with all that its score is made of.", name="explain"
 )
 # operation → method and path below PREFIX; a part in braces is an argument
 _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
@@ -109,9 +106,9 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         return self.path.removeprefix(f"{PREFIX}/").partition("/{")[0].replace("/", "-")
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> dict[str, Argument]:
         """The arguments with those that only HTTP has."""
-        return (*self.arguments.parameters, *((_EXPLAIN,) if self.explains else ()))
+        return self.arguments.rows | ({_EXPLAIN.name: _EXPLAIN} if self.explains else {})
 
 
 def routes(*, traced: bool = False) -> Iterator[Route]:
@@ -125,9 +122,6 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
         arguments = operation.arguments
         if operation.name not in _PATHS or arguments is None:
             continue
-        if operation.name == "backup":
-            # a client names no place on the server's disk
-            arguments = msgspec.structs.replace(arguments, parameters=(_DEST,))
         method, path = _PATHS[operation.name]
         route = Route(
             operation=operation,
@@ -145,15 +139,12 @@ def routes(*, traced: bool = False) -> Iterator[Route]:
             yield msgspec.structs.replace(route, path=path, fixed={"debug": True})
 
 
-def _imported() -> tuple[Parameter, ...]:
-    [operation] = [one for one in operations() if one.name == "import"]
-    return tuple(row for row in operation.params if row.name in _IMPORTED)
+IMPORT_PARAMETERS: Final = {
+    name: row for name, row in rows_of(ImportRequest).items() if name in _IMPORTED
+}
 
 
-IMPORT_PARAMETERS: Final = _imported()
-
-
-def from_query(parameters: Sequence[Parameter], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The object that a query string stands for: texts by the kinds of their parameters, `where`
     as JSON text. Unknown names stay, for the reader to refuse.
 
@@ -161,11 +152,10 @@ def from_query(parameters: Sequence[Parameter], pairs: Sequence[tuple[str, str]]
         ValidationError: a name twice; a value that its kind cannot be read from.
 
     Example:
-        >>> from vestig.parameters import LIST
-        >>> from_query(tuple(LIST.values()), [("limit", "3"), ("where", '{"tags": "infra"}')])
+        >>> from vestig.calls.listing import ListRequest
+        >>> from_query(rows_of(ListRequest), [("limit", "3"), ("where", '{"tags": "infra"}')])
         {'limit': 3, 'where': {'tags': 'infra'}}
     """
-    rows = {row.name: row for row in parameters}
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name in found:
@@ -180,12 +170,12 @@ def from_query(parameters: Sequence[Parameter], pairs: Sequence[tuple[str, str]]
     return found
 
 
-def _read(row: Parameter, text: str) -> Any:
-    if row.kind == "integer":
+def _read(row: Argument, text: str) -> Any:
+    if isinstance(row, Integer):
         if not _INTEGER.fullmatch(text):
             raise ValidationError(row.name, "text", "an integer")
         return int(text)
-    if row.kind in ("flag", "switch"):
+    if isinstance(row, Flag):
         if text not in _TRUTH:
             raise ValidationError(row.name, "text", "true or false")
         return _TRUTH[text]

@@ -17,8 +17,10 @@ from msgspec import UNSET
 
 from vestig.answers import ContextBlock
 from vestig.api.store import Vestig
+from vestig.arguments import time_us
+from vestig.calls.filter import checked_filter
 from vestig.errors import ValidationError
-from vestig.filters import checked_filter, moments
+from vestig.filters import moments
 from vestig.language.text_forms import one_line
 from vestig.lazy_pattern import lazy_pattern
 from vestig.memories.read import as_known, flags_of
@@ -257,7 +259,7 @@ def _entries(
     """Memories for a block, in the order of their ids, as they were known."""
     if not ids:
         return []
-    when = moments(at.session.now_us(), as_of=as_of)
+    when = moments(at.session.now_us(), as_of=time_us("as_of", as_of))
     query_time = from_us(when.query_time_us)
     with at.session.ledger.read() as view:
         stored = {one.id: one for one in view.memories(at.namespace, list(ids))}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import NAMESPACE, Parameter
-from vestig.surfaces.operation import Arguments, Call, Operation
+from vestig.calls import graph
+from vestig.calls.argument import Flag
+from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
     from vestig.graph.backfill import BackfillReport
@@ -17,26 +18,6 @@ __all__ = ["OPERATIONS"]
 
 _SNIPPET_CHARS: Final = 80
 _PLANNED_IDS: Final = 20
-_ID: Final = Parameter(
-    name="id", help="The entity by its id, at least 8 characters of it, its name or an alias."
-)
-_INCLUDE_EXPIRED: Final = Parameter(
-    name="include_expired",
-    kind="flag",
-    flag="--include-expired",
-    help="Expired and merged entities too.",
-)
-_BATCH: Final = Parameter(
-    name="batch_size",
-    kind="integer",
-    least=1,
-    flag="--batch-size",
-    help="Memories per transaction.",
-    default_text="500",
-)
-_DRY_RUN: Final = Parameter(
-    name="dry_run", kind="flag", flag="--dry-run", help="Say what would happen; change nothing."
-)
 
 
 def _purge(call: Call) -> Any:
@@ -134,127 +115,62 @@ def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
     return f"{report.entities_removed} entities and {report.edges_removed} edges removed"
 
 
-_LIST_PARAMETERS: Final = (
-    Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
-    Parameter(
-        name="limit",
-        kind="integer",
-        least=1,
-        flag="--limit",
-        help="Most entities.",
-        default=20,
-    ),
-    Parameter(
-        name="offset", kind="integer", least=0, flag="--offset", help="First entity.", default=0
-    ),
-    _INCLUDE_EXPIRED,
-)
-_SHOW_PARAMETERS: Final = (
-    _ID,
-    Parameter(name="expand", kind="flag", flag="--expand", help="With their texts."),
-    _INCLUDE_EXPIRED,
-)
-_EXTRACT_PARAMETERS: Final = (
-    Parameter(
-        name="reprocess",
-        kind="flag",
-        flag="--reprocess",
-        help="Read every memory again; existing links stay.",
-    ),
-    _BATCH,
-)
-_MERGE_PARAMETERS: Final = (
-    Parameter(name="a", help="The entity that is merged, by id, name or alias."),
-    Parameter(name="b", help="The entity that remains."),
-)
-_PURGE_IDS: Final = "By id, name or alias; absent: all that are expired."
-
-
-def _arguments(
-    method: str, *rows: Parameter, required: tuple[str, ...] = (), confirmed: bool = False
-) -> Arguments:
-    return Arguments(
-        method=f"graph.{method}",
-        parameters=(*rows, NAMESPACE),
-        required=required,
-        confirmed=confirmed,
-    )
-
-
 OPERATIONS: Final = (
     Operation(
         name="entity list",
-        params=_LIST_PARAMETERS,
-        run=lambda call: call.store.graph.entities(**call.args),
+        call=graph.EntitiesRequest,
+        method="graph.entities",
         document="entities",
         text=_listed,
-        arguments=_arguments("entities", *_LIST_PARAMETERS),
     ),
     Operation(
         name="entity show",
-        params=_SHOW_PARAMETERS,
-        run=lambda call: call.store.graph.entity(**call.args),
+        call=graph.EntityRequest,
+        method="graph.entity",
         document="entity",
         text=_shown,
-        arguments=_arguments("entity", *_SHOW_PARAMETERS, required=("id",)),
     ),
     Operation(
         name="entity extract",
-        params=_EXTRACT_PARAMETERS,
-        run=lambda call: call.store.graph.extract_entities(progress=call.progress, **call.args),
+        call=graph.ExtractEntitiesRequest,
+        method="graph.extract_entities",
         document="entity_backfill",
         text=_extracted,
         writes=True,
-        arguments=_arguments("extract_entities", *_EXTRACT_PARAMETERS),
     ),
     Operation(
         name="entity merge",
-        params=_MERGE_PARAMETERS,
-        run=lambda call: call.store.graph.merge_entities(**call.args),
+        call=graph.MergeEntitiesRequest,
+        method="graph.merge_entities",
         document="entity",
         text=_merged,
         writes=True,
-        arguments=_arguments("merge_entities", *_MERGE_PARAMETERS, required=("a", "b")),
     ),
     Operation(
         name="entity expire",
-        params=(_ID,),
-        run=lambda call: call.store.graph.expire_entity(**call.args),
+        call=graph.ExpireEntityRequest,
+        method="graph.expire_entity",
         document="entity",
         text=_expired,
         writes=True,
-        arguments=_arguments("expire_entity", _ID, required=("id",)),
     ),
     Operation(
         name="entity purge",
-        params=(
-            Parameter(
-                name="ids",
-                help=_PURGE_IDS,
-                many=True,
-                required=False,
-            ),
-            Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
-            _DRY_RUN,
-        ),
+        call=graph.PurgeEntitiesRequest,
+        method="graph.purge_entities",
+        options=(Flag("Do not ask.", "--yes", name="yes"),),
         run=_purge,
         document="entities_purged",
         text=_purged,
         writes=True,
-        arguments=_arguments(
-            "purge_entities",
-            Parameter(name="ids", kind="words", help=_PURGE_IDS),
-            _DRY_RUN,
-            confirmed=True,
-        ),
+        confirmed=True,
     ),
     Operation(
         name="housekeeping entity-backfill",
-        params=(_DRY_RUN, _BATCH),
-        run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
+        call=graph.EntityBackfillRequest,
+        method="graph.entity_backfill",
         document="entity_backfill",
         text=_extracted,
         writes=True,
-        arguments=_arguments("entity_backfill", _DRY_RUN, _BATCH),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import Parameter
+from vestig.calls.argument import Choice, Flag, Integer, Switch, Text, Texts, Words
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
@@ -97,98 +97,64 @@ def _eval(call: Call) -> Any:
 
 _EVAL: Final = Operation(
     name="eval",
-    params=(
-        Parameter(
+    options=(
+        Text(
+            "Folders with corpus.jsonl and queries.jsonl (.gz too); absent: the shipped one.",
             name="benchmarks",
-            help="Folders with corpus.jsonl and queries.jsonl (.gz too); absent: the shipped one.",
             many=True,
             required=False,
         ),
-        Parameter(
+        Words(
+            "Recall profiles to measure; repeatable.",
+            "--profile",
             name="profiles",
-            kind="words",
-            flag="--profile",
-            help="Recall profiles to measure; repeatable.",
             default_text="all shipped ones",
         ),
-        Parameter(
+        Texts(
+            "A row with KEY=VALUE set, several keys with spaces between them; repeatable.",
+            "--switch",
             name="switches",
-            kind="texts",
-            flag="--switch",
-            help="A row with KEY=VALUE set, several keys with spaces between them; repeatable.",
         ),
-        Parameter(
+        Flag(
+            "A row for each signal and switch of the profile off, one by one.",
+            "--ablate",
             name="ablate",
-            kind="flag",
-            flag="--ablate",
-            help="A row for each signal and switch of the profile off, one by one.",
         ),
-        Parameter(
-            name="gate",
-            kind="flag",
-            flag="--gate",
-            help="Exit 1 when default is below baseline in recall@5 or nDCG@5.",
+        Flag("Exit 1 when default is below baseline in recall@5 or nDCG@5.", "--gate", name="gate"),
+        Switch(
+            "Rows of plain cosine, BM25 and hybrid.", "--peers", name="peers", default_text="peers"
         ),
-        Parameter(
-            name="peers",
-            kind="switch",
-            flag="--peers",
-            help="Rows of plain cosine, BM25 and hybrid.",
-            default_text="peers",
-        ),
-        Parameter(
+        Flag(
+            "In JSON, the ranks of the relevant units of every question too.",
+            "--questions",
             name="questions",
-            kind="flag",
-            flag="--questions",
-            help="In JSON, the ranks of the relevant units of every question too.",
         ),
-        Parameter(
-            name="confidence",
-            kind="flag",
-            flag="--confidence",
-            help="Measure how well confidence separates questions that the memories answer from"
+        Flag(
+            "Measure how well confidence separates questions that the memories answer from"
             " those that they do not; three times as many queries.",
+            "--confidence",
+            name="confidence",
         ),
-        Parameter(
-            name="leave_out",
-            kind="words",
-            flag="--leave-out",
-            help="Categories of questions to leave out; repeatable.",
-        ),
-        Parameter(
-            name="retrieve",
-            kind="flag",
-            flag="--retrieve",
-            help="Measure retrieve instead: each question as the last message of a conversation,"
+        Words("Categories of questions to leave out; repeatable.", "--leave-out", name="leave_out"),
+        Flag(
+            "Measure retrieve instead: each question as the last message of a conversation,"
             " alone and after four turns, beside a single recall.",
+            "--retrieve",
+            name="retrieve",
         ),
-        Parameter(
+        Integer(
+            "With --retrieve, so many questions of each benchmark, drawn by a fixed seed.",
+            "--sample",
             name="sample",
-            kind="integer",
-            least=1,
-            flag="--sample",
-            help="With --retrieve, so many questions of each benchmark, drawn by a fixed seed.",
             default_text="all",
         ),
-        Parameter(
-            name="cache",
-            flag="--cache",
-            help="Folder in which vectors are stored between runs.",
-        ),
-        Parameter(
-            name="format",
-            kind="choice",
-            flag="--format",
-            choices=_FORMATS,
-            help="What is printed.",
-            default_text="table",
-        ),
-        Parameter(
-            name="output",
-            kind="texts",
-            flag="--output",
-            help="A file to write the report to, in the format that its suffix names (.html, .md,"
+        Text("Folder in which vectors are stored between runs.", "--cache", name="cache"),
+        Choice("What is printed.", "--format", name="format", default_text="table", words=_FORMATS),
+        Texts(
+            "A file to write the report to, in the format that its suffix names (.html, .md,"
             " .json, .txt); repeatable.",
+            "--output",
+            name="output",
         ),
     ),
     run=_eval,

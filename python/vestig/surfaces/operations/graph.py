@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.filters import FIELDS
+from vestig.calls.search import SearchRequest
 from vestig.language.text_forms import one_line
-from vestig.parameters import GRAPH_SEARCH as ROWS
-from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.operations.memory_parameters import (
-    EXPLAIN,
-    GRAPH_SEARCH_ARGUMENTS,
-    filter_arguments,
-)
+from vestig.surfaces.operation import Operation
+from vestig.surfaces.operations.layout import EXPLAIN
 from vestig.types import Entity
 
 if TYPE_CHECKING:
@@ -22,12 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS"]
 
 _LABEL_CHARS: Final = 100
-
-
-def _search(call: Call) -> Any:
-    given = filter_arguments(call.args)
-    given.pop(EXPLAIN.name, None)
-    return call.store.graph.search(given.pop("query", None), **given)
 
 
 def _label(hit: SearchHit) -> str:
@@ -53,22 +42,14 @@ def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(_line(hit, bool(args.get(EXPLAIN.name))) for hit in result)])
 
 
-_SEARCH: Final = Operation(
-    name="graph search",
-    params=(
-        *(
-            row
-            for name, row in ROWS.items()
-            if (row.flag or name == "query") and name != "namespace"
-        ),
-        EXPLAIN,
-        *FIELDS.values(),
+OPERATIONS: Final = (
+    Operation(
+        name="graph search",
+        method="graph.search",
+        call=SearchRequest,
+        options=(EXPLAIN,),
+        document="graph_search",
+        text=_text,
+        without_store="empty",
     ),
-    run=_search,
-    document="graph_search",
-    text=_text,
-    without_store="empty",
-    arguments=GRAPH_SEARCH_ARGUMENTS,
 )
-
-OPERATIONS: Final = (_SEARCH,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vestig.parameters import Parameter
+from vestig.calls.argument import Choice, Integer, Text
 from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["OPERATIONS"]
@@ -24,26 +24,24 @@ def _run(call: Call) -> Any:
 
 _MCP: Final = Operation(
     name="mcp",
-    params=(
-        Parameter(
+    options=(
+        Choice(
+            "Standard streams, or streamable HTTP at /mcp.",
+            "--transport",
             name="transport",
-            kind="choice",
-            flag="--transport",
-            choices=("stdio", "http"),
-            help="Standard streams, or streamable HTTP at /mcp.",
             default_text="mcp.transport, stdio",
+            words=("stdio", "http"),
         ),
-        Parameter(
+        Text(
+            "Address on which it listens over HTTP.",
+            "--host",
             name="host",
-            flag="--host",
-            help="Address on which it listens over HTTP.",
             default_text="mcp.host, 127.0.0.1",
         ),
-        Parameter(
+        Integer(
+            "Port on which it listens over HTTP; 0: any that is free.",
+            "--port",
             name="port",
-            kind="integer",
-            flag="--port",
-            help="Port on which it listens over HTTP; 0: any that is free.",
             default_text="mcp.port, 8766",
         ),
     ),

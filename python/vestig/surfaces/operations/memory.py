@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from vestig.arguments import Provenance
+from vestig.calls import commit, listing, recall, states
+from vestig.calls.argument import Flag, Integer
 from vestig.errors import ValidationError
-from vestig.parameters import LIST, NAMESPACE, UPDATE, Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Arguments, Call, Operation
-from vestig.surfaces.operations.memory_parameters import (
-    COMMIT_ARGUMENTS,
-    COMMIT_PARAMETERS,
-    COUNT_ARGUMENTS,
-    FILTER_PARAMETERS,
-    ID,
-    INCLUDE_EXPIRED,
-    LAYOUT_PARAMETERS,
-    LIST_ARGUMENTS,
-    REASON,
-    RECALL_ARGUMENTS,
-    RECALL_PARAMETERS,
-    SEARCH_ARGUMENTS,
-    T_INVALID,
-    TIME_PARAMETERS,
-    commit_arguments,
-    filter_arguments,
-)
+from vestig.surfaces.operation import Call, Operation, filter_arguments
+from vestig.surfaces.operations.layout import LAYOUT, WALK
 from vestig.types import CommitOutcomeKind
 
 __all__ = ["OPERATIONS"]
@@ -35,7 +20,9 @@ __all__ = ["OPERATIONS"]
 def _add(call: Call) -> Any:
     from vestig.errors import HygieneError
 
-    given = commit_arguments(call.args)
+    given = dict(call.args)
+    inside = [name for name in Provenance.__annotations__ if name in given]
+    given["provenance"] = {name: given.pop(name) for name in inside}
     outcome = call.store.commit(given.pop("content"), **given)
     if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
         raise HygieneError(outcome)
@@ -52,7 +39,7 @@ def _search(call: Call) -> Any:
 
 def _ranked(call: Call, method: Callable[..., Any]) -> Any:
     given = filter_arguments(call.args)
-    for layout in LAYOUT_PARAMETERS:
+    for layout in LAYOUT:
         given.pop(layout.name, None)
     walk = {f"walk.{name}": given.pop(name) for name in ("mode", "order") if name in given}
     if walk:
@@ -66,10 +53,6 @@ def _list(call: Call) -> Any:
     if given.pop("ascending", False):
         given["descending"] = False
     return call.store.list(**given)
-
-
-def _count(call: Call) -> Any:
-    return call.store.count(**filter_arguments(call.args))
 
 
 def _update(call: Call) -> Any:
@@ -91,180 +74,103 @@ def _supersede(call: Call) -> Any:
 
 
 def _state(action: str) -> Operation:
-    def run(call: Call) -> Any:
-        return getattr(call.store, action)(call.args.pop("id"), **call.args)
-
     return Operation(
         name=f"memory {action}",
-        params=(ID, REASON),
-        run=run,
+        call=states.StateRequest,
         document="state",
         text=render.state,
         writes=True,
-        arguments=Arguments(method=action, parameters=(ID, REASON, NAMESPACE), required=("id",)),
     )
 
 
-_ADD: Final = Operation(
-    name="memory add",
-    params=COMMIT_PARAMETERS,
-    run=_add,
-    without_store="make",
-    document="outcome",
-    text=render.outcome,
-    writes=True,
-    arguments=COMMIT_ARGUMENTS,
-)
-
-_SEARCH: Final = Operation(
-    name="search",
-    params=RECALL_PARAMETERS,
-    run=_search,
-    document="recall",
-    text=render.search,
-    without_store="empty",
-    arguments=SEARCH_ARGUMENTS,
-)
-
-_RECALL: Final = Operation(
-    name="memory recall",
-    params=RECALL_PARAMETERS,
-    run=_recall,
-    document="recall",
-    text=render.recall,
-    without_store="empty",
-    arguments=RECALL_ARGUMENTS,
-)
-
-_SHOW_PARAMETERS: Final = (
-    ID,
-    Parameter(
-        name="expand",
-        kind="integer",
-        flag="--expand",
-        help="1: with the entities that it mentions and the memories related to it.",
-        default_text="0",
-        least=0,
-        most=1,
-    ),
-    INCLUDE_EXPIRED,
-    *TIME_PARAMETERS,
-)
-
-_SHOW: Final = Operation(
-    name="memory show",
-    params=_SHOW_PARAMETERS,
-    run=lambda call: call.store.show(call.args.pop("id"), **call.args),
-    document="memory",
-    text=render.detail,
-    arguments=Arguments(method="show", parameters=(*_SHOW_PARAMETERS, NAMESPACE), required=("id",)),
-)
-
-_LIST: Final = Operation(
-    name="memory list",
-    params=(
-        LIST["limit"],
-        LIST["offset"],
-        Parameter(
-            name="snippet_len",
-            kind="integer",
-            flag="--snippet-len",
-            help="Characters shown of each text.",
-            default=80,
-        ),
-        LIST["order_by"],
-        Parameter(name="ascending", kind="flag", flag="--ascending", help="Smallest first."),
-        *TIME_PARAMETERS,
-        *FILTER_PARAMETERS,
-    ),
-    run=_list,
-    document="memories",
-    text=render.page,
-    without_store="empty",
-    arguments=LIST_ARGUMENTS,
-)
-
-_COUNT: Final = Operation(
-    name="count",
-    params=(*TIME_PARAMETERS, *FILTER_PARAMETERS),
-    run=_count,
-    document="count",
-    text=lambda number, _: str(number),
-    without_store="empty",
-    arguments=COUNT_ARGUMENTS,
-)
-
-_EVENTS_PARAMETERS: Final = (
-    ID,
-    Parameter(
-        name="limit", kind="integer", least=1, flag="--limit", help="Most events.", default=100
-    ),
-)
-
-_EVENTS: Final = Operation(
-    name="memory events",
-    params=_EVENTS_PARAMETERS,
-    run=lambda call: call.store.events(call.args.pop("id"), **call.args),
-    document="events",
-    text=render.events,
-    arguments=Arguments(
-        method="events", parameters=(*_EVENTS_PARAMETERS, NAMESPACE), required=("id",)
-    ),
-)
-
-_DEPRECATE: Final = Operation(
-    name="memory deprecate",
-    params=(ID, REASON, T_INVALID),
-    run=lambda call: call.store.deprecate(call.args.pop("id"), **call.args),
-    document="state",
-    text=render.state,
-    writes=True,
-    arguments=Arguments(
-        method="deprecate", parameters=(ID, REASON, T_INVALID, NAMESPACE), required=("id",)
-    ),
-)
-
-_SUPERSEDE_PARAMETERS: Final = (
-    Parameter(name="old", help="Id of the memory that is replaced."),
-    Parameter(name="new", help="Id of the memory that replaces it."),
-    REASON,
-    T_INVALID,
-)
-
-_SUPERSEDE: Final = Operation(
-    name="memory supersede",
-    params=_SUPERSEDE_PARAMETERS,
-    run=_supersede,
-    document="supersession",
-    text=render.supersession,
-    writes=True,
-    arguments=Arguments(
-        method="supersede",
-        parameters=(*_SUPERSEDE_PARAMETERS, NAMESPACE),
-        required=("old", "new"),
-    ),
-)
-
-_UPDATE: Final = Operation(
-    name="memory update",
-    params=tuple(row for row in UPDATE.values() if row.name != "namespace"),
-    run=_update,
-    document="update",
-    text=render.updated,
-    writes=True,
-    arguments=Arguments(method="update", parameters=tuple(UPDATE.values()), required=("id",)),
-)
-
 OPERATIONS: Final = (
-    _ADD,
-    _SEARCH,
-    _RECALL,
-    _SHOW,
-    _LIST,
-    _COUNT,
-    _EVENTS,
-    _DEPRECATE,
-    _SUPERSEDE,
+    Operation(
+        name="memory add",
+        call=commit.CommitRequest,
+        method="commit",
+        # flat on the command line, where `provenance` has no flag
+        without=tuple(Provenance.__annotations__),
+        run=_add,
+        without_store="make",
+        document="outcome",
+        text=render.outcome,
+        writes=True,
+    ),
+    Operation(
+        name="search",
+        call=recall.RecallRequest,
+        options=(*LAYOUT, *WALK),
+        run=_search,
+        document="recall",
+        text=render.search,
+        without_store="empty",
+    ),
+    Operation(
+        name="memory recall",
+        call=recall.RecallRequest,
+        options=(*LAYOUT, *WALK),
+        run=_recall,
+        document="recall",
+        text=render.recall,
+        without_store="empty",
+    ),
+    Operation(
+        name="memory show",
+        call=listing.ShowRequest,
+        document="memory",
+        text=render.detail,
+        # what is only read writes nothing
+        without=("touch",),
+    ),
+    Operation(
+        name="memory list",
+        call=listing.ListRequest,
+        options=(
+            Integer(
+                "Characters shown of each text.", "--snippet-len", name="snippet_len", default=80
+            ),
+            Flag("Smallest first.", "--ascending", name="ascending"),
+        ),
+        run=_list,
+        document="memories",
+        text=render.page,
+        without_store="empty",
+    ),
+    Operation(
+        name="count",
+        call=listing.CountRequest,
+        document="count",
+        text=lambda number, _: str(number),
+        without_store="empty",
+    ),
+    Operation(
+        name="memory events",
+        call=listing.EventsRequest,
+        document="events",
+        text=render.events,
+    ),
+    Operation(
+        name="memory deprecate",
+        call=states.DeprecateRequest,
+        document="state",
+        text=render.state,
+        writes=True,
+    ),
+    Operation(
+        name="memory supersede",
+        call=states.SupersedeRequest,
+        run=_supersede,
+        document="supersession",
+        text=render.supersession,
+        writes=True,
+    ),
     *(_state(action) for action in ("pin", "unpin", "archive", "restore")),
-    _UPDATE,
+    Operation(
+        name="memory update",
+        call=commit.UpdateRequest,
+        run=_update,
+        document="update",
+        text=render.updated,
+        writes=True,
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import Parameter
+from vestig.calls.argument import Switch, Text
 from vestig.surfaces.operation import Call, Operation
 
 if TYPE_CHECKING:
@@ -38,29 +38,28 @@ def _compared(value: RetrievalReplay, _: Mapping[str, Any]) -> str:
 
 _REPLAY_REQUESTS: Final = Operation(
     name="replay",
-    params=(
-        Parameter(
-            name="file",
-            help="A request in JSON on each line, with relevant (ids or references) and"
+    options=(
+        Text(
+            "A request in JSON on each line, with relevant (ids or references) and"
             " expected_confidence where they are known.",
+            name="file",
         ),
-        Parameter(
+        Text(
+            "Configuration file of the old side.",
+            "--old",
             name="old",
-            flag="--old",
-            help="Configuration file of the old side.",
             default_text="the one in effect",
         ),
-        Parameter(
+        Text(
+            "Configuration file of the new side.",
+            "--new",
             name="new",
-            flag="--new",
-            help="Configuration file of the new side.",
             default_text="the one in effect",
         ),
-        Parameter(
+        Switch(
+            "Let the configured language model plan and judge.",
+            "--llm",
             name="llm",
-            kind="switch",
-            flag="--llm",
-            help="Let the configured language model plan and judge.",
             default_text="llm",
         ),
     ),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.filters import FIELDS
+from vestig.calls.argument import Text
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.language.text_forms import one_line
-from vestig.parameters import RETRIEVE as ROWS
-from vestig.parameters import Parameter
-from vestig.surfaces.operation import Arguments, Call, Operation
-from vestig.surfaces.operations.memory_parameters import filter_arguments
+from vestig.surfaces.operation import Call, Operation, filter_arguments
 
 if TYPE_CHECKING:
     from vestig.retrieve.result import RetrieveResult
@@ -18,11 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS"]
 
 _LINE_CHARS: Final = 1_000
-_ARGUMENTS: Final = Arguments(
-    method="retrieve", parameters=tuple(ROWS.values()), required=("messages",), filtered=True
-)
-# Rows that are no options: part of the file, or options of every command.
-_NO_OPTIONS: Final = frozenset(("messages", "scope", "channel_id", "namespace", "query_time"))
 
 
 def _request(text: bytes) -> dict[str, Any]:
@@ -30,7 +23,9 @@ def _request(text: bytes) -> dict[str, Any]:
     from vestig.surfaces.json_schema import decoded, read_arguments
 
     found = decoded(text)
-    return read_arguments(_ARGUMENTS, {"messages": found} if isinstance(found, list) else found)
+    arguments = _RETRIEVE.arguments
+    assert arguments is not None
+    return read_arguments(arguments, {"messages": found} if isinstance(found, list) else found)
 
 
 def _retrieve(call: Call) -> Any:
@@ -85,20 +80,18 @@ def _steps(result: RetrieveResult) -> list[str]:
 
 _RETRIEVE: Final = Operation(
     name="retrieve",
-    params=(
-        Parameter(
+    call=RetrieveRequest,
+    options=(
+        Text(
+            "A JSON file: an object with messages and any of the options, or the list of messages"
+            " alone; - reads standard input.",
             name="file",
-            help="A JSON file: an object with messages and any of the options, or the list of"
-            " messages alone; - reads standard input.",
         ),
-        *(row for name, row in ROWS.items() if name not in _NO_OPTIONS),
-        *FIELDS.values(),
     ),
     run=_retrieve,
     document="retrieve",
     text=_text,
     without_store="empty",
-    arguments=_ARGUMENTS,
 )
 
 OPERATIONS: Final = (_RETRIEVE,)

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.argument import Integer, Text
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
-from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["OPERATIONS"]
@@ -40,18 +40,12 @@ def _serve(call: Call) -> Any:
 
 _SERVE: Final = Operation(
     name="serve",
-    params=(
-        Parameter(
-            name="host",
-            flag="--host",
-            help="Address to listen on.",
-            default_text="serve.host, 127.0.0.1",
-        ),
-        Parameter(
+    options=(
+        Text("Address to listen on.", "--host", name="host", default_text="serve.host, 127.0.0.1"),
+        Integer(
+            "Port to listen on; 0: a free one, which is printed.",
+            "--port",
             name="port",
-            kind="integer",
-            flag="--port",
-            help="Port to listen on; 0: a free one, which is printed.",
             default_text="serve.port, 8765",
         ),
     ),

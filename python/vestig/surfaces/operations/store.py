@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.parameters import NAMESPACE, Parameter
+from vestig.calls import files, upkeep
+from vestig.calls.argument import Flag, Text
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Arguments, Call, Operation
-from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
+from vestig.surfaces.operation import Call, Operation, filter_arguments
 
 if TYPE_CHECKING:
     from vestig.results import ImportReport
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS"]
 
 STANDARD_STREAM: Final = "-"
-_IMPORT_FORMATS: Final = ("auto", "export", "messages", "memories")
-
-
-def _enrich(call: Call) -> Any:
-    return call.store.admin.enrich(call.args.pop("limit", None), **call.args)
 
 
 def _export(call: Call) -> Any:
@@ -39,11 +34,6 @@ def _import(call: Call) -> Any:
 
 def _import_exit(report: ImportReport) -> int:
     return 1 if report.failed or report.errors else 0
-
-
-def _rebuild(call: Call) -> Any:
-    given = {name: value for name, value in call.args.items() if name != "accept_ledger"}
-    return call.store.admin.rebuild(progress=call.progress, **given)
 
 
 def _show_config(call: Call) -> Any:
@@ -95,179 +85,110 @@ def _destroy(call: Call) -> Any:
     )
 
 
-_GC_DRY_RUN: Final = Parameter(
-    name="dry_run",
-    kind="flag",
-    flag="--dry-run",
-    help="Say what would be removed; remove nothing.",
-)
-_ENRICH_PARAMETERS: Final = (
-    Parameter(name="limit", kind="integer", least=1, flag="--limit", help="Most jobs in this run."),
-    Parameter(
-        name="retry_failed",
-        kind="flag",
-        flag="--retry-failed",
-        help="Jobs that failed for good too.",
-    ),
-)
-_ALL_NAMESPACES: Final = Parameter(
-    name="all_namespaces",
-    kind="flag",
-    flag="--all-namespaces",
-    help="Every namespace of the store, not only one.",
-)
-_DEST: Final = Parameter(name="dest", help="Directory that does not exist yet.")
-_REBUILD_PARAMETERS: Final = (
-    Parameter(
-        name="embeddings",
-        kind="flag",
-        flag="--embeddings",
-        help="Embed every text again with the configured model.",
-    ),
-    Parameter(
-        name="tokens",
-        kind="flag",
-        flag="--tokens",
-        help="Make missing codes of word pieces, where late interaction counts.",
-    ),
-)
-
 OPERATIONS: Final = (
     Operation(
         name="housekeeping gc",
-        params=(_GC_DRY_RUN,),
-        run=lambda call: call.store.admin.gc(**call.args),
+        call=upkeep.GcRequest,
+        method="admin.gc",
         document="gc",
         text=render.garbage_collected,
         writes=True,
-        arguments=Arguments(method="admin.gc", parameters=(_GC_DRY_RUN,)),
     ),
     Operation(
         name="housekeeping enrich",
-        params=_ENRICH_PARAMETERS,
-        run=_enrich,
+        call=upkeep.EnrichRequest,
+        method="admin.enrich",
         document="enrichment",
         text=render.enriched,
         exit_code=lambda report: 1 if report.failed else 0,
         writes=True,
-        arguments=Arguments(method="admin.enrich", parameters=_ENRICH_PARAMETERS),
     ),
     Operation(
         name="housekeeping compact",
-        run=lambda call: call.store.admin.compact(),
+        call=upkeep.CompactRequest,
+        method="admin.compact",
         document="compaction",
         text=render.compacted,
         writes=True,
-        arguments=Arguments(method="admin.compact"),
     ),
     Operation(
         name="export",
-        params=(
-            Parameter(name="file", help="File to write; - is standard output."),
-            _ALL_NAMESPACES,
-            *FILTER_PARAMETERS,
-        ),
+        call=files.ExportRequest,
+        options=(Text("File to write; - is standard output.", name="file"),),
         run=_export,
         document="export",
         text=render.exported,
-        arguments=Arguments(method="export", parameters=(_ALL_NAMESPACES,), filtered=True),
     ),
     Operation(
         name="import",
-        params=(
-            Parameter(name="file", help="JSON lines, .gz too; - is standard input."),
-            Parameter(
-                name="format",
-                kind="choice",
-                flag="--format",
-                choices=_IMPORT_FORMATS,
-                help="Format of the lines.",
-                default_text="auto",
-            ),
-            Parameter(name="scope", flag="--scope", help="Scope of every line."),
-            Parameter(
-                name="merge",
-                kind="flag",
-                flag="--merge",
-                help="Merge an export by id into what is there.",
-            ),
-            Parameter(
-                name="partial",
-                kind="flag",
-                flag="--partial",
-                help="Take what is whole of a cut or changed export; the report names the rest.",
-            ),
-        ),
+        call=files.ImportRequest,
+        options=(Text("JSON lines, .gz too; - is standard input.", name="file"),),
         run=_import,
         document="import",
         text=render.imported,
         exit_code=_import_exit,
         without_store="make",
         writes=True,
+        offered=False,
     ),
     Operation(
         name="backup",
-        params=(_DEST,),
-        run=lambda call: call.store.admin.backup(call.args["dest"]),
+        call=files.BackupRequest,
+        method="admin.backup",
         document="backup",
         text=render.backup,
-        arguments=Arguments(method="admin.backup", parameters=(_DEST,), required=("dest",)),
     ),
     Operation(
         name="rebuild",
-        params=(
-            *_REBUILD_PARAMETERS,
-            Parameter(
+        call=upkeep.RebuildRequest,
+        method="admin.rebuild",
+        options=(
+            Flag(
+                "Accept the ledger as it is, even if records are missing.",
+                "--accept-ledger",
                 name="accept_ledger",
-                kind="flag",
-                flag="--accept-ledger",
-                help="Accept the ledger as it is, even if records are missing.",
             ),
         ),
-        run=_rebuild,
         document="rebuild",
         text=render.rebuilt,
         writes=True,
         open_options=_rebuild_options,
-        arguments=Arguments(method="admin.rebuild", parameters=_REBUILD_PARAMETERS),
     ),
     Operation(
         name="stats",
-        run=lambda call: call.store.admin.stats(),
+        call=upkeep.StatsRequest,
+        method="admin.stats",
         document="stats",
         text=render.stats,
-        arguments=Arguments(method="admin.stats", parameters=(NAMESPACE,)),
     ),
     Operation(
         name="doctor",
-        params=(
-            Parameter(
-                name="forget_lost",
-                kind="flag",
-                flag="--forget-lost",
-                help="Drop the record of this path, if its store is gone; with --global, of every"
+        call=upkeep.DoctorRequest,
+        method="admin.doctor",
+        options=(
+            Flag(
+                "Drop the record of this path, if its store is gone; with --global, of every"
                 " path that is gone.",
+                "--forget-lost",
+                name="forget_lost",
             ),
-            Parameter(
+            Flag(
+                "List every store known on this machine, and name those that are gone.",
+                "--global",
                 name="all_stores",
-                kind="flag",
-                flag="--global",
-                help="List every store known on this machine, and name those that are gone.",
             ),
         ),
-        run=lambda call: call.store.admin.doctor(),
         alone=_doctor_alone,
         document="doctor",
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
-        open_options=lambda args: {} if args.get("clock") else {"read_only": True},
-        arguments=Arguments(method="admin.doctor"),
+        open_options=lambda _: {"read_only": True},
     ),
     Operation(
         name="destroy",
-        params=(
-            Parameter(name="path", help="Directory of the store."),
-            Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
+        options=(
+            Text("Directory of the store.", name="path"),
+            Flag("Do not ask.", "--yes", name="yes"),
         ),
         run=_destroy,
         document="destruction",
@@ -277,9 +198,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="demo",
-        params=(
-            Parameter(name="keep", kind="flag", flag="--keep", help="Keep the temporary store."),
-        ),
+        options=(Flag("Keep the temporary store.", "--keep", name="keep"),),
         run=_demo,
         document="demo",
         text=render.demo_end,
@@ -288,14 +207,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="config show",
-        params=(
-            Parameter(
-                name="all",
-                kind="flag",
-                flag="--all",
-                help="Every key, and the learned weights.",
-            ),
-        ),
+        options=(Flag("Every key, and the learned weights.", "--all", name="all"),),
         run=_show_config,
         document="config",
         text=render.config_values,
@@ -303,9 +215,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="config explain",
-        params=(
-            Parameter(name="key", help="Dotted key or section; absent: every key.", required=False),
-        ),
+        options=(Text("Dotted key or section; absent: every key.", name="key", required=False),),
         run=_explain_config,
         document="explanations",
         text=render.config_keys,

@@ -1,0 +1,615 @@
+"""What an argument is. Each type says once how a value is checked, how JSON holds it, and which
+schema says so; an argument of it adds its sentence and its flag on the command line.
+
+A declaration has them as annotations of its fields:
+`limit: Annotated[int | None, Integer("Most results.", "--limit")] = None`.
+
+Patterns are those of ECMA-262 without flags; times and identifiers are ASCII. A schema describes
+values that are always taken; some others are, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from vestig.arguments import (
+    INTEGER_MAX,
+    LABEL_CHARS_MAX,
+    LIST_ITEMS_MAX,
+    SCOPE_CHARS_MAX,
+    as_integer,
+    as_number,
+    check_unicode,
+    choice,
+    choice_of_names,
+    count_argument,
+    flag,
+    function_argument,
+    label,
+    parse_time,
+    plain_metadata,
+    text_argument,
+    texts,
+    word_of,
+)
+from vestig.errors import ValidationError
+from vestig.ids import check_id_prefix, check_namespace
+from vestig.json_text import json_in_text
+from vestig.types import Word
+
+Schema = dict[str, Any]
+
+# What a double holds exactly.
+SEED_MAX: Final = INTEGER_MAX
+RANDOM: Final = "random"
+AUTO: Final = "auto"
+
+_NOT_BLANK: Final = r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"
+_NO_NUL: Final = r"^[^\u0000]*$"
+# One text in the place of a list: several words with commas between them, or one name, which has
+# none. A bracket at the beginning may begin a list in JSON.
+_ONE_OR_WORDS: Final = r"^(?!\s*\[)[^\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^\u0000]*$"
+_ONE_NAME: Final = r"^(?!\s*\[)[^,\u0000]*[^\s,\u0000\u001c-\u001f\u0085][^,\u0000]*$"
+_DAY: Final = (
+    r"(?:[1-9][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    r"|[1-9][0-9](?:0[48]|[2468][048]|[13579][26])-02-29)"
+)
+_CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.,][0-9]{1,9})?)?"
+_ZONE: Final = r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?"
+_TIME: Final = rf"^(?!9999){_DAY}(?:[Tt ]{_CLOCK}{_ZONE})?$"
+_LETTERS: Final = r"[0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0400-\u0481\u4e00-\u9fa5]"
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a server its schemas depend on; None = they say nothing of it.
+
+    Attributes:
+        chars: of a text that is stored, at least and at most.
+        dimension: numbers of a vector.
+        profiles: names of those that a recall may have.
+        entity_types: names of those that an entity may have.
+        keys: schemas of the keys of the configuration that one call may set.
+    """
+
+    chars: tuple[int, int] | None = None
+    dimension: int | None = None
+    profiles: tuple[str, ...] | None = None
+    entity_types: tuple[str, ...] | None = None
+    keys: Mapping[str, Any] | None = None
+
+
+NO_FACTS: Final = Facts()
+
+
+def words_of(kind: type[StrEnum]) -> tuple[str, ...]:
+    """The literal words of an enum.
+
+    Example:
+        >>> from vestig.types import Role
+        >>> words_of(Role)
+        ('user', 'assistant', 'tool', 'system')
+    """
+    return tuple(member.value for member in kind)
+
+
+def or_null(schema: Mapping[str, Any]) -> Schema:
+    """The schema of a value that may be null, which is absent."""
+    return {"anyOf": [*schema.get("anyOf", [schema]), {"type": "null"}]}
+
+
+def one_or_more(item: Mapping[str, Any], one: Mapping[str, Any] | None = None) -> Schema:
+    """The schema of one value (`one`, where it is described otherwise alone), or of a list."""
+    several = {"type": "array", "items": dict(item), "maxItems": LIST_ITEMS_MAX}
+    return {"anyOf": [dict(item if one is None else one), several]}
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """One argument. `help` is its one sentence everywhere. `flag` is its option on the command
+    line; "" for a positional one, or for none.
+
+    `default` is what the command line gives when the caller names nothing; None leaves the
+    argument out, so that the call's own default holds; `default_text` is printed for that one.
+    `many`: a positional one that may be repeated; `required`: a positional one that has to be
+    there; `stdin`: `-` reads it from standard input. `name` is that of its field.
+    """
+
+    help: str
+    flag: str = ""
+    name: str = ""
+    default: Any = None
+    default_text: str = ""
+    many: bool = False
+    required: bool = True
+    stdin: bool = False
+
+    # short schema, for clients that put it before a model
+    brief: ClassVar[Mapping[str, Any]] = {}
+    # only a program can give it
+    program_only: ClassVar[bool] = False
+
+    def check(self, field: str, value: Any) -> Any:
+        """The value as the engine uses it.
+
+        Args:
+            field: what an error names.
+
+        Raises:
+            ValidationError: says what was expected and what came.
+        """
+        raise NotImplementedError
+
+    @property
+    def expected(self) -> str:
+        """What an error about a missing one says."""
+        return "text"
+
+    def of_json(self, field: str, value: Any) -> Any:
+        """A value as a caller in Python would give it, from a decoded one that is not null."""
+        return value
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        """The JSON schema of values that are taken."""
+        return {}
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+class Text(Argument, frozen=True, kw_only=True):
+    """A text. `stored`: one that becomes a memory; `blank` = false: a question or some words."""
+
+    stored: bool = False
+    blank: bool = True
+    brief = {"type": "string"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return text_argument(field, value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        if self.stored and facts.chars is not None:
+            least, most = facts.chars
+            pattern = rf"^[^\u0000-\u001f]*(?:{_LETTERS}[^\u0000-\u001f]*){{{least}}}$"
+            return {"type": "string", "pattern": pattern, "maxLength": most}
+        return {"type": "string"} | ({} if self.blank else {"pattern": _NOT_BLANK})
+
+
+class Label(Argument, frozen=True, kw_only=True):
+    """A text that names something. `trim`: white space around it is none of it."""
+
+    chars_max: int = LABEL_CHARS_MAX
+    blank: bool = True
+    trim: bool = False
+    brief = {"type": "string"}
+
+    @property
+    def expected(self) -> str:
+        return "text" if self.blank else "text that is not blank"
+
+    def check(self, field: str, value: Any) -> Any:
+        text = label(field, value, self.chars_max)
+        if not self.blank and (text is None or not text.strip()):
+            raise ValidationError(field, value, "text that is not blank")
+        return text.strip() if self.trim and text is not None else text
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        pattern = _NO_NUL if self.blank else _NOT_BLANK
+        return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
+
+
+class Profile(Label, frozen=True, kw_only=True):
+    """The name of a recall profile."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise ValidationError(field, value, "the name of a recall profile")
+        return check_unicode(field, value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        if facts.profiles is None:
+            return super().schema(facts)
+        return {"type": "string", "enum": list(facts.profiles)}
+
+
+class Namespace(Argument, frozen=True):
+    """The name of a namespace."""
+
+    brief = {"type": "string"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return check_namespace(value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "string", "pattern": r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$"}
+
+
+def id_schema(kind: str) -> Schema:
+    prefix = "(?:mem_)?" if kind == "mem" else f"{kind}_"
+    return {"type": "string", "pattern": rf"^{prefix}[0-9a-f-]{{8,36}}$"}
+
+
+class Id(Argument, frozen=True, kw_only=True):
+    """The id of a memory, or of an edge, or its beginning."""
+
+    kind: str = "mem"
+    brief = {"type": "string"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return check_id_prefix(field, value, self.kind)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return id_schema(self.kind)
+
+
+class Time(Argument, frozen=True):
+    """A date, a time with or without zone (none: UTC), or a datetime; µs since the epoch."""
+
+    brief = {"type": "string"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return parse_time(value, field)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "string", "pattern": _TIME}
+
+
+class Choice(Argument, frozen=True, kw_only=True):
+    """One of several words, in any case."""
+
+    words: type[Word] | tuple[str, ...]
+    brief = {"type": "string"}
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words as they are written."""
+        if isinstance(self.words, tuple):
+            return self.words
+        return tuple(member.value for member in self.words)
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(self.words, tuple):
+            return word_of(field, value, self.words)
+        return choice(field, value, self.words)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "string", "enum": list(self.choices)}
+
+
+# --- numbers and truth -------------------------------------------------------------------------
+
+
+class Integer(Argument, frozen=True, kw_only=True):
+    """An integer from `least` to `most`, both inside. Without `most`, more than any store holds is
+    fine, and is cut to a number that every layer can hold."""
+
+    least: int = 1
+    most: int | None = None
+    brief = {"type": "integer"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return count_argument(field, value, least=self.least, most=self.most)
+
+    def of_json(self, field: str, value: Any) -> Any:
+        value = with_integers(value)
+        if type(value) is int and not -INTEGER_MAX <= value <= INTEGER_MAX:
+            raise ValidationError(field, "a larger one", "an integer of at most 53 bits")
+        return value
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        most = INTEGER_MAX if self.most is None else min(self.most, INTEGER_MAX)
+        return {"type": "integer", "minimum": self.least, "maximum": most}
+
+
+class Number(Argument, frozen=True, kw_only=True):
+    """A finite number from `least` to `most`, both inside."""
+
+    least: float
+    most: float | None = None
+    brief = {"type": "number"}
+
+    def check(self, field: str, value: Any) -> Any:
+        number = as_number(value)
+        most = float("inf") if self.most is None else self.most
+        if number is None or not self.least <= number <= most or number == float("inf"):
+            allowed = f"a number >= {self.least:g}"
+            if self.most is not None:
+                allowed = f"a number from {self.least:g} to {self.most:g}"
+            raise ValidationError(field, value, allowed)
+        return float(number)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        bound = {} if self.most is None else {"maximum": self.most}
+        return {"type": "number", "minimum": self.least} | bound
+
+
+class Flag(Argument, frozen=True):
+    """true or false, nothing that merely counts as one."""
+
+    brief = {"type": "boolean"}
+
+    def check(self, field: str, value: Any) -> Any:
+        return flag(field, value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "boolean"}
+
+
+class Switch(Flag, frozen=True):
+    """As `Flag`, where a caller may want to say false on the command line: --x or --no-x."""
+
+
+class Seed(Argument, frozen=True):
+    """An integer, or "random". A number written as text counts, as command lines have it."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if value == RANDOM:
+            return RANDOM
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 16:
+            value = int(value)
+        number = as_integer(value)
+        if number is None or not 0 <= number <= SEED_MAX:
+            raise ValidationError(field, value, f"an integer from 0 to {SEED_MAX}, or random")
+        return number
+
+    def of_json(self, field: str, value: Any) -> Any:
+        return with_integers(value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        number = {"type": "integer", "minimum": 0, "maximum": SEED_MAX}
+        return {"anyOf": [number, {"const": RANDOM}]}
+
+
+class Cut(Argument, frozen=True):
+    """A number from 0 to 1, or "auto". A number written as text counts."""
+
+    brief = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": AUTO}]}
+
+    def check(self, field: str, value: Any) -> Any:
+        if value == AUTO:
+            return AUTO
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = float(value)
+        number = as_number(value)
+        if number is None or not 0 <= number <= 1:
+            raise ValidationError(field, value, "auto, or a number from 0 to 1")
+        return float(number)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return dict(self.brief)
+
+
+# --- lists -------------------------------------------------------------------------------------
+
+
+class Texts(Argument, frozen=True, kw_only=True):
+    """One text, or a list of them; on the command line one text each time. `choices`: of these
+    words only; `filled`: a list has to hold one."""
+
+    choices: tuple[str, ...] = ()
+    chars_max: int = SCOPE_CHARS_MAX
+    filled: bool = False
+    brief = {"type": ["array", "string"], "items": {"type": "string"}}
+
+    @property
+    def expected(self) -> str:
+        return "text or a list of texts"
+
+    def check(self, field: str, value: Any) -> Any:
+        if self.choices:
+            return choice_of_names(field, value, self.choices)
+        return texts(field, value, self.chars_max)
+
+    def of_json(self, field: str, value: Any) -> Any:
+        """A list that stands in a text as JSON, as language models send it, is one.
+
+        Raises:
+            ValidationError: a text with a comma, which may be one name or several.
+        """
+        if not isinstance(value, str):
+            return value
+        inner = json_in_text(value, list)
+        if inner is not None or "," not in value:
+            return value if inner is None else inner
+        return self._of_commas(field, value)
+
+    def _of_commas(self, field: str, value: str) -> Any:
+        raise ValidationError(
+            field,
+            "a text with a comma",
+            "a list",
+            "it may be one or several: give a list of one, or of each",
+        )
+
+    def _item(self) -> Schema:
+        return {"type": "string", "pattern": _NOT_BLANK, "maxLength": self.chars_max}
+
+    def _alone(self) -> Schema:
+        return {"type": "string", "pattern": _ONE_NAME, "maxLength": self.chars_max}
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        if self.choices:
+            return one_or_more({"type": "string", "enum": list(self.choices)})
+        found = one_or_more(self._item(), self._alone())
+        if self.filled:
+            found["anyOf"][1]["minItems"] = 1
+        return found
+
+
+class Words(Texts, frozen=True, kw_only=True):
+    """As `Texts` of words without commas: a text with commas is several, a,b,c."""
+
+    def _of_commas(self, field: str, value: str) -> Any:
+        return [word for part in value.split(",") if (word := part.strip())]
+
+    def _alone(self) -> Schema:
+        return {"type": "string", "pattern": _ONE_OR_WORDS, "maxLength": self.chars_max}
+
+
+class Ids(Words, frozen=True, kw_only=True):
+    """Ids of memories, or their beginnings. `unordered`: a set or another iterable will do."""
+
+    unordered: bool = False
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(value, str):
+            value = [value]
+        if self.unordered and isinstance(value, Iterable) and not isinstance(value, Mapping):
+            value = list(value)
+        if not isinstance(value, (list, tuple)):
+            raise ValidationError(field, type(value).__name__, "a list of memory ids")
+        if self.filled and not value:
+            raise ValidationError(field, value, "at least one id of a memory")
+        if len(value) > LIST_ITEMS_MAX:
+            raise ValidationError(field, f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
+        ids = (check_id_prefix(f"{field}[{at}]", item, "mem") for at, item in enumerate(value))
+        return tuple(dict.fromkeys(ids))
+
+    def _item(self) -> Schema:
+        return id_schema("mem")
+
+    def _alone(self) -> Schema:
+        return id_schema("mem")
+
+
+class Numbers(Argument, frozen=True):
+    """A vector; the call knows how long it has to be."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return value
+
+    def of_json(self, field: str, value: Any) -> Any:
+        inner = json_in_text(value, list) if isinstance(value, str) else None
+        found = value if inner is None else inner
+        if not isinstance(found, list) or not all(as_number(one) is not None for one in found):
+            raise ValidationError(field, type(found).__name__, "a list of numbers")
+        return found
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        number = {"type": "number", "minimum": -1e6, "maximum": 1e6}
+        size = facts.dimension
+        bounds = {} if size is None else {"minItems": size, "maxItems": size}
+        return {"type": "array", "items": number} | bounds
+
+
+# --- objects -----------------------------------------------------------------------------------
+
+
+_SCALAR: Final = {
+    "anyOf": [
+        {"type": ["string", "boolean", "null"]},
+        {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+        {"type": "number"},
+    ]
+}
+JSON_VALUES: Final = {
+    "anyOf": [
+        *_SCALAR["anyOf"],
+        {"type": "array", "items": _SCALAR},
+        {"type": "object", "additionalProperties": _SCALAR},
+    ]
+}
+
+
+class Object(Argument, frozen=True):
+    """One object; of the call's own kind."""
+
+    brief = {"type": "object"}
+
+    def check(self, field: str, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise ValidationError(field, type(value).__name__, "an object")
+        return value
+
+    def of_json(self, field: str, value: Any) -> Any:
+        inner = json_in_text(value, dict) if isinstance(value, str) else None
+        found = value if inner is None else inner
+        if not isinstance(found, dict):
+            raise ValidationError(field, type(found).__name__, "an object")
+        return found
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {"type": "object"}
+
+
+class Keys(Object, frozen=True):
+    """Keys of the configuration."""
+
+    def of_json(self, field: str, value: Any) -> Any:
+        return with_integers(super().of_json(field, value))
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        if facts.keys is None:
+            return {"type": "object"}
+        return {"type": "object", "properties": dict(facts.keys), "additionalProperties": False}
+
+
+class Pairs(Object, frozen=True):
+    """JSON values by name; on the command line NAME=VALUE each time."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return plain_metadata(value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return {
+            "type": "object",
+            "propertyNames": {"not": {"enum": ["source", "tags"]}},
+            "additionalProperties": JSON_VALUES,
+        }
+
+
+class Objects(Argument, frozen=True, kw_only=True):
+    """A list of objects; of the call's own kind."""
+
+    brief = {"type": "array", "items": {"type": "object"}}
+
+    @property
+    def expected(self) -> str:
+        return "a list of objects"
+
+    def check(self, field: str, value: Any) -> Any:
+        return value
+
+    def of_json(self, field: str, value: Any) -> Any:
+        inner = json_in_text(value, list) if isinstance(value, str) else None
+        found = value if inner is None else inner
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise ValidationError(field, type(found).__name__, "a list of objects")
+        return found
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        return dict(self.brief)
+
+
+# --- of programs -------------------------------------------------------------------------------
+
+
+class Port(Argument, frozen=True):
+    """An object of a program, such as an embedder or an open file."""
+
+    program_only = True
+
+    def check(self, field: str, value: Any) -> Any:
+        return value
+
+
+class Function(Port, frozen=True):
+    """A function of a program."""
+
+    def check(self, field: str, value: Any) -> Any:
+        function_argument(field, value)
+        return value
+
+
+def with_integers(value: Any) -> Any:
+    """The value with whole numbers as integers: JSON has one kind of number, and 3.0 is 3."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: with_integers(item) for name, item in value.items()}
+    return value

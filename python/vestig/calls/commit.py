@@ -1,0 +1,302 @@
+"""Writing a memory, and changing one."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX, check_validity
+from vestig.calls.argument import (
+    Choice,
+    Flag,
+    Function,
+    Ids,
+    Integer,
+    Label,
+    Pairs,
+    Switch,
+    Text,
+    Texts,
+    Time,
+    Words,
+    words_of,
+)
+from vestig.calls.claims import (
+    Entities,
+    GivenClaim,
+    GivenEntity,
+    ProvenanceRequest,
+    Questions,
+)
+from vestig.calls.declaration import Nested, Request, checked, rows_of
+from vestig.calls.shared import NAMESPACE, InNamespace, MemoryId
+from vestig.types import (
+    Claim,
+    CommitOutcome,
+    OriginType,
+    RetentionPolicy,
+    Role,
+    Stability,
+    Trigger,
+    Word,
+    derived_origin,
+)
+
+
+class OnNearDup(Word):
+    """What happens when a text restates a known fact."""
+
+    REINFORCE = "reinforce"
+    LINK = "link"
+    INSERT = "insert"
+
+
+# Fields of a memory that can be changed later.
+_Tags = Annotated[tuple[str, ...] | None, Words("Tags, by which reads select.", "--tags")]
+_Metadata = Annotated[
+    dict[str, Any] | None, Pairs("JSON values of the caller's own, by name.", "--metadata")
+]
+_Scope = Annotated[
+    str | None,
+    Label(
+        "A label inside the namespace, by which reads select.",
+        "--scope",
+        chars_max=SCOPE_CHARS_MAX,
+    ),
+]
+_RetentionPolicy = Annotated[
+    RetentionPolicy | None,
+    Choice(
+        "How long it is worth keeping; default lifecycle.default_policy.",
+        "--retention",
+        words=RetentionPolicy,
+    ),
+]
+_RetentionUntil = Annotated[int | None, Time("Keep it at least until then.", "--retention-until")]
+_TValid = Annotated[int | None, Time("When the fact began to hold; default t_ref.", "--t-valid")]
+_TInvalid = Annotated[int | None, Time("When the fact ended, if it did.", "--t-invalid")]
+_TemporalStability = Annotated[
+    Stability | None,
+    Choice("How long such a fact holds; derived when absent.", "--stability", words=Stability),
+]
+_Trigger = Annotated[
+    str | None, Choice("Why it is worth remembering.", "--trigger", words=words_of(Trigger))
+]
+
+
+class CommitRequest(Request, frozen=True, kw_only=True):
+    """One text to remember. Times are microseconds since the epoch, None = absent: an empty list of
+    tags is another thing than none. The text is as the caller gave it."""
+
+    call: ClassVar = "commit"
+
+    content: Annotated[
+        str,
+        Text(
+            "The text to remember, best one self-contained fact. Line breaks and indentation are"
+            " kept.",
+            stored=True,
+            stdin=True,
+        ),
+    ]
+    author: Annotated[str | None, Label("Who said or wrote it.", "--author")] = None
+    role: Annotated[str | None, Choice("Part in a dialogue.", "--role", words=words_of(Role))] = (
+        None
+    )
+    session_id: Annotated[str | None, Label("The conversation it belongs to.", "--session-id")] = (
+        None
+    )
+    sequence: Annotated[
+        int | None,
+        Integer(
+            "Its position in that conversation, from 0; only there is its text a duplicate.",
+            "--sequence",
+            least=0,
+            most=2**63 - 1,
+        ),
+    ] = None
+    source: Annotated[
+        str,
+        Label(
+            "A word for where it comes from.",
+            "--source",
+            chars_max=SOURCE_CHARS_MAX,
+            blank=False,
+            default="manual",
+        ),
+    ] = "manual"
+    actor: Annotated[str | None, Label("Who stores it; kept in the event.", "--actor")] = None
+    scope: _Scope = None
+    namespace: Annotated[str, NAMESPACE] = "default"
+    provenance: Annotated[
+        ProvenanceRequest | None,
+        Nested(
+            "The rest of where it comes from: an object with agent, artifact_ref, origin_type.",
+            of=ProvenanceRequest,
+        ),
+    ] = None
+    agent: Annotated[str | None, Label("The program that stores it.", "--agent", default="cli")] = (
+        None
+    )
+    artifact_ref: Annotated[
+        str | None, Label("A reference to its origin, such as a URL.", "--artifact-ref")
+    ] = None
+    origin_type: Annotated[
+        OriginType | None,
+        Choice("What kind of text it is; derived when absent.", "--origin-type", words=OriginType),
+    ] = None
+    tags: _Tags = None
+    metadata: _Metadata = None
+    title: Annotated[
+        str | None, Label("The title of the document or section it comes from.", "--title")
+    ] = None
+    t_valid: _TValid = None
+    t_invalid: _TInvalid = None
+    t_ref: Annotated[
+        int | None,
+        Time("When it was said, to which words such as today refer; default now.", "--t-ref"),
+    ] = None
+    temporal_stability: _TemporalStability = None
+    trigger: _Trigger = None
+    entities: Annotated[
+        tuple[GivenEntity, ...],
+        Entities(
+            "Entities that it mentions: names, TYPE:Name, or objects with name, type, confidence"
+            " and evidence.",
+            "--entity",
+        ),
+    ] = ()
+    keywords: Annotated[
+        tuple[str, ...], Texts("Keywords beside those found in the text.", "--keyword")
+    ] = ()
+    hypothetical_queries: Annotated[
+        tuple[str, ...] | None,
+        Questions("Questions that it answers, stored for some triggers.", "--question"),
+    ] = None
+    claim: Annotated[
+        Claim | None,
+        GivenClaim(
+            "What it states of whom: an object with subject, fact_type, and any of subject_id,"
+            " object, object_id, object_type, relationship_type, attributes, confidence,"
+            " evidence.",
+            "--claim",
+        ),
+    ] = None
+    retention_policy: _RetentionPolicy = None
+    retention_until: _RetentionUntil = None
+    pinned: Annotated[bool, Flag("Protect it from decay and from being forgotten.", "--pin")] = (
+        False
+    )
+    supersedes: Annotated[
+        tuple[str, ...], Ids("Ids of memories that this fact replaces.", "--supersedes")
+    ] = ()
+    on_near_dup: Annotated[
+        OnNearDup | None,
+        Choice(
+            "What to do with a text that restates a known fact; default"
+            " hygiene.near_duplicate.on_near_dup.",
+            "--on-near-dup",
+            words=OnNearDup,
+        ),
+    ] = None
+    enrich: Annotated[
+        bool | None,
+        Switch(
+            "Work its jobs now, or leave them to the queue; default enrichment.mode.", "--enrich"
+        ),
+    ] = None
+    strict: Annotated[bool, Flag("Raise `HygieneError` where the text is refused.", "--strict")] = (
+        False
+    )
+    dry_run: Annotated[bool, Flag("Say what would happen and write nothing.", "--dry-run")] = False
+    on_commit: Annotated[
+        Callable[[CommitOutcome], None] | None,
+        Function("Called with the outcome after the write, in place of open's."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        begins = self.t_ref if self.t_valid is None else self.t_valid
+        if begins is not None:
+            check_validity(begins, self.t_invalid)
+
+    @property
+    def origin(self) -> OriginType:
+        """What kind of text it is."""
+        if self.origin_type is not None:
+            return self.origin_type
+        role = None if self.role is None else Role(self.role)
+        return derived_origin(role, self.author, self.session_id, self.title)
+
+
+def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitRequest:
+    """The request that the arguments of a commit make; what stands in `provenance` is flat in it.
+
+    Args:
+        namespace: that of a commit that names none.
+
+    Raises:
+        ValidationError: as `checked`.
+
+    Example:
+        >>> commit_request({"content": "Hi", "provenance": {"agent": "ci"}}, "default").agent
+        'ci'
+    """
+    flat = arguments
+    if arguments.get("provenance") is not None:
+        row = rows_of(CommitRequest)["provenance"]
+        inside = row.check("provenance", arguments["provenance"])
+        flat = {name: value for name, value in arguments.items() if name != "provenance"}
+        flat |= {name: getattr(inside, name) for name in inside.__struct_fields__}
+    if flat.get("namespace") is None:
+        flat = {**flat, "namespace": namespace}
+    return checked(CommitRequest, flat)
+
+
+CLEARABLE = (
+    "metadata",
+    "tags",
+    "scope",
+    "retention_policy",
+    "retention_until",
+    "t_invalid",
+    "temporal_stability",
+    "trigger",
+)
+
+
+class UpdateRequest(Request, frozen=True, kw_only=True):
+    """New values of a memory; None = keep, a name in `clear` = empty it."""
+
+    call: ClassVar = "update"
+    # what is cleared cannot be set too: one call does the one or the other
+    rules: ClassVar = (
+        {
+            "anyOf": [
+                {"properties": {"clear": {"type": "null"}}},
+                {"properties": {name: {"type": "null"} for name in CLEARABLE}},
+            ]
+        },
+    )
+
+    id: MemoryId
+    content: Annotated[
+        str | None,
+        Text(
+            "Another text: it is committed as a memory that supersedes this one; the same text"
+            " with other white space takes the place of the memory's.",
+            "--content",
+            stored=True,
+            stdin=True,
+        ),
+    ] = None
+    tags: _Tags = None
+    metadata: _Metadata = None
+    scope: _Scope = None
+    retention_policy: _RetentionPolicy = None
+    retention_until: _RetentionUntil = None
+    t_valid: _TValid = None
+    t_invalid: _TInvalid = None
+    temporal_stability: _TemporalStability = None
+    trigger: _Trigger = None
+    clear: Annotated[
+        tuple[str, ...], Words("Names of fields to empty.", "--clear", choices=CLEARABLE)
+    ] = ()
+    namespace: InNamespace = None

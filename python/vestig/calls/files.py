@@ -1,0 +1,88 @@
+"""What leaves a store as a file, and comes into one."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar
+
+from vestig.arguments import SCOPE_CHARS_MAX
+from vestig.calls.argument import NO_FACTS, Choice, Facts, Flag, Function, Label, Port, Text
+from vestig.calls.declaration import Request
+from vestig.calls.filter import NO_FILTER, Filter, Where
+
+
+class Folder(Text, frozen=True):
+    """The path of a folder; over HTTP a name beside that of the store."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return value
+
+    def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
+        return {"type": "string", "pattern": r"^(?!\.)[A-Za-z0-9._-]{1,64}$"}
+
+
+class ExportRequest(Request, frozen=True, kw_only=True):
+    """What an export holds."""
+
+    call: ClassVar = "export"
+    # one of both is without a value
+    rules: ClassVar = (
+        {
+            "anyOf": [
+                {"properties": {"all_namespaces": {"enum": [False, None]}}},
+                {"properties": {"where": {"type": "null"}}},
+            ]
+        },
+    )
+
+    target: Annotated[Any, Port("A file's path, or a file that is open for writing.")]
+    where: Annotated[
+        Filter,
+        Where(
+            "Only these memories, with what belongs to them: vectors, events, sources, the entities"
+            " that they mention, and the edges between these."
+        ),
+    ] = NO_FILTER
+    all_namespaces: Annotated[
+        bool, Flag("Of every namespace, not only the store's own.", "--all-namespaces")
+    ] = False
+
+
+class ImportRequest(Request, frozen=True, kw_only=True):
+    """How a file is read."""
+
+    call: ClassVar = "import_"
+
+    source: Annotated[Any, Port("A file's path, or an open file.")]
+    format: Annotated[
+        str,
+        Choice(
+            "What the file holds: an export, a transcript, or memories as JSON.",
+            "--format",
+            words=("auto", "export", "messages", "memories"),
+            default_text="auto",
+        ),
+    ] = "auto"
+    scope: Annotated[
+        str | None,
+        Label(
+            "The scope of every line, in place of its own.", "--scope", chars_max=SCOPE_CHARS_MAX
+        ),
+    ] = None
+    merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False
+    partial: Annotated[
+        bool,
+        Flag(
+            "Take what is whole of a cut or changed export; the report names the rest.", "--partial"
+        ),
+    ] = False
+    progress: Annotated[
+        Callable[[int, int | None], None] | None,
+        Function("Called with the lines done and how many there are, or None."),
+    ] = None
+
+
+class BackupRequest(Request, frozen=True, kw_only=True):
+    """Where a copy of the store goes."""
+
+    call: ClassVar = "backup"
+
+    dest: Annotated[Any, Folder("A directory that does not exist yet.")]

@@ -1,0 +1,559 @@
+"""The filter of memories: one for every call that selects some. Its declaration is `Filter`, whose
+fields are annotated; `FilterFields` writes them out for type checkers."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Annotated, Any, Final, TypeAlias, TypedDict
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from vestig.arguments import check_unicode, parse_time, plain_object
+from vestig.calls import argument as a
+from vestig.errors import ValidationError
+from vestig.hints import check_names, nearest_name
+from vestig.ids import check_id_prefix
+from vestig.json_text import json_in_text
+from vestig.times import from_us
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status
+
+Time: TypeAlias = str | datetime | date | None
+Words: TypeAlias = str | Sequence[str] | None
+
+ENTITY: Final = "ENTITY"
+WINDOWS: Final = (("since", "until"), ("created_since", "created_until"))
+
+# What a field is, beside its argument: it says which memories, or only narrows what others say; and
+# it stands as a keyword beside `where` on recall, search, list and count.
+_SELECTS: Final = "selects"
+_NARROWS: Final = "narrows"
+_BESIDE: Final = "beside"
+
+
+# --- types of fields ---------------------------------------------------------------------------
+
+
+def _texts(field: str, value: Any) -> tuple[str, ...]:
+    """One text, or several in any iterable; a null or a blank among them is a mistake."""
+    items = (value,) if isinstance(value, str) else value
+    if isinstance(items, (bytes, Mapping)) or not isinstance(items, Iterable):
+        raise ValidationError(field, type(value).__name__, "text or a list of texts")
+    found = []
+    for item in items:
+        if not isinstance(item, str):
+            raise ValidationError(field, type(item).__name__, "text or a list of texts")
+        if not item.strip():
+            raise ValidationError(field, item, "texts that are not blank")
+        found.append(check_unicode(field, item))
+    # sets have no order of their own; what is derived from a filter must not depend on it
+    return tuple(sorted(found)) if isinstance(items, (set, frozenset)) else tuple(found)
+
+
+class Names(a.Texts, frozen=True):
+    """Names, any of which will do."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return _texts(field, value)
+
+
+class NameWords(a.Words, frozen=True):
+    """As `Names` of words without commas."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return _texts(field, value)
+
+
+class Chosen(a.Words, frozen=True, kw_only=True):
+    """Words of a closed list, in any case. `stored`: as they are kept, where that is otherwise;
+    `nodes`: entities take part too."""
+
+    stored: tuple[str, ...] = ()
+    nodes: bool = False
+
+    def check(self, field: str, value: Any) -> Any:
+        shown = (*self.choices, ENTITY) if self.nodes else self.choices
+        kept = self.stored or shown
+        allowed = {word.casefold(): one for word, one in zip(shown, kept, strict=True)}
+        found = []
+        for word in _texts(field, value):
+            if word.casefold() not in allowed:
+                raise ValidationError(field, word, "one of " + ", ".join(shown))
+            found.append(allowed[word.casefold()])
+        return tuple(found)
+
+    def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
+        shown = (*self.choices, ENTITY) if self.nodes else self.choices
+        return a.one_or_more({"type": "string", "enum": list(shown)})
+
+
+class NodeIds(a.Ids, frozen=True, kw_only=True):
+    """Ids of memories; `nodes`: of entities too."""
+
+    nodes: bool = False
+
+    def check(self, field: str, value: Any) -> Any:
+        def prefix(id: str) -> str:
+            return "ent" if self.nodes and id.startswith("ent_") else "mem"
+
+        return tuple(check_id_prefix(field, id, prefix(id)) for id in _texts(field, value))
+
+    def _item(self) -> dict[str, Any]:
+        own = super()._item()
+        return {"anyOf": [own, a.id_schema("ent")]} if self.nodes else own
+
+    def _alone(self) -> dict[str, Any]:
+        return self._item()
+
+
+class Moment(a.Time, frozen=True):
+    """A time, kept as an aware datetime."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return from_us(parse_time(value, field))
+
+
+class Values(a.Pairs, frozen=True):
+    """Values by the names that metadata has."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return plain_object(field, value)
+
+    def schema(self, facts: a.Facts = a.NO_FACTS) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": a.JSON_VALUES}
+
+
+# --- the filter --------------------------------------------------------------------------------
+
+
+class FilterFields(TypedDict, total=False):
+    """The fields of `Filter` as an object, for `where={...}`."""
+
+    scope: Words
+    unscoped: bool | None
+    kinds: Words
+    statuses: Words
+    include_expired: bool | None
+    include_archived: bool | None
+    tags: Words
+    tags_mode: str | None
+    sources: Words
+    actors: Words
+    authors: Words
+    roles: Words
+    session_ids: Words
+    origin_types: Words
+    exclude_authors: Words
+    exclude_session_ids: Words
+    exclude_tags: Words
+    exclude_sources: Words
+    entities: Words
+    metadata: Mapping[str, Any] | None
+    since: Time
+    until: Time
+    created_since: Time
+    created_until: Time
+    ids: Words
+    exclude_ids: Words
+    source_ids: Words
+    message_ids: Words
+    pinned: bool | None
+    retention_policies: Words
+    min_similarity: float | None
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
+    """Which memories take part, for `where=`. It applies before ranking and before any cut.
+
+    A field that is None, an empty text or an empty mapping is absent; 0 and false are values. An
+    empty list selects nothing, and one of an `exclude_…` field leaves nothing out. `forget`
+    refuses a field that is named without a value. All fields must hold. One text stands for a
+    list of one. Tags, authors, sources, actors and names of entities that nobody has match
+    nothing.
+
+    Args:
+        scope: Only these scopes; all when absent.
+        unscoped: Memories without a scope; beside scope: these too.
+        kinds: Kinds of memory; in graph search ENTITY too.
+        statuses: Exactly these statuses; ACTIVE when absent, and what include_… adds.
+        include_expired: Superseded and deprecated memories too.
+        include_archived: Archived memories too.
+        tags: Memories with any of these tags.
+        tags_mode: Whether any of the tags is enough, or all are needed.
+        sources: The source word of an event that stated the text.
+        actors: The actor of an event that stated the text.
+        authors: Who said or wrote it.
+        roles: Part in a dialogue.
+        session_ids: Conversations it belongs to.
+        origin_types: Kinds of text.
+        exclude_authors: None of these authors; a memory without one stays.
+        exclude_session_ids: None of these conversations, such as the running one; notes outside
+            any stay.
+        exclude_tags: No memory with one of these tags.
+        exclude_sources: No memory that an event of one of these source words stated.
+        entities: Memories that mention one of these entities, by id, name or alias.
+        metadata: Equality for each name; null means that the value is null.
+        since: Facts that began, or were stated again, at or after this time.
+        until: Facts that began, or were stated again, before this time.
+        created_since: Stored at or after this time.
+        created_until: Stored before this time.
+        ids: Only these ids.
+        exclude_ids: All but these ids.
+        source_ids: What these sources produced.
+        message_ids: What carries one of these artifact references.
+        pinned: Only pinned memories, or only others.
+        retention_policies: How long they are worth keeping.
+        min_similarity: Least cosine to the query, from -1 to 1; only where there is a query.
+
+    Example:
+        >>> import vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        ...     _ = store.commit("Deploys run on Fridays at noon", author="Omar", tags=["infra"])
+        ...     _ = store.commit("Deploys are announced in the morning", author="Maria")
+        ...     mine = vestig.Filter(authors="Omar")
+        ...     len(store.recall("when do deploys run?", where=mine)), store.count(where=mine)
+        (1, 1)
+    """
+
+    scope: Annotated[
+        Words | UnsetType,
+        Names("Only these scopes; all when absent.", "--scope"),
+        _SELECTS,
+        _BESIDE,
+    ] = UNSET
+    unscoped: Annotated[
+        bool | UnsetType | None,
+        a.Flag("Memories without a scope; beside scope: these too.", "--unscoped"),
+        _SELECTS,
+    ] = UNSET
+    kinds: Annotated[
+        Words | UnsetType,
+        Chosen("Kinds of memory; in graph search ENTITY too.", "--kinds", choices=a.words_of(Kind)),
+        _NARROWS,
+    ] = UNSET
+    statuses: Annotated[
+        Words | UnsetType,
+        Chosen(
+            "Exactly these statuses; ACTIVE when absent, and what include_… adds.",
+            "--statuses",
+            choices=tuple(word.upper() for word in a.words_of(Status)),
+            stored=a.words_of(Status),
+        ),
+        _NARROWS,
+    ] = UNSET
+    include_expired: Annotated[
+        bool | UnsetType | None,
+        a.Switch("Superseded and deprecated memories too.", "--include-expired"),
+    ] = UNSET
+    include_archived: Annotated[
+        bool | UnsetType | None, a.Switch("Archived memories too.", "--include-archived")
+    ] = UNSET
+    tags: Annotated[
+        Words | UnsetType,
+        NameWords("Memories with any of these tags.", "--tags"),
+        _SELECTS,
+        _BESIDE,
+    ] = UNSET
+    tags_mode: Annotated[
+        str | UnsetType | None,
+        a.Choice(
+            "Whether any of the tags is enough, or all are needed.",
+            "--tags-mode",
+            words=("any", "all"),
+            default_text="any",
+        ),
+    ] = UNSET
+    sources: Annotated[
+        Words | UnsetType,
+        Names("The source word of an event that stated the text.", "--sources"),
+        _SELECTS,
+    ] = UNSET
+    actors: Annotated[
+        Words | UnsetType,
+        Names("The actor of an event that stated the text.", "--actors"),
+        _SELECTS,
+    ] = UNSET
+    authors: Annotated[Words | UnsetType, Names("Who said or wrote it.", "--authors"), _SELECTS] = (
+        UNSET
+    )
+    roles: Annotated[
+        Words | UnsetType,
+        Chosen("Part in a dialogue.", "--roles", choices=a.words_of(Role)),
+        _SELECTS,
+    ] = UNSET
+    session_ids: Annotated[
+        Words | UnsetType, Names("Conversations it belongs to.", "--session-ids"), _SELECTS, _BESIDE
+    ] = UNSET
+    origin_types: Annotated[
+        Words | UnsetType,
+        Chosen("Kinds of text.", "--origin-types", choices=a.words_of(OriginType)),
+        _SELECTS,
+    ] = UNSET
+    exclude_authors: Annotated[
+        Words | UnsetType,
+        Names("None of these authors; a memory without one stays.", "--exclude-authors"),
+        _NARROWS,
+    ] = UNSET
+    exclude_session_ids: Annotated[
+        Words | UnsetType,
+        Names(
+            "None of these conversations, such as the running one; notes outside any stay.",
+            "--exclude-session-ids",
+        ),
+        _NARROWS,
+        _BESIDE,
+    ] = UNSET
+    exclude_tags: Annotated[
+        Words | UnsetType,
+        NameWords("No memory with one of these tags.", "--exclude-tags"),
+        _NARROWS,
+    ] = UNSET
+    exclude_sources: Annotated[
+        Words | UnsetType,
+        Names("No memory that an event of one of these source words stated.", "--exclude-sources"),
+        _NARROWS,
+    ] = UNSET
+    entities: Annotated[
+        Words | UnsetType,
+        Names("Memories that mention one of these entities, by id, name or alias.", "--entities"),
+        _SELECTS,
+    ] = UNSET
+    metadata: Annotated[
+        Mapping[str, Any] | UnsetType | None,
+        Values("Equality for each name; null means that the value is null.", "--metadata"),
+        _SELECTS,
+    ] = UNSET
+    since: Annotated[
+        Time | UnsetType,
+        Moment("Facts that began, or were stated again, at or after this time.", "--since"),
+        _NARROWS,
+        _BESIDE,
+    ] = UNSET
+    until: Annotated[
+        Time | UnsetType,
+        Moment("Facts that began, or were stated again, before this time.", "--until"),
+        _NARROWS,
+        _BESIDE,
+    ] = UNSET
+    created_since: Annotated[
+        Time | UnsetType, Moment("Stored at or after this time.", "--created-since"), _NARROWS
+    ] = UNSET
+    created_until: Annotated[
+        Time | UnsetType, Moment("Stored before this time.", "--created-until"), _NARROWS
+    ] = UNSET
+    ids: Annotated[Words | UnsetType, NodeIds("Only these ids.", "--ids"), _SELECTS] = UNSET
+    exclude_ids: Annotated[
+        Words | UnsetType, NodeIds("All but these ids.", "--exclude-ids"), _NARROWS
+    ] = UNSET
+    source_ids: Annotated[
+        Words | UnsetType, NameWords("What these sources produced.", "--source-ids"), _SELECTS
+    ] = UNSET
+    message_ids: Annotated[
+        Words | UnsetType,
+        Names("What carries one of these artifact references.", "--message-ids"),
+        _SELECTS,
+    ] = UNSET
+    pinned: Annotated[
+        bool | UnsetType | None,
+        a.Switch("Only pinned memories, or only others.", "--pinned"),
+        _NARROWS,
+    ] = UNSET
+    retention_policies: Annotated[
+        Words | UnsetType,
+        Chosen(
+            "How long they are worth keeping.",
+            "--retention-policies",
+            choices=a.words_of(RetentionPolicy),
+        ),
+        _NARROWS,
+    ] = UNSET
+    min_similarity: Annotated[
+        float | UnsetType | None,
+        a.Number(
+            "Least cosine to the query, from -1 to 1; only where there is a query.",
+            "--min-similarity",
+            least=-1,
+            most=1,
+        ),
+    ] = UNSET
+
+    def given(self) -> dict[str, Any]:
+        """The fields that are not absent.
+
+        Example:
+            >>> Filter(tags=["a"], roles=[], authors=None, since="").given()
+            {'tags': ['a'], 'roles': []}
+        """
+        fields = self.named()
+        return {name: value for name, value in fields.items() if not is_absent(value)}
+
+    def named(self) -> dict[str, Any]:
+        """The fields that were passed, those of None too."""
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+def _marked(mark: str) -> tuple[str, ...]:
+    """The names of the fields with this mark."""
+    return tuple(n for n, one in Filter.__annotations__.items() if mark in one.__metadata__)
+
+
+FIELDS: Final[Mapping[str, a.Argument]] = {
+    name: msgspec.structs.replace(annotation.__metadata__[0], name=name)
+    for name, annotation in Filter.__annotations__.items()
+}
+# Where entities take part.
+_NODE_FIELDS: Final[Mapping[str, a.Argument]] = {
+    **FIELDS,
+    **{n: msgspec.structs.replace(FIELDS[n], nodes=True) for n in ("kinds", "ids", "exclude_ids")},
+}
+KEYWORDS: Final = _marked(_BESIDE)
+SELECTORS: Final = frozenset(_marked(_SELECTS))
+NARROWING: Final = frozenset(_marked(_NARROWS))
+
+# What lets through what every call does that names no filter.
+NO_FILTER: Final = Filter()
+
+
+def is_absent(value: object) -> bool:
+    """Says that a field of a filter restricts nothing in a read: None, an empty text or mapping.
+
+    Example:
+        >>> [is_absent(value) for value in (None, "", {}, [], 0, False)]
+        [True, True, True, False, False, False]
+    """
+    if isinstance(value, (str, Mapping)):
+        return not value
+    return value is None
+
+
+def nearest_argument(word: str, names: Collection[str]) -> str:
+    """The argument that was probably meant of a call that takes `where` too, or the field of it; ""
+    where none is near.
+
+    Example:
+        >>> [nearest_argument(word, ["query", "limit"]) for word in ("k", "author", "tags", "zzz")]
+        ['limit', 'where.authors', 'where.tags', '']
+    """
+    if word not in FIELDS and (near := nearest_name(word, names)):
+        return near
+    field = nearest_name(word, FIELDS)
+    return f"where.{field}" if field else ""
+
+
+def checked_filter(
+    where: Filter | FilterFields | Mapping[str, Any] | None,
+    beside: Mapping[str, Any] | None = None,
+    *,
+    query: bool = False,
+    nodes: bool = False,
+) -> Filter:
+    """A filter as values that can be read more than once and written as JSON.
+
+    Args:
+        where: the filter, or its fields as an object.
+        beside: fields that the call took as keywords.
+        query: the call has a query to which a memory can be similar.
+        nodes: entities take part too, so that ids may be theirs and ENTITY is a kind.
+
+    Raises:
+        ValidationError: names the field, what came and what is allowed; the nearest field for an
+            unknown one; a field that stands both in `where` and beside it.
+
+    Example:
+        >>> checked_filter({"tags": "infra", "authors": None}).given()
+        {'tags': ('infra',)}
+    """
+    if where is None:
+        if beside is None:
+            return NO_FILTER
+        fields: dict[str, Any] = {}
+    elif isinstance(where, Filter):
+        fields = where.given()
+    elif isinstance(where, Mapping):
+        check_names(where, tuple(FIELDS), "the filter", path="where")
+        fields = {name: value for name, value in where.items() if not is_absent(value)}
+    else:
+        raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")
+    for name, value in (beside or {}).items():
+        if is_absent(value):
+            continue
+        if name in fields:
+            raise ValidationError(
+                name, "given twice", "either the keyword or the field of where, not both"
+            )
+        fields[name] = value
+    rows = _NODE_FIELDS if nodes else FIELDS
+    found = {name: rows[name].check(name, value) for name, value in fields.items()}
+    if "min_similarity" in found and not query:
+        raise ValidationError(
+            "min_similarity", found["min_similarity"], "nothing: there is no query to be similar to"
+        )
+    for first, last in WINDOWS:
+        if first in found and last in found and found[first] >= found[last]:
+            raise ValidationError(first, fields[first], f"a time before {last}")
+    return Filter(**found)
+
+
+class Where(a.Argument, frozen=True, kw_only=True):
+    """The filter of a call.
+
+    `query`, `nodes`: as of `checked_filter`. `beside`: some fields stand as keywords beside it.
+    `selects`: it says what goes, so that a field that is named has a value, for one that lost its
+    value would widen what goes.
+    """
+
+    query: bool = False
+    nodes: bool = False
+    beside: bool = False
+    selects: bool = False
+
+    @property
+    def expected(self) -> str:
+        return "an object of filter fields"
+
+    @property
+    def fields(self) -> Mapping[str, a.Argument]:
+        """The fields that it may have."""
+        rows = _NODE_FIELDS if self.nodes else FIELDS
+        return {n: row for n, row in rows.items() if self.query or n != "min_similarity"}
+
+    def filter(self, where: Any, beside: Mapping[str, Any] | None = None) -> Filter:
+        """The checked filter of a call.
+
+        Raises:
+            ValidationError: as `checked_filter`; what selects names a field without a value.
+
+        Example:
+            >>> Where("", selects=True).filter({"authors": "Ann", "session_ids": None})
+            Traceback (most recent call last):
+            ...
+            vestig.errors.ValidationError: where.session_ids: expected a value, got None; leave \
+the field out where it selects nothing
+        """
+        chosen = checked_filter(where, beside, query=self.query, nodes=self.nodes)
+        if not self.selects:
+            return chosen
+        named = where.named() if isinstance(where, Filter) else where or {}
+        kept = chosen.given()
+        for name, value in named.items():
+            if is_absent(value) or kept[name] == ():
+                hint = "leave the field out where it selects nothing"
+                raise ValidationError(f"where.{name}", value, "a value", hint)
+        return chosen
+
+    def check(self, field: str, value: Any) -> Any:
+        return self.filter(value)
+
+    def of_json(self, field: str, value: Any) -> Any:
+        """Fields as their own arguments read them; the whole may stand in a text as JSON."""
+        inner = json_in_text(value, dict) if isinstance(value, str) else None
+        fields = value if inner is None else inner
+        if not isinstance(fields, Mapping):
+            raise ValidationError(field, type(fields).__name__, self.expected)
+        return {
+            name: item
+            if is_absent(item) or name not in FIELDS
+            else FIELDS[name].of_json(f"where.{name}", item)
+            for name, item in fields.items()
+        }

@@ -1,0 +1,258 @@
+"""Entities, and edges between nodes."""
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar
+
+from vestig.arguments import SCOPE_CHARS_MAX
+from vestig.calls.argument import Choice, Flag, Function, Id, Integer, Label, Number, Words
+from vestig.calls.declaration import Request, given_all
+from vestig.calls.shared import InNamespace
+from vestig.types import EdgeType
+
+_STORED = tuple(kind.value for kind in EdgeType)
+# Those that others make are told by whom.
+EDGE_TYPES = (*_STORED, "AFFECTS")
+
+_EntityId = Annotated[
+    str,
+    Label("The entity by its id, at least 8 characters of it, its name or an alias.", blank=False),
+]
+_BatchSize = Annotated[
+    int, Integer("Memories of one transaction.", "--batch-size", default_text="500")
+]
+_Progress = Annotated[
+    Callable[..., object] | None,
+    Function("Called with what is done and how much there is, or None."),
+]
+_EDGE_ID = "Id of the edge, or at least 8 characters of it."
+_SnippetLen = Annotated[int, Integer("Characters shown of each end.", "--snippet-len", default=60)]
+
+
+class EntitiesRequest(Request, frozen=True, kw_only=True):
+    """One page of entities."""
+
+    call: ClassVar = "entities"
+
+    entity_type: Annotated[
+        str | None, Label("Only entities of this type, in any case.", "--type", blank=False)
+    ] = None
+    offset: Annotated[int, Integer("Entities to skip.", "--offset", least=0, default=0)] = 0
+    limit: Annotated[int, Integer("Entities per page, at most 1000.", "--limit", default=20)] = 20
+    include_expired: Annotated[
+        bool, Flag("Expired and merged entities too.", "--include-expired")
+    ] = False
+    namespace: InNamespace = None
+
+
+class EntityRequest(Request, frozen=True, kw_only=True):
+    """One entity."""
+
+    call: ClassVar = "entity"
+
+    id: _EntityId
+    expand: Annotated[
+        bool, Flag("With the memories themselves, not only their ids.", "--expand")
+    ] = False
+    include_expired: Annotated[
+        bool,
+        Flag("The entity itself, even when it was merged or expired.", "--include-expired"),
+    ] = False
+    namespace: InNamespace = None
+
+
+class MergeEntitiesRequest(Request, frozen=True, kw_only=True):
+    """Two entities that are one."""
+
+    call: ClassVar = "merge_entities"
+
+    a: Annotated[
+        str,
+        Label("The entity that becomes a name of the other, by id, name or alias.", blank=False),
+    ]
+    b: Annotated[str, Label("The one that stays, by id, name or alias.", blank=False)]
+    namespace: InNamespace = None
+
+
+class ExpireEntityRequest(Request, frozen=True, kw_only=True):
+    """An entity that is hidden."""
+
+    call: ClassVar = "expire_entity"
+
+    id: _EntityId
+    namespace: InNamespace = None
+
+
+class PurgeEntitiesRequest(Request, frozen=True, kw_only=True):
+    """Expired entities that go for good."""
+
+    call: ClassVar = "purge_entities"
+
+    ids: Annotated[
+        tuple[str, ...] | None,
+        Words(
+            "Expired entities by id, name or alias; None: all of the namespace.",
+            many=True,
+            required=False,
+            chars_max=2_000,
+        ),
+    ] = None
+    dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
+    namespace: InNamespace = None
+
+
+class ExtractEntitiesRequest(Request, frozen=True, kw_only=True):
+    """Memories in which entities are looked for."""
+
+    call: ClassVar = "extract_entities"
+
+    reprocess: Annotated[bool, Flag("Every memory again; what is linked stays.", "--reprocess")] = (
+        False
+    )
+    batch_size: _BatchSize = 500
+    namespace: InNamespace = None
+    progress: _Progress = None
+
+
+class EntityBackfillRequest(Request, frozen=True, kw_only=True):
+    """Memories without entities."""
+
+    call: ClassVar = "entity_backfill"
+
+    dry_run: Annotated[bool, Flag("Say what would happen and change nothing.", "--dry-run")] = False
+    batch_size: _BatchSize = 500
+    namespace: InNamespace = None
+    progress: _Progress = None
+
+
+_MEMORY = Id("").schema()
+_ENTITY = {"not": {"pattern": r"^(?:mem_.*|[0-9a-f-]{8,36})$"}}
+_MEMORIES_LINKED = {
+    "required": ["edge_type"],
+    "properties": {
+        "edge_type": {"enum": ["RELATED", "SUMMARIZES"]},
+        "from_id": _MEMORY,
+        "to_id": _MEMORY,
+    },
+    "not": given_all("relation"),
+}
+_ENTITIES_RELATED = {
+    **given_all("relation"),
+    "allOf": [
+        {
+            "properties": {
+                "edge_type": {"enum": ["RELATION", None]},
+                "from_id": _ENTITY,
+                "to_id": _ENTITY,
+            }
+        }
+    ],
+}
+
+
+class LinkRequest(Request, frozen=True, kw_only=True):
+    """An edge of a caller's."""
+
+    call: ClassVar = "link"
+    rules: ClassVar = ({"anyOf": [_MEMORIES_LINKED, _ENTITIES_RELATED]},)
+
+    from_id: Annotated[
+        str,
+        Label(
+            "Where the edge starts: a memory by id, an entity by id, name or alias.", blank=False
+        ),
+    ]
+    to_id: Annotated[str, Label("Where it ends.", blank=False)]
+    edge_type: Annotated[
+        str | None,
+        Choice(
+            "RELATED or SUMMARIZES between memories, RELATION between entities; absent: RELATED for"
+            " two memories, RELATION for two entities.",
+            "--type",
+            words=EDGE_TYPES,
+        ),
+    ] = None
+    relation: Annotated[
+        str | None,
+        Label(
+            "Label of a RELATION, such as WORKS_AT.",
+            "--relation",
+            chars_max=SCOPE_CHARS_MAX,
+            blank=False,
+        ),
+    ] = None
+    weight: Annotated[
+        float,
+        Number(
+            "Finite, at least 0; 0 is kept and never walked.",
+            "--weight",
+            least=0,
+            default_text="1.0",
+        ),
+    ] = 1.0
+    confidence: Annotated[
+        float | None, Number("From 0 to 1, or None.", "--confidence", least=0, most=1)
+    ] = None
+    evidence: Annotated[
+        str | None,
+        Label("Why; cut to entities.max_evidence_length characters.", "--evidence"),
+    ] = None
+    namespace: InNamespace = None
+
+
+class UnlinkRequest(Request, frozen=True, kw_only=True):
+    """An edge that ends."""
+
+    call: ClassVar = "unlink"
+
+    edge_id: Annotated[str, Id(_EDGE_ID, kind="edge")]
+    namespace: InNamespace = None
+
+
+class EdgeRequest(Request, frozen=True, kw_only=True):
+    """One edge."""
+
+    call: ClassVar = "edge"
+
+    id: Annotated[str, Id(_EDGE_ID, kind="edge")]
+    snippet_len: _SnippetLen = 60
+    namespace: InNamespace = None
+
+
+class EdgesRequest(Request, frozen=True, kw_only=True):
+    """One page of edges."""
+
+    call: ClassVar = "edges"
+
+    node_id: Annotated[
+        str | None,
+        Label(
+            "Only edges of this memory, by id, or entity, by id, name or alias.",
+            "--node",
+            blank=False,
+        ),
+    ] = None
+    edge_type: Annotated[
+        str | None, Choice("Only edges of this type.", "--type", words=_STORED)
+    ] = None
+    limit: Annotated[int, Integer("Most edges.", "--limit", default=20)] = 20
+    include_expired: Annotated[bool, Flag("Ended edges too.", "--include-expired")] = False
+    snippet_len: _SnippetLen = 60
+    namespace: InNamespace = None
+
+
+class RebuildEdgesRequest(Request, frozen=True, kw_only=True):
+    """Edges that are computed again."""
+
+    call: ClassVar = "rebuild_edges"
+
+    edge_type: Annotated[
+        str,
+        Choice(
+            "RELATED; no other type is computed.",
+            "--type",
+            words=(EdgeType.RELATED.value,),
+            default=EdgeType.RELATED.value,
+        ),
+    ] = EdgeType.RELATED.value
+    progress: _Progress = None
+    namespace: InNamespace = None

@@ -1,0 +1,72 @@
+"""What the owner of a store asks for."""
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar
+
+from vestig.calls.argument import Flag, Function, Integer
+from vestig.calls.declaration import Request
+from vestig.calls.shared import InNamespace
+
+
+class StatsRequest(Request, frozen=True, kw_only=True):
+    """Counts of a store."""
+
+    call: ClassVar = "stats"
+
+    namespace: InNamespace = None
+
+
+class DoctorRequest(Request, frozen=True, kw_only=True):
+    """Every check of a store."""
+
+    call: ClassVar = "doctor"
+
+
+class CompactRequest(Request, frozen=True, kw_only=True):
+    """All segments as one."""
+
+    call: ClassVar = "compact"
+
+
+class GcRequest(Request, frozen=True, kw_only=True):
+    """What supports nothing."""
+
+    call: ClassVar = "gc"
+
+    dry_run: Annotated[bool, Flag("Say what would go and keep everything.", "--dry-run")] = False
+
+
+class EnrichRequest(Request, frozen=True, kw_only=True):
+    """Jobs of the queue."""
+
+    call: ClassVar = "enrich"
+
+    limit: Annotated[int | None, Integer("Most jobs in this run.", "--limit")] = None
+    retry_failed: Annotated[bool, Flag("Jobs that failed for good too.", "--retry-failed")] = False
+
+
+class RebuildRequest(Request, frozen=True, kw_only=True):
+    """What is made again from the ledger."""
+
+    call: ClassVar = "rebuild"
+
+    embeddings: Annotated[
+        bool,
+        Flag(
+            "Embed every text again with the configured embedder; goes on where it was"
+            " interrupted.",
+            "--embeddings",
+        ),
+    ] = False
+    tokens: Annotated[
+        bool,
+        Flag(
+            "Make codes of word pieces for the memories that lack them, where late interaction"
+            " counts.",
+            "--tokens",
+        ),
+    ] = False
+    progress: Annotated[
+        Callable[..., object] | None,
+        Function("Called with what is done and how much there is, or None."),
+    ] = None
