@@ -153,13 +153,13 @@ def test_what_is_excluded_is_nowhere_and_nothing_passes_through_it(
     assert found.context is not None
     assert not gone & set(found.context.ids)
     assert "leaks oil" not in found.context.text
-    hits = store.search("the pump", where=field, limit=50)
+    hits = store.graph.search("the pump", where=field, limit=50)
     assert not gone & {hit.node_id for hit in hits}
     # from the note over the entity only: what is excluded leads nowhere
-    around = store.search(None, "graph", seed_nodes=[talk["n"]], graph_depth=4, where=field)
+    around = store.graph.search(None, "graph", seed_nodes=[talk["n"]], graph_depth=4, where=field)
     assert not gone & {hit.node_id for hit in around}
     assert {memory.id for memory in store.list(where=field)} == stays
-    with_seed = store.search(None, "graph", seed_nodes=[talk["r1"]], where=field)
+    with_seed = store.graph.search(None, "graph", seed_nodes=[talk["r1"]], where=field)
     assert not with_seed.results
     assert with_seed.warnings
 
@@ -172,7 +172,7 @@ def test_an_agent_leaves_out_the_running_conversation_by_one_argument(
     assert "exclude_session_ids" in KEYWORDS
     assert {h.id for h in store.recall("the pump", exclude_session_ids="running")} == stays
     kinds: Any = {"kinds": "MEMORY"}
-    found = store.search("the pump", "vector", where=kinds, exclude_session_ids=["running"])
+    found = store.graph.search("the pump", "vector", where=kinds, exclude_session_ids=["running"])
     assert {h.node_id for h in found} == stays
     assert {m.id for m in store.list(exclude_session_ids="running")} == stays
     assert store.count(exclude_session_ids="running") == len(stays)

@@ -18,7 +18,7 @@ from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.listing import CountRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.reads import CountRequest, EventsRequest, ListRequest, ShowRequest
 from vestig.calls.recall import RecallRequest
 from vestig.calls.states import (
     DeprecateRequest,

@@ -464,7 +464,7 @@ class Ids(Words, frozen=True, kw_only=True):
         if not isinstance(value, (list, tuple)):
             raise ValidationError(field, type(value).__name__, "a list of memory ids")
         if self.filled and not value:
-            raise ValidationError(field, value, "at least one id of a memory")
+            raise ValidationError(field, value, "an id or a list of ids")
         if len(value) > LIST_ITEMS_MAX:
             raise ValidationError(field, f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
         ids = (check_id_prefix(f"{field}[{at}]", item, "mem") for at, item in enumerate(value))

@@ -69,7 +69,7 @@ def rows_of(declaration: type[Request]) -> Mapping[str, Argument]:
     """The arguments of a call by name, in the order of their declaration.
 
     Example:
-        >>> from vestig.calls.listing import CountRequest
+        >>> from vestig.calls.reads import CountRequest
         >>> list(rows_of(CountRequest))
         ['where', 'as_of', 'known_at', 'valid_at', 'namespace']
     """
@@ -102,7 +102,7 @@ def checked(declaration: type[_R], arguments: Mapping[str, Any], path: str = "")
             all that there are; a missing one.
 
     Example:
-        >>> from vestig.calls.listing import ListRequest
+        >>> from vestig.calls.reads import ListRequest
         >>> checked(ListRequest, {"limit": 3, "tags": "infra"}).where.tags
         ('infra',)
         >>> checked(ListRequest, {"limit": 0})
@@ -181,7 +181,7 @@ def schema_of(
     """The JSON schema of an object of arguments. An optional one may be null, which is absent.
 
     Example:
-        >>> from vestig.calls.listing import CountRequest
+        >>> from vestig.calls.reads import CountRequest
         >>> schema_of({"namespace": rows_of(CountRequest)["namespace"]})["properties"].keys()
         dict_keys(['namespace'])
     """

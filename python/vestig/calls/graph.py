@@ -194,7 +194,7 @@ class LinkRequest(Request, frozen=True, kw_only=True):
     ] = None
     evidence: Annotated[
         str | None,
-        Label("Why; cut to entities.max_evidence_length characters.", "--evidence"),
+        Label("Why; cut to 200 characters.", "--evidence"),
     ] = None
     namespace: InNamespace = None
 

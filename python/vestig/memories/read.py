@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.calls.filter import Filter
-from vestig.calls.listing import ORDERS, CountRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.reads import ORDERS, CountRequest, EventsRequest, ListRequest, ShowRequest
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import FilterParts, Moments, filter_parts, moments

@@ -152,7 +152,7 @@ def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -
         ValidationError: a name twice; a value that its kind cannot be read from.
 
     Example:
-        >>> from vestig.calls.listing import ListRequest
+        >>> from vestig.calls.reads import ListRequest
         >>> from_query(rows_of(ListRequest), [("limit", "3"), ("where", '{"tags": "infra"}')])
         {'limit': 3, 'where': {'tags': 'infra'}}
     """

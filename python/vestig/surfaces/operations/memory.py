@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vestig.arguments import Provenance
-from vestig.calls import commit, listing, recall, states
+from vestig.calls import commit, reads, recall, states
 from vestig.calls.argument import Flag, Integer
 from vestig.errors import ValidationError
 from vestig.surfaces.cli import render
@@ -116,7 +116,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory show",
-        call=listing.ShowRequest,
+        call=reads.ShowRequest,
         document="memory",
         text=render.detail,
         # what is only read writes nothing
@@ -124,7 +124,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory list",
-        call=listing.ListRequest,
+        call=reads.ListRequest,
         options=(
             Integer(
                 "Characters shown of each text.", "--snippet-len", name="snippet_len", default=80
@@ -138,14 +138,14 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="count",
-        call=listing.CountRequest,
+        call=reads.CountRequest,
         document="count",
         text=lambda number, _: str(number),
         without_store="empty",
     ),
     Operation(
         name="memory events",
-        call=listing.EventsRequest,
+        call=reads.EventsRequest,
         document="events",
         text=render.events,
     ),
