@@ -12,8 +12,7 @@ from typing import Any, Final, TypedDict, TypeVar
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.hints import check_names, did_you_mean
-from vestig.ids import check_id_prefix, check_namespace
+from vestig.hints import did_you_mean
 from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
@@ -37,16 +36,12 @@ __all__ = [
     "function_argument",
     "label",
     "listed",
-    "memory_ids",
-    "namespace_text",
     "parse_time",
     "path_argument",
     "plain_metadata",
     "plain_object",
-    "provenance_fields",
     "reason_argument",
     "relation_label",
-    "required_choice",
     "sequence_number",
     "source_text",
     "text_argument",
@@ -173,10 +168,6 @@ def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | 
     return check_unicode(field, text)
 
 
-def namespace_text(value: object, default: str) -> str:
-    return default if value is None else check_namespace(value)
-
-
 def source_text(value: object) -> str:
     text = label("source", value, SOURCE_CHARS_MAX)
     if not text:
@@ -300,18 +291,6 @@ def sequence_number(value: object) -> int | None:
     return number
 
 
-def memory_ids(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    value = listed(value)
-    if not isinstance(value, (list, tuple)):
-        raise ValidationError("supersedes", type(value).__name__, "a list of memory ids")
-    if len(value) > LIST_ITEMS_MAX:
-        raise ValidationError("supersedes", f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
-    ids = (check_id_prefix(f"supersedes[{at}]", item, "mem") for at, item in enumerate(value))
-    return tuple(dict.fromkeys(ids))
-
-
 def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
     """A fact cannot end before it begins.
 
@@ -322,19 +301,6 @@ def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
         raise ValidationError(
             "t_invalid", format_us(t_invalid_us), f"a time from t_valid {format_us(t_valid_us)} on"
         )
-
-
-def required_choice(field: str, value: object, choices: type[_E]) -> _E:
-    """As `choice`; None is refused.
-
-    Raises:
-        ValidationError: names the words.
-    """
-    chosen = choice(field, value, choices)
-    if chosen is None:
-        words = ", ".join(member.word for member in choices)
-        raise ValidationError(field, value, f"one of {words}")
-    return chosen
 
 
 def count_argument(field: str, value: object, *, least: int = 1, most: int | None = None) -> int:
@@ -427,27 +393,6 @@ class Provenance(TypedDict, total=False):
     agent: str | None
     artifact_ref: str | None
     origin_type: str | None
-
-
-def provenance_fields(value: object) -> dict[str, Any]:
-    """The fields of a provenance.
-
-    Raises:
-        ValidationError: no object, or an unknown field; names the nearest.
-
-    Example:
-        >>> provenance_fields({"agent": "ci"})
-        {'agent': 'ci'}
-    """
-    if value is None:
-        return {}
-    names = tuple(Provenance.__annotations__)
-    if not isinstance(value, Mapping):
-        raise ValidationError(
-            "provenance", type(value).__name__, f"an object with any of {', '.join(names)}"
-        )
-    check_names(value, names, "provenance", path="provenance")
-    return dict(value)
 
 
 def choice_of_names(field: str, value: object, names: Sequence[str]) -> tuple[str, ...]:

@@ -14,8 +14,6 @@ from vestig.errors import ValidationError
 from vestig.times import format_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Status
 
-__all__ = ["FilterParts", "Moments", "filter_parts", "moments"]
-
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
 

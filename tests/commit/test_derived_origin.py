@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripted import Opener
-from vestig.commit import request as commit_request
+from vestig.calls import commit as commit_calls
 from vestig.types import OriginType, derived_origin
 
 
@@ -18,7 +18,7 @@ def test_memories_of_an_older_store_follow_the_rule(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener("old", profile="baseline")
-    monkeypatch.setattr(commit_request, "derived_origin", lambda *_: OriginType.NOTE)
+    monkeypatch.setattr(commit_calls, "derived_origin", lambda *_: OriginType.NOTE)
     titled = store.commit("Port Blair is the capital of the Andamans", title="Port Blair").memory_id
     given = store.commit(
         "The harbour lies in the east", title="Harbour", provenance={"origin_type": "note"}

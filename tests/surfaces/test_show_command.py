@@ -35,7 +35,10 @@ def test_nothing_linked_and_other_depths(vestig: Vestig, ids: list[str]) -> None
     assert FACTS[0] in out
     for depth in ("2", "-1", "x"):
         assert vestig("memory", "show", ids[0], "--expand", depth).code == 2
-    assert "0 or 1" in vestig("memory", "show", ids[0], "--expand", "2").err
+    assert (
+        "expand: expected an integer from 0 to 1, got 2"
+        in vestig("memory", "show", ids[0], "--expand", "2").err
+    )
     assert vestig("memory", "show", UNKNOWN, "--expand", "1").code == 1
 
 

@@ -60,6 +60,7 @@ def _plan(declaration: type[Request]) -> _Plan:
 
 def _annotated(declaration: type[Request]) -> Iterator[Argument]:
     for name, annotation in declaration.__annotations__.items():
+        assert not isinstance(annotation, str), "a module of declarations keeps its annotations"
         row = next(iter(getattr(annotation, "__metadata__", ())), None)
         if row is not None:
             yield msgspec.structs.replace(row, name=name)

@@ -13,7 +13,10 @@ from typing import IO, Any, BinaryIO, Final, cast
 
 import msgspec
 
+from vestig.calls.commit import CommitRequest
+from vestig.calls.declaration import rows_of
 from vestig.errors import ValidationError
+from vestig.exchange.messages import KNOWN_KEYS
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.types import Word
 
@@ -26,29 +29,7 @@ _EXPORT_LINE_BYTES: Final = 64 * 1024 * 1024
 _HASH_DIGITS: Final = 32
 _MESSAGE_KEYS: Final = ("timestamp", "message_id", "turn", "speaker")
 # Arguments of a commit that no message has.
-_MEMORY_KEYS: Final = frozenset(
-    (
-        "source",
-        "namespace",
-        "actor",
-        "agent",
-        "provenance",
-        "artifact_ref",
-        "t_valid",
-        "t_invalid",
-        "t_ref",
-        "temporal_stability",
-        "entities",
-        "keywords",
-        "hypothetical_queries",
-        "claim",
-        "retention_policy",
-        "retention_until",
-        "pinned",
-        "supersedes",
-        "on_near_dup",
-    )
-)
+_MEMORY_KEYS: Final = frozenset(rows_of(CommitRequest)) - KNOWN_KEYS
 _EXPORT_SCHEMA: Final = "vestig/export/"
 
 

@@ -17,7 +17,7 @@ SEQUENCE_KEYS: Final = ("sequence", "turn")
 REFERENCE_KEYS: Final = ("message_id", "id")
 SCOPE_KEYS: Final = ("scope", "channel_id", "conversation")
 _PLAIN_KEYS: Final = ("role", "title", "origin_type", "trigger", "tags", "metadata")
-_KNOWN: Final = frozenset(
+KNOWN_KEYS: Final = frozenset(
     CONTENT_KEYS
     + AUTHOR_KEYS
     + TIME_KEYS
@@ -107,7 +107,7 @@ class MessageReader:
 
     def _metadata(self, record: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
         tags = record.get("tags")
-        others = {key: value for key, value in record.items() if key not in _KNOWN}
+        others = {key: value for key, value in record.items() if key not in KNOWN_KEYS}
         self.other_keys.update(dict.fromkeys(others))
         own = record.get("metadata")
         if isinstance(own, dict):

@@ -13,8 +13,6 @@ from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.recall.request import query_argument
 
-__all__ = ["SearchDefaults", "SearchPlan", "plan"]
-
 _DEPTH_MAX: Final = 1_000
 
 

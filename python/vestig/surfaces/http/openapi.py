@@ -28,8 +28,6 @@ from vestig.surfaces.json_schema import (
 )
 from vestig.types import EventType
 
-__all__ = ["components", "facts_of", "import_extra", "responses", "route_extra"]
-
 _REFS: Final = "#/components/schemas/"
 _PROBLEM: Final = "application/problem+json"
 # in words: a request with a key that another one has used is refused, which no schema can say
