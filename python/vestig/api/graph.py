@@ -72,8 +72,8 @@ class Graph:
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
             until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes
-                outside any stay.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
             limit: Most hits; default search.limit.
             graph_depth: Hops from seed nodes or vector hits, 0 for none; default
                 search.graph_depth.

@@ -762,8 +762,8 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began, or were stated again, at or after this time.
             until: Facts that began, or were stated again, before this time.
-            exclude_session_ids: None of these conversations, such as the running one; notes
-                outside any stay.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
             limit: Most results; default recall.default_limit.
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
