@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import vestig
+from vestig.answers import ScoreFormula
+from vestig.retrieve.fact_search import Focus, Found
 from vestig.retrieve.message_search import (
     Blacklist,
     FoundMessage,
@@ -17,6 +20,7 @@ from vestig.retrieve.message_search import (
     message_blacklist,
     message_queries,
 )
+from vestig.retrieve.turns import TurnSearch
 from vestig.retrieve.types import Message
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import Memory
@@ -131,3 +135,19 @@ def test_messages_are_searched_with_what_found_facts_else_with_the_end() -> None
     (query,) = message_queries([], messages)
     assert query == ("two " + "three " * 200 + " four?")[-500:].strip()
     assert message_queries([], [Message(content=" ")]) == []
+
+
+def test_turns_are_searched_with_the_queries_that_found_what_recall_would_keep() -> None:
+    line = ScoreFormula(confidence=1.0, bias=0.0, level=1.0, behind=0.0, best=0.0)
+    queries: Any = ("the focus", "found little", "found a fact", "found nothing")
+    found = Found(
+        seq=1,
+        queries=queries,
+        best=(("a", "b"), ("c",), ("c", "b"), ()),
+        levels={0: {"a": 3.0, "b": 2.0, "c": -9.0}},
+        focus=Focus(confidence=1.0, line=line, least=0.5),
+    )
+    assert found.above_cut() == {"a", "b"}
+    assert TurnSearch._successful(found) == ("the focus", "found a fact")
+    assert TurnSearch._successful(None) == ()
+    assert TurnSearch._successful(Found(seq=1, queries=queries[:1], best=((),))) == ()

@@ -80,11 +80,14 @@ class TurnSearch:
 
     @staticmethod
     def _successful(found: Found | None) -> Sequence[EmbeddedQuery]:
-        """The focus and the other queries that found facts; none where no query found any."""
+        """The focus and the other queries that found a fact above the cut of recall; none where no
+        query found any fact."""
         if found is None or not any(found.best):
             return ()
-        pairs = enumerate(zip(found.queries, found.best, strict=True))
-        return tuple(one for at, (one, best) in pairs if best or at == FOCUS)
+        above, pairs = found.above_cut(), zip(found.queries, found.best, strict=True)
+        return tuple(
+            one for at, (one, best) in enumerate(pairs) if at == FOCUS or not above.isdisjoint(best)
+        )
 
     def _chats(self) -> FilterParts | None:
         """The filter of the request for turns alone; None where it lets none of them through."""
