@@ -80,36 +80,6 @@ def test_each_query_gives_what_it_gives_alone(
         assert (cosines[at] is None) == (id not in eligible)
 
 
-def test_words_vote_and_words_that_nobody_has_stand_for_others(tmp_path: Path) -> None:
-    dice = random.Random(7)
-    given = drawn_rows(dice, 200, lambda: " ".join(dice.choices(WORDS, k=6)))
-    projection = in_several_segments(dice, given, tmp_path)
-    seq = projection.applied_seq
-
-    def votes(*terms: tuple[str, int], limit: int = 500) -> list[tuple[bytes, float]]:
-        (found,) = projection.keyword_votes(seq, [terms], everything(), limit)
-        return found
-
-    alone = ranking(weights={"words": 1.0}, tracerank_power=0.0, limit=200, pool=None)
-    query = _core.Query(query_time_us=NOW, vector=None, text="river lamp")
-    scan = recall(projection, seq, query, everything(), alone)
-    wanted = {row.id: row.signal("words") for row in scan.rows if row.signal("words")}
-    assert dict(votes(("river", 0), ("lamp", 0))) == wanted
-    ranked = votes(("river", 0), ("lamp", 0))
-    assert ranked == sorted(ranked, key=lambda vote: (-vote[1], vote[0]))
-    assert votes(("river", 0), ("lamp", 0), limit=3) == ranked[:3]
-    # a letter missing, one too many, another one, two of them
-    assert votes(("rver", 1)) == votes(("rivver", 1)) == votes(("rivar", 1)) == votes(("river", 0))
-    assert votes(("ravar", 1)) == []
-    assert votes(("ravar", 2)) == votes(("river", 0))
-    assert votes(("rver", 0)) == []
-    # a word that is there stands for itself alone
-    assert votes(("river", 2)) == votes(("river", 0))
-    assert votes() == []
-    expired = [row.id for row in given if row.status]
-    assert not {id for id, _ in votes(("river", 0))} & set(expired)
-
-
 @pytest.mark.parametrize("least", [None, 0.2])
 def test_idfs_are_those_of_a_query_without_a_vector(least: float | None, tmp_path: Path) -> None:
     dice = random.Random(8)

@@ -921,18 +921,6 @@ class Projection:
         """Index term of a text → its idf over the memories that the filter lets through. Raises
         SnapshotMoved unless applied_seq == seq."""
 
-    def keyword_votes(
-        self,
-        seq: int,
-        queries: Sequence[Sequence[tuple[str, int]]],
-        filter: Filter,
-        limit: int,
-    ) -> list[list[tuple[bytes, float]]]:
-        """Of each query, given as (index term, edits), the memories that share a term with it: (id,
-        lexical score), best first, ties by id. A term that no eligible memory has stands for those
-        at most so many insertions, deletions and replacements of characters away. Raises
-        SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
-
     def search(
         self,
         seq: int,

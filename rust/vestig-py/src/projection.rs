@@ -16,8 +16,7 @@ use vestig_core::query::{
     versions::versions,
 };
 use vestig_core::recall::{
-    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, WantedTerm, idfs, keyword_votes,
-    levels, recall, recall_many,
+    Effort, LevelsRequest, Pool, Query as CoreQuery, Selection, idfs, levels, recall, recall_many,
 };
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EVENT_TYPES, Id};
@@ -455,28 +454,6 @@ impl Projection {
         terms.dedup();
         let found = self.on_snapshot(py, seq, |snapshot| idfs(snapshot, &terms, &filter.0))?;
         Ok(terms.into_iter().zip(found).collect())
-    }
-
-    fn keyword_votes<'py>(
-        &self,
-        py: Python<'py>,
-        seq: u64,
-        queries: Vec<Vec<(String, usize)>>,
-        filter: &Filter,
-        limit: usize,
-    ) -> PyResult<Vec<Vec<Neighbour<'py>>>> {
-        let wanted = |(term, edits)| WantedTerm { term, edits };
-        let queries: Vec<Vec<WantedTerm>> = queries
-            .into_iter()
-            .map(|query| query.into_iter().map(wanted).collect())
-            .collect();
-        let found = self.on_snapshot(py, seq, |snapshot| {
-            keyword_votes(snapshot, &queries, &filter.0, limit)
-        })?;
-        Ok(found
-            .into_iter()
-            .map(|votes| neighbours(py, votes))
-            .collect())
     }
 
     fn versions(
