@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 from world import Act, World
@@ -93,20 +92,6 @@ def patient(world: World) -> Any:
     return made.iterations_used, made.stop_reason
 
 
-def asked_of_all(world: World) -> Any:
-    made = found(world, "Does Ida Brown know it?", "Perhaps.", "Well.").metadata
-    return [call.queries for call in made.tool_calls]
-
-
-def order(world: World) -> Any:
-    later = world.clock() + timedelta(days=5)
-    made = found(world, query_time=later, max_iterations=2)
-    return [
-        (fact[:20], round(one.parts.composite, 2), round(one.level))
-        for fact, one in zip(made.facts, made.details, strict=True)
-    ]
-
-
 def purposes(world: World) -> Any:
     model = ScriptedModel(
         {
@@ -148,10 +133,6 @@ def attempts(world: World) -> Any:
     return store.retrieve([{"content": _MESSAGE}]).metadata.tool_calls[0].attempts
 
 
-def steps(world: World) -> Any:
-    return len(found(world).reasoning_trace)
-
-
 _CONFIDENCE: Final = "retrieve.confidence"
 # A strong first round ends a search before anything else does.
 _NEVER_HIGH: Final = {"retrieve.confidence.high": 1.0}
@@ -160,7 +141,6 @@ RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.max_facts": Act(3, counts),
     "retrieve.max_messages": Act(1, counts, {"retrieve.max_facts": 2}),
     "retrieve.max_iterations": Act(1, rounds),
-    "retrieve.window": Act(1, asked_of_all),
     "retrieve.deadline_ms": Act(100, patience),
     "retrieve.llm": Act(False, purposes),
     "retrieve.llm_max_calls": Act(1, purposes, _NEVER_HIGH),
@@ -170,14 +150,7 @@ RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.stop_confidence_required": Act("medium", purposes, _NEVER_HIGH),
     "retrieve.tool_timeout_s": Act(0.05, patience),
     "retrieve.tool_max_retries": Act(0, attempts, {"recall.profile": "baseline"}),
-    "retrieve.trace_limit": Act(3, steps),
     "retrieve.budget": Act(40, counts),
-    "retrieve.others": Act(0.0, order),
-    "retrieve.rank.relevance": Act(0.1, order),
-    "retrieve.rank.novelty": Act(0.5, order),
-    "retrieve.rank.recency": Act(0.5, order),
-    "retrieve.rank.diversity": Act(0.9, order),
-    "retrieve.rank.recency_tau_days": Act(0.01, order, {"retrieve.rank.recency": 0.5}),
     "retrieve.fallback_max_queries": Act(3, queries),
     "retrieve.fallback_max_query_length": Act(12, queries),
     "retrieve.synonyms": Act({"broke": ["wrecked"]}, queries),

@@ -321,8 +321,6 @@ def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
         ("max_messages", 0),
         ("max_iterations", 51),
         ("tool_timeout_s", 0),
-        ("rank.relevance", 1.5),
-        ("rank", {"relevance": 0, "novelty": 0, "recency": 0, "diversity": 0}),
         ("confidence", {"medium": 0.8}),
         ("confidence", {"sim_lo": 0.8}),
     ],

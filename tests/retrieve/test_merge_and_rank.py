@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from conversations import opened
 
-from vestig.config.retrieve_sections import RankSettings
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.facets import FacetForms, facet_forms
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.rank import RankedFact, ranked, relevances
+from vestig.retrieve.rank import RankedFact, RankWeights, ranked, relevances
 from vestig.retrieve.synonyms import synonyms
 from vestig.retrieve.types import Fact, FactKey
 from vestig.times import to_us
@@ -121,7 +120,7 @@ def test_levels_add_the_mean_of_the_other_queries() -> None:
     assert relevances(["a"], {0: {"a": 2.0}}, 0.5) == {"a": 2.0}
 
 
-def order(pool: FactPool, level: dict[str, float], settings: RankSettings) -> list[RankedFact]:
+def order(pool: FactPool, level: dict[str, float], settings: RankWeights) -> list[RankedFact]:
     levels = {0: {f"mem_MEMORY{name}": value for name, value in level.items()}}
     return ranked(pool.merged, levels, settings, others=0.5, now_us=to_us(NOW), every_part=True)
 
@@ -130,7 +129,7 @@ def test_four_sources_beat_one_at_equal_relevance(memory: Any) -> None:
     sources = tuple(said("x", source_id=f"source_{n}") for n in range(4))
     facts = [seen(memory, "a", evidence=sources[:1]), seen(memory, "b", evidence=sources)]
     pool, _ = rounds(facts)
-    weighed = RankSettings(relevance=0.6, novelty=0.15, recency=0.1, diversity=0.15)
+    weighed = RankWeights(relevance=0.6, novelty=0.15, recency=0.1, diversity=0.15)
     first, second = order(pool, {"a": 1.0, "b": 1.0}, weighed)
     assert first.merged.key[2] == "b"
     assert first.parts.relevance == second.parts.relevance == 1.0
@@ -151,7 +150,7 @@ def test_parts_of_the_rank(memory: Any) -> None:
     pool.merged["", "MEMORY", "b", None].queries.add(7)
     found = {
         one.merged.key[2]: one.parts
-        for one in order(pool, {"a": 0.0, "b": 5.0, "c": 10.0}, RankSettings())
+        for one in order(pool, {"a": 0.0, "b": 5.0, "c": 10.0}, RankWeights())
     }
     assert found["b"].relevance == 0.5
     assert found["b"].recency == pytest.approx(0.36787944)
@@ -164,7 +163,7 @@ def test_parts_of_the_rank(memory: Any) -> None:
 def test_facts_are_compared_no_longer_than_there_is_time(memory: Any) -> None:
     pool, _ = rounds([seen(memory, "a")], [seen(memory, "b")])
     levels = {0: {"mem_a": 1.0, "mem_b": 0.5}}
-    settings = RankSettings(novelty=0.5)
+    settings = RankWeights(novelty=0.5)
     own: dict[str, Any] = {"others": 0.0, "now_us": 0}
     assert ranked(pool.merged, levels, settings, check=Deadline(60.0).check, **own)
     with pytest.raises(TimeoutError):
@@ -173,7 +172,7 @@ def test_facts_are_compared_no_longer_than_there_is_time(memory: Any) -> None:
 
 def test_equal_facts_are_ordered_by_key(memory: Any) -> None:
     pool, _ = rounds([seen(memory, name) for name in "cab"])
-    found = order(pool, {"a": 1.0, "b": 1.0, "c": 1.0}, RankSettings())
+    found = order(pool, {"a": 1.0, "b": 1.0, "c": 1.0}, RankWeights())
     assert [one.merged.key[2] for one in found] == ["a", "b", "c"]
 
 
@@ -187,7 +186,7 @@ def test_only_relevant_facts_are_news(memory: Any) -> None:
     above = {"mem_MEMORYnear", "mem_MEMORYlast"}
     pool, (gain,) = rounds(facts)
     level = {"near": 4.0, "far": 3.0, "named": 2.0, "last": 1.0}
-    best = order(pool, level, RankSettings())
+    best = order(pool, level, RankWeights())
     coverage = coverage_of(pool.merged, forms("harbour", "ship"), above, {})
     assert coverage.score == 0.0
 

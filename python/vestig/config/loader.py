@@ -382,15 +382,9 @@ def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: 
             "retrieve.confidence.medium",
             f"expected at most retrieve.confidence.high ({chosen.high}), got {chosen.medium}",
         )
-    rank = settings.retrieve.rank
-    parts = (rank.relevance, rank.novelty, rank.recency, rank.diversity)
-    for key, weights in (
-        ("retrieve.confidence.weights", msgspec.structs.astuple(chosen.weights)),
-        ("retrieve.rank", parts),
-    ):
-        if not any(weights):
-            place = _source(entries[f"{key}.relevance"])
-            problems.add(place, key, "expected a weight above 0")
+    if not any(msgspec.structs.astuple(chosen.weights)):
+        key = "retrieve.confidence.weights"
+        problems.add(_source(entries[f"{key}.relevance"]), key, "expected a weight above 0")
 
 
 # The type of names whose type the rules cannot tell.

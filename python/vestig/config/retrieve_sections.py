@@ -9,7 +9,6 @@ import msgspec
 from vestig.config.kinds import (
     Count,
     CountOrZero,
-    Positive,
     Section,
     Share,
     Text,
@@ -49,18 +48,6 @@ class RetrieveConfidenceSettings(Section, frozen=True, kw_only=True):
     medium: Annotated[Share, doc("Score from which confidence is medium; at most high.")] = 0.25
 
 
-class RankSettings(Section, frozen=True, kw_only=True):
-    relevance: Annotated[
-        Share, doc("Weight of how well a fact fits the message and the queries in its rank.")
-    ] = 0.85
-    novelty: Annotated[
-        Share, doc("Weight of what facts of earlier rounds do not say in a fact's rank.")
-    ] = 0.0
-    recency: Annotated[Share, doc("Weight of how lately a fact began to hold in its rank.")] = 0.0
-    diversity: Annotated[Share, doc("Weight of how many queries find a fact in its rank.")] = 0.15
-    recency_tau_days: Annotated[Positive, doc("Days in which that recency falls to 1/e.")] = 30.0
-
-
 class RetrieveSettings(Section, frozen=True, kw_only=True):
     max_facts: Annotated[FactCount, doc("Facts when the call names no number.")] = 30
     max_messages: Annotated[MessageCount, doc("Turns when the call names no number.")] = 10
@@ -70,9 +57,6 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
     max_iterations: Annotated[
         IterationCount, doc("Most rounds of a search when the call names no number.")
     ] = 10
-    window: Annotated[
-        Count, doc("How many of the last messages of a conversation are read for queries.")
-    ] = 5
     deadline_ms: Annotated[Milliseconds, doc("Milliseconds after which nothing more is begun.")] = (
         10_000
     )
@@ -99,11 +83,6 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
     tool_max_retries: Annotated[
         CountOrZero, doc("How often a search that failed is tried again.")
     ] = 2
-    trace_limit: Annotated[CountOrZero, doc("Most steps of the trace that debug shows.")] = 20
-    others: Annotated[
-        Share, doc("Weight of the other queries beside the message itself in relevance.")
-    ] = 0.5
-    rank: RankSettings = RankSettings()
     fallback_max_queries: Annotated[
         Count, doc("Queries that rules make for one round of a search; at most 20 count.")
     ] = 12

@@ -29,7 +29,7 @@ from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.facts import facts_of
-from vestig.retrieve.rank import FOCUS, Levels, relevances
+from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, Levels, relevances
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import Fact, PlannedQuery
 from vestig.session.embedding import all_query_vectors, check_identity
@@ -233,7 +233,7 @@ class FactSearch:
             limits = dict.fromkeys(range(len(bound)), most)
             found = state.crossing(bound, range(len(bound)), limits, set())
             levels = dict(enumerate(found.rows()))
-            return load(view, relevances(found.ids, levels, self.config.settings.retrieve.others))
+            return load(view, relevances(found.ids, levels, OTHERS_WEIGHT))
 
         return self.session.keeper.run(read)
 

@@ -26,6 +26,8 @@ _GOAL_CHARS: Final = 200
 # Rounds from which the words of what was found make queries, and of how many facts.
 _FACTS_FROM: Final = 3
 FACTS_READ: Final = 10
+# How many of the last messages are read for queries: what came before them is another subject.
+MESSAGES_READ: Final = 5
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ class Planner:
         """What the end of the conversation asks, by rules and by the names of the store; without
         names and facets that its time does not suffice for."""
         # cut first: whatever is said, the analysis costs what that of a few questions does
-        latest = self.request.messages[-self.settings.window :]
+        latest = self.request.messages[-MESSAGES_READ:]
         window = [
             self.search.cut(message.content) if message.content.strip() else ""
             for message in latest

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
@@ -26,7 +26,7 @@ from vestig.retrieve.confidence import (
 from vestig.retrieve.fact_search import FactSearch, Found
 from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
-from vestig.retrieve.plan import FACTS_READ, Planner
+from vestig.retrieve.plan import FACTS_READ, MESSAGES_READ, Planner
 from vestig.retrieve.request import Request, RetrieveRequest, check_request
 from vestig.retrieve.result import (
     FactDetail,
@@ -48,6 +48,9 @@ from vestig.types import Degradation, Memory
 
 __all__ = ["Retrieved", "retrieve", "retrieved", "within_budget"]
 
+# Steps of the trace that `debug` shows.
+_TRACE_STEPS_MAX: Final = 20
+
 
 class _Retrieval:
     """One request, step by step."""
@@ -62,7 +65,7 @@ class _Retrieval:
         self.calls = Calls(session, self.settings, self.deadline)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
-        window = request.messages[-self.settings.window :]
+        window = request.messages[-MESSAGES_READ:]
         longer = sum(len(one.content) > QUERY_CHARS_MAX for one in window)
         self.model = ModelSteps(session, self.settings, window, self.deadline)
         self.rounds = Rounds(self.settings, request, self.analysis, self.planner.synonyms)
@@ -353,10 +356,10 @@ class _Retrieval:
         step: Literal["analyse", "plan", "execute", "evaluate", "synthesise"],
         detail: str,
     ) -> None:
-        """Adds a step to the trace, the newest `retrieve.trace_limit` of which are shown."""
+        """Adds a step to the trace, the newest `_TRACE_STEPS_MAX` of which are shown."""
         if self.request.debug:
             made = TraceStep(step=step, iteration=self.rounds.count, detail=detail)
-            self.trace = [*self.trace, made][-self.settings.trace_limit or len(self.trace) + 1 :]
+            self.trace = [*self.trace, made][-_TRACE_STEPS_MAX:]
 
 
 class Retrieved(msgspec.Struct, frozen=True, kw_only=True):

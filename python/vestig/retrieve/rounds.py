@@ -21,7 +21,7 @@ from vestig.retrieve.fact_search import Found
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
 from vestig.retrieve.plan import Analysis
-from vestig.retrieve.rank import FOCUS, RankedFact, ranked
+from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, RankedFact, RankWeights, ranked
 from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms
 from vestig.retrieve.types import Fact, FactKey
@@ -148,8 +148,8 @@ class Rounds:
         self.order = ranked(
             self.pool.merged,
             {number: levels[number] for number in dict.fromkeys(numbers)},
-            self.settings.rank,
-            others=self.settings.others,
+            RankWeights(),
+            others=OTHERS_WEIGHT,
             now_us=self.request.moments.query_time_us,
             every_part=every_part,
             check=None if deadline is None else deadline.check,
