@@ -29,7 +29,6 @@ from vestig.store.ledger.graph_rows import (
     listing_condition,
     stored_codes,
 )
-from vestig.store.ledger.metadata_values import holds
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
@@ -37,6 +36,7 @@ from vestig.store.ledger.rows import (
     check_text,
     event_of,
     from_json,
+    holds,
     memory_of,
     recalled_of,
     source_of,

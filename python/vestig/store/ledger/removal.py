@@ -31,11 +31,11 @@ from vestig.store.ledger.graph_removal import (
     remove_entities,
     unsupported_entities,
 )
-from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
 from vestig.store.ledger.rows import from_json
-from vestig.store.sqlite.lookups import fetch, known_ids, select_in
+from vestig.store.sqlite.lookups import fetch, has_table, known_ids, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import INDEX, columns_sql
+from vestig.store.tables.store import NEW_VECTORS, entity_key, question_key
 
 __all__ = [
     "Removed",
@@ -250,7 +250,7 @@ def _rewrite_affected(
 def _remove_new_vectors(removal: Removal) -> list[bytes]:
     """Removes and returns the vectors that an unfinished re-embedding made for the removed rows
     and for memories whose claims lost evidence."""
-    if not has_new_vectors(removal.conn):
+    if not has_table(removal.conn, NEW_VECTORS.name):
         return []
     key_of: dict[str, Callable[[int], int]] = {
         "memories": int, "entities": entity_key, "questions": question_key,
@@ -261,10 +261,10 @@ def _remove_new_vectors(removal: Removal) -> list[bytes]:
         if table in key_of
     ]
     keys += memories_that_lost_evidence(removal)
-    sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory IN (?*)"
+    sql = f"SELECT embedding FROM {NEW_VECTORS.name} WHERE memory IN (?*)"
     found = [row[0] for row in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(
-        f"DELETE FROM {NEW_VECTORS} WHERE memory = ?", [(key,) for key in keys]
+        f"DELETE FROM {NEW_VECTORS.name} WHERE memory = ?", [(key,) for key in keys]
     )
     return found
 

@@ -27,7 +27,7 @@ from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.token_rows import AXES
 from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
-from vestig.store.portable.declared import DECLARED, field_name, required_fields
+from vestig.store.portable.declared import field_name, required_fields
 from vestig.store.portable.file_check import (
     ExportCheck,
     FileDigest,
@@ -41,15 +41,12 @@ from vestig.store.portable.records import (
     ClaimRecord,
     EdgeRecord,
     EntityRecord,
-    EntityVectorRecord,
-    EventRecord,
     EvidenceRecord,
     Header,
     IdempotencyKeyRecord,
     JobRecord,
     MemoryRecord,
     ModelCallsRecord,
-    QuestionRecord,
     Record,
     RequestLogRecord,
     SourceRecord,
@@ -57,11 +54,10 @@ from vestig.store.portable.records import (
     TokenCodesRecord,
     TombstoneRecord,
     Trailer,
-    VectorRecord,
     kind_of,
 )
-from vestig.store.portable.restored_claims import RestoredClaims
-from vestig.store.portable.restored_requests import (
+from vestig.store.portable.restored_records import (
+    RestoredClaims,
     restore_answer,
     restore_calls,
     restore_request,
@@ -74,8 +70,7 @@ from vestig.store.portable.stored_nodes import (
 )
 from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
-from vestig.store.tables.schema import COLUMNS, INDEX
-from vestig.store.tables.table import Table
+from vestig.store.tables.schema import COLUMNS, INDEX, RECORDS
 from vestig.telemetry.spans import span
 from vestig.types import Status
 
@@ -349,20 +344,13 @@ class _Restoration:
                 written = self._memory(record, number)
             case SourceRecord():
                 written = self._source(record)
-            case VectorRecord():
-                written = self._vector(record)
             case TokenCodesRecord():
-                written = self._token_codes(record)
-            case EventRecord():
-                written = self._event(record)
+                # those along other axes cannot be compared
+                written = record.axes == AXES and self._belonging(record)
             case EdgeRecord():
                 written = self._edge(record)
             case EntityRecord():
                 written = self._entity(record, number)
-            case EntityVectorRecord():
-                written = self._entity_vector(record)
-            case QuestionRecord():
-                written = self._question(record)
             case SupersessionRecord():
                 written = self._supersession(record)
             case JobRecord():
@@ -380,15 +368,15 @@ class _Restoration:
             case RequestLogRecord():
                 written = restore_request(self._conn, self._placement, self._forgotten, record)
             case _:
-                written = self._declared(record, DECLARED[type(record)])
+                written = self._belonging(record)
         if written:
             self._counts[kind_of(record)] += 1
         else:
             self._present += 1
 
-    def _declared(self, record: Record, table: Table) -> bool:
-        """A row of a table that is declared in full; it goes with the nodes that it belongs to."""
-        place = self._placement
+    def _belonging(self, record: Record) -> bool:
+        """A row that its table's declaration says all of; it goes with the nodes it belongs to."""
+        place, table = self._placement, RECORDS[kind_of(record)]
         owners = [getattr(record, name) for name in required_fields(table)]
         rows = [place.row(id) for id in owners]
         if owners and all(id in place.existing for id in owners):
@@ -491,35 +479,6 @@ class _Restoration:
         self._placement.existing.add(record.id)
         return True
 
-    def _vector(self, record: VectorRecord) -> bool:
-        row = self._placement.row(record.memory)
-        if record.memory in self._placement.existing:
-            return False
-        seq = self._placement.seq(record.seq)
-        values = (self._placement.salt(), row, seq, record.model, record.embedding)
-        self._placement.write("vectors", values, seq).touched.add(row)
-        return True
-
-    def _token_codes(self, record: TokenCodesRecord) -> bool:
-        row = self._placement.row(record.memory)
-        if record.memory in self._placement.existing or record.axes != AXES:
-            return False
-        seq = self._placement.seq(record.seq)
-        held = (record.model, record.axes, record.ids, record.codes)
-        values = (self._placement.salt(), row, seq, *held)
-        self._placement.write("token_codes", values, seq).touched.add(row)
-        return True
-
-    def _event(self, record: EventRecord) -> bool:
-        memory = self._placement.row(record.memory)
-        if record.memory in self._placement.existing:
-            return False
-        row, seq = self._placement.new_row("events"), self._placement.seq(record.seq)
-        plain = columns_of(record, COLUMNS["events"][5:])
-        values = (self._placement.salt(), row, id_bytes(record.id), memory, seq, *plain)
-        self._placement.write("events", values, seq).touched.add(memory)
-        return True
-
     def _supersession(self, record: SupersessionRecord) -> bool:
         new, old = self._placement.row(record.superseding), self._placement.row(record.superseded)
         if record.superseded in self._placement.existing:
@@ -585,26 +544,7 @@ class _Restoration:
         if counted != [0, None]:
             self._conn.execute("INSERT INTO entity_access VALUES (?, ?, ?)", (row, *counted))
 
-    def _entity_vector(self, record: EntityVectorRecord) -> bool:
-        row = self._placement.row(record.entity)
-        if record.entity in self._placement.existing:
-            return False
-        seq = self._placement.seq(record.seq)
-        values = (self._placement.salt(), row, seq, record.model, record.embedding)
-        self._placement.write("entity_vectors", values, seq).touched.add(-row)
-        return True
-
     # --- questions and edges -----------------------------------------------------------------
-
-    def _question(self, record: QuestionRecord) -> bool:
-        memory = self._placement.row(record.memory)
-        if record.memory in self._placement.existing:
-            return False
-        row, seq = self._placement.new_row("questions"), self._placement.seq(record.seq)
-        content = (record.text, record.model, record.embedding)
-        values = (self._placement.salt(), row, memory, record.position, seq, *content)
-        self._placement.write("questions", values, seq).touched.add(memory)
-        return True
 
     def _edge(self, record: EdgeRecord) -> bool:
         code = EDGE_CODES[record.edge_type.value]

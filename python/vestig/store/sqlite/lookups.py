@@ -12,8 +12,17 @@ import apsw
 from vestig.ids import id_bytes, id_text, is_full_id
 
 __all__ = [
-    "each", "fetch", "id_range", "known_ids", "next_row", "node_keys", "rows_of",
-    "select_by_row", "select_in", "starting",
+    "each",
+    "fetch",
+    "has_table",
+    "id_range",
+    "known_ids",
+    "next_row",
+    "node_keys",
+    "rows_of",
+    "select_by_row",
+    "select_in",
+    "starting",
 ]  # fmt: skip
 
 _CHUNK_MAX: Final = 512
@@ -29,6 +38,12 @@ _FORGOTTEN: Final = {
 def fetch(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement, as tuples."""
     return conn.execute(sql, values).fetchall()
+
+
+def has_table(conn: apsw.Connection, name: str) -> bool:
+    """Return whether there is a table of this name."""
+    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    return bool(fetch(conn, sql, (name,)))
 
 
 def each(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:

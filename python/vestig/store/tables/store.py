@@ -19,8 +19,10 @@ from vestig.store.tables.table import (
     text,
 )
 
-__all__ = ["NEW_VECTORS", "TABLES"]
+__all__ = ["IDENTITY_KEY", "NEW_VECTORS", "TABLES", "entity_key", "question_key"]
 
+# No row has the number 0: it is the key of the new model's identity in `new_vectors`.
+IDENTITY_KEY: Final = 0
 _OF_THE_STORE: Final = "says nothing of a memory"
 
 # Vectors of a re-embedding that is not finished; the column `memory` is the row of a memory, or a
@@ -134,3 +136,18 @@ TABLES: Final = (
     ),
     NEW_VECTORS,
 )  # fmt: skip
+
+
+def entity_key(row: int) -> int:
+    """The key of an entity: even and negative.
+
+    Example:
+        >>> entity_key(3), question_key(3)
+        (-6, -7)
+    """
+    return -2 * row
+
+
+def question_key(row: int) -> int:
+    """The key of a question: odd and negative."""
+    return -2 * row - 1

@@ -22,15 +22,14 @@ from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.settings import IDENTITY
 from vestig.store.ledger.token_rows import drop_codes
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.lookups import fetch, has_table
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
-from vestig.store.tables.store import NEW_VECTORS as NEW_VECTORS_TABLE
+from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS
 from vestig.store.upkeep.token_codes import check_text
 
 __all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
@@ -48,7 +47,7 @@ class _TextKind(NamedTuple):
         """The rows that have no new vector yet."""
         return (
             f"{self.source} {'AND' if 'WHERE' in self.source else 'WHERE'} NOT EXISTS"
-            f" (SELECT 1 FROM {NEW_VECTORS} p WHERE p.memory = {self.key})"
+            f" (SELECT 1 FROM {NEW_VECTORS.name} p WHERE p.memory = {self.key})"
         )
 
 
@@ -131,9 +130,9 @@ def reembed(
 
 def unfinished_vectors(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
-    if not has_new_vectors(conn):
+    if not has_table(conn, NEW_VECTORS.name):
         return None
-    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS} WHERE memory <> {IDENTITY_KEY}")
+    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS.name} WHERE memory <> {IDENTITY_KEY}")
     return int(rows[0][0])
 
 
@@ -147,12 +146,12 @@ def _begin(ledger: Ledger, identity: EmbeddingIdentity) -> int:
     raw = msgspec.msgpack.encode(identity)
     identity_row = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
     with ledger.writer() as conn, store_faults(ledger.where):
-        if not has_new_vectors(conn):
-            conn.execute(NEW_VECTORS_TABLE.statements())
-        found = fetch(conn, f"SELECT * FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}")
+        if not has_table(conn, NEW_VECTORS.name):
+            conn.execute(NEW_VECTORS.statements())
+        found = fetch(conn, f"SELECT * FROM {NEW_VECTORS.name} WHERE memory = {IDENTITY_KEY}")
         if found != [identity_row]:
-            conn.execute(f"DELETE FROM {NEW_VECTORS}")
-            conn.execute(f"INSERT INTO {NEW_VECTORS} VALUES (?, ?, ?)", identity_row)
+            conn.execute(f"DELETE FROM {NEW_VECTORS.name}")
+            conn.execute(f"INSERT INTO {NEW_VECTORS.name} VALUES (?, ?, ?)", identity_row)
         count = unfinished_vectors(conn)
         conn.execute("COMMIT")
     return count or 0
@@ -211,7 +210,7 @@ def _keep(ledger: Ledger, rows: Sequence[int], vectors: Sequence[bytes], read_at
     made = [(row, _digest(row, raw), raw, read_at) for row, raw in zip(rows, vectors, strict=True)]
     with ledger.writer() as conn, store_faults(ledger.where):
         conn.executemany(
-            f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}", made
+            f"INSERT OR REPLACE INTO {NEW_VECTORS.name} SELECT ?1, ?2, ?3 WHERE {_THERE}", made
         )
         conn.execute("COMMIT")
 
@@ -222,8 +221,8 @@ def _switch(ledger: Ledger, identity: EmbeddingIdentity) -> tuple[int, int, int]
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
         raw = msgspec.msgpack.encode(identity)
-        sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}"
-        if not has_new_vectors(conn) or fetch(conn, sql) != [(raw,)]:
+        sql = f"SELECT embedding FROM {NEW_VECTORS.name} WHERE memory = {IDENTITY_KEY}"
+        if not has_table(conn, NEW_VECTORS.name) or fetch(conn, sql) != [(raw,)]:
             raise damaged(where, "no new vectors to switch to: another re-embedding replaced them")
         if any(fetch(conn, f"SELECT 1 FROM {kind.without()} LIMIT 1") for kind in _KINDS):
             return None
@@ -236,7 +235,7 @@ def _switch(ledger: Ledger, identity: EmbeddingIdentity) -> tuple[int, int, int]
             replaced, added = replaced + work.replaced, added + work.added
         drop_codes(conn, link)
         _set_identity(conn, link, raw, seq)
-        conn.execute(f"DROP TABLE {NEW_VECTORS}")
+        conn.execute(f"DROP TABLE {NEW_VECTORS.name}")
         txn.rows_written = replaced + added
         txn.close_link(link)
     return replaced, added, seq
@@ -265,7 +264,7 @@ class _VectorSwitch:
             self._one(kind, row, self._new(key))
 
     def _new(self, key: int) -> bytes:
-        sql = f"SELECT digest, embedding FROM {NEW_VECTORS} WHERE memory = ?"
+        sql = f"SELECT digest, embedding FROM {NEW_VECTORS.name} WHERE memory = ?"
         ((digest, embedding),) = fetch(self._conn, sql, (key,))
         if _digest(key, embedding) != digest:
             raise damaged(self._where, "a new vector that differs from what was written")

@@ -1,4 +1,4 @@
-"""Model calls, answers and logged requests, as a restore writes them: outside the chain."""
+"""Claims, model calls, answers and logged requests, as a restore writes them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from vestig.store.portable.forgotten_records import ForgottenRecords
 from vestig.store.portable.lines import FIRST_DAY, columns_of
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
+    ClaimRecord,
+    EvidenceRecord,
     IdempotencyKeyRecord,
     ModelCallsRecord,
     RequestLogRecord,
 )
 from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import COLUMNS
 
-__all__ = ["restore_answer", "restore_calls", "restore_request"]
+__all__ = ["RestoredClaims", "restore_answer", "restore_calls", "restore_request"]
 
 
 def restore_calls(conn: apsw.Connection, record: ModelCallsRecord) -> bool:
@@ -75,3 +78,46 @@ def restore_request(
         ),
     )  # fmt: skip
     return True
+
+
+class RestoredClaims:
+    """The claims of one restore. Evidence is written only where its claim was."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+        self._written: set[str] = set()
+
+    def claim(self, record: ClaimRecord) -> bool:
+        """Writes the claim of a memory that the restore brought."""
+        place = self._placement
+        memory = place.row(record.memory)
+        if record.memory in place.existing:
+            return False
+        subject, object = (
+            None if id is None else place.row(id) for id in (record.subject_id, record.object_id)
+        )
+        named = {"salt": place.salt(), "memory": memory, "seq": place.seq(record.seq),
+                 "subject_entity": subject, "object_entity": object}  # fmt: skip
+        plain = tuple(name for name in COLUMNS["claims"] if name not in named)
+        named |= dict(zip(plain, columns_of(record, plain), strict=True))
+        place.write("claims", [named[name] for name in COLUMNS["claims"]], place.seq(record.seq))
+        self._written.add(record.memory)
+        return True
+
+    def evidence(self, record: EvidenceRecord) -> bool:
+        """Writes a piece of evidence behind its claim."""
+        place = self._placement
+        memory = place.row(record.memory)
+        if record.memory not in self._written:
+            return False
+        source = stated_in = None
+        if record.source_id is not None:
+            row = place.row(record.source_id)
+            source, stated_in = (None, row) if record.source_id.startswith("mem_") else (row, None)
+        seq, (stated_us,) = place.seq(record.seq), columns_of(record, ("stated_us",))
+        values = (
+            place.salt(), place.new_row("claim_evidence"), memory, seq, record.position, source,
+            stated_in, stated_us, record.author, record.snippet,
+        )  # fmt: skip
+        place.write("claim_evidence", values, seq)
+        return True
