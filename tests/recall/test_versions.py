@@ -210,6 +210,15 @@ def test_the_past_is_told_by_what_held_then(opener: Opener) -> None:
     assert new not in [hit.id for hit in then]
 
 
+def test_a_text_that_was_stated_again_stands_for_itself(opener: Opener) -> None:
+    store, old, new = replaced_store(opener)
+    again = store.commit("Parcels go out with the courier Brix", t_valid="2026-07-05")
+    assert again.revives == old
+    (first, second, *_) = found(store, "who takes the parcels?", limit=4)
+    assert first.id == again.memory_id
+    assert new != second.id
+
+
 def test_a_question_is_no_later_version(opener: Opener) -> None:
     texts = {
         "Tom lives in Bergen by the old harbour": "2026-01-05",

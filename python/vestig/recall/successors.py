@@ -46,7 +46,8 @@ def with_successors(
         return rows, scan
     wide = rescan(wide_request, b"")
     ranked = {row.id: row for row in rows}
-    successors = _successors(bound, [row.id for row in wide.rows if row.id not in ranked])
+    hidden = [row.id for row in wide.rows if row.id not in ranked]
+    successors = _successors(bound, hidden, list(ranked))
     if not successors:
         return rows, scan
     lower = [id for id in dict.fromkeys(successors.values()) if id not in ranked]
@@ -78,11 +79,16 @@ def _with_expired(bound: BoundQuery, request: Request) -> Request | None:
     return wide if more else None
 
 
-def _successors(bound: BoundQuery, ids: Sequence[bytes]) -> Mapping[bytes, bytes]:
-    """Replaced memory → the one that stands for it now, of those of these that were replaced."""
+def _successors(
+    bound: BoundQuery, ids: Sequence[bytes], ranked: Sequence[bytes]
+) -> Mapping[bytes, bytes]:
+    """Replaced memory → the one that stands for it now, of those of these that were replaced. A
+    text that one of the ranked states again needs nobody to stand for it."""
     namespace = bound.request.namespace
+    every = recalled(bound.session, bound.view, namespace, [*ids, *ranked])
+    stated = {every[id].digest for id in ranked}
     found = dict[bytes, bytes]()
-    heads = {id: id for id in ids}
+    heads = {id: id for id in ids if every[id].digest not in stated}
     while heads:
         stored = recalled(bound.session, bound.view, namespace, list(dict.fromkeys(heads.values())))
         memories = {id: one.make() for id, one in stored.items()}
