@@ -25,6 +25,7 @@ __all__ = [
     "SIGNALS",
     "VERSION",
     "AnalysedText",
+    "ByteRuns",
     "ContentTerm",
     "ContentWords",
     "EntityRows",
