@@ -17,40 +17,6 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.times import format_us, from_us, to_us
 from vestig.types import Word
 
-__all__ = [
-    "INTEGER_MAX",
-    "LABEL_CHARS_MAX",
-    "LIST_ITEMS_MAX",
-    "SCOPE_CHARS_MAX",
-    "SOURCE_CHARS_MAX",
-    "Provenance",
-    "as_integer",
-    "as_number",
-    "check_unicode",
-    "check_validity",
-    "choice",
-    "choice_of_names",
-    "count_argument",
-    "flag",
-    "flag_argument",
-    "function_argument",
-    "label",
-    "listed",
-    "parse_time",
-    "path_argument",
-    "plain_metadata",
-    "plain_object",
-    "reason_argument",
-    "relation_label",
-    "sequence_number",
-    "source_text",
-    "text_argument",
-    "texts",
-    "texts_argument",
-    "time_us",
-    "word_of",
-]
-
 SCOPE_CHARS_MAX: Final = 200
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from vestig.ports import Progress
     from vestig.results import DoctorReport, EnrichReport, ForgetReport, GcReport
 
-__all__ = ["Admin"]
-
 
 @names_faults_of_methods
 @apart_from_forks_of_methods

@@ -13,8 +13,6 @@ from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
 
-__all__ = ["names_faults", "names_faults_of_methods"]
-
 _DEPTH_MAX: Final = 8
 
 _P = ParamSpec("_P")

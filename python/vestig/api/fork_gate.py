@@ -9,8 +9,6 @@ from typing import ParamSpec, TypeVar
 
 from vestig.store.sqlite import forks
 
-__all__ = ["apart_from_forks", "apart_from_forks_of_methods"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _C = TypeVar("_C")

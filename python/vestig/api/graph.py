@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from vestig.graph.search_result import SearchResult
     from vestig.ports import Progress
 
-__all__ = ["Graph"]
-
 
 @names_faults_of_methods
 @apart_from_forks_of_methods

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
-__all__ = ["no_attribute"]
-
 _STORE: Final[Mapping[str, str]] = {
     "commit": "add remember save store note insert put write create learn add_memory memorize",
     "commit_many": "add_many add_all save_all insert_many bulk_add extend add_texts add_documents",

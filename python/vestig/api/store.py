@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from vestig.retrieve.result import RetrieveResult
     from vestig.types import CommitOutcome, Event, ItemError, Memory, SupersessionRecord
 
-__all__ = ["Vestig", "open_store"]
-
 
 @names_faults
 @apart_from_forks

@@ -29,8 +29,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import Listing
 from vestig.types import Degradation, Memory, Status, _Value
 
-__all__ = ["BackfillReport", "backfill"]
-
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 

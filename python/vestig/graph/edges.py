@@ -27,22 +27,6 @@ from vestig.session.transaction import catch_up, clock_notice
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
-__all__ = [
-    "ALL_TYPES",
-    "EdgeChange",
-    "EdgeDetail",
-    "EdgePage",
-    "LinkRequest",
-    "check_ends",
-    "edge",
-    "edge_type_argument",
-    "edges",
-    "link",
-    "link_request",
-    "number_argument",
-    "unlink",
-]
-
 AFFECTS: Final = "AFFECTS"
 # All types of edges; AFFECTS is a view of the event log.
 ALL_TYPES: Final = (*(kind.value for kind in EdgeType), AFFECTS)

@@ -20,20 +20,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import EntityListing
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
-__all__ = [
-    "EntityChange",
-    "EntityDetail",
-    "EntityPage",
-    "ListedEntity",
-    "PurgeReport",
-    "expire_changes",
-    "expire_entity",
-    "list_entities",
-    "merge_entities",
-    "purge_entities",
-    "show_entity",
-]
-
 
 class ListedEntity(nodes.Described, frozen=True, kw_only=True):
     """One entity of a page and how many memories mention it."""

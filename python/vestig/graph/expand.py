@@ -14,8 +14,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Memory, Status, _Value
 
-__all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]
-
 # Memories that each of both ways adds where the call names no number, and the confidence from which
 # a mention counts there: that from which entities are stored.
 _ADDED_EACH_WAY: Final = 3

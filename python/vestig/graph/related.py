@@ -19,8 +19,6 @@ from vestig.store.ledger.values import Listing
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 
-__all__ = ["rebuild_all", "rebuild_edges"]
-
 # Memories compared, and written, at once: a killed run loses no more than this.
 BLOCK: Final = 2_048
 _COMPUTED: Final = "computed"

@@ -32,8 +32,6 @@ from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory
 
-__all__ = ["search"]
-
 _SEED_CHARS_MAX: Final = 80
 # Where old memories count less: hits below this drop out, and so many accesses slow it the most.
 _FADED_BELOW: Final = 0.001

@@ -11,8 +11,6 @@ from vestig.telemetry.spans import Span
 from vestig.times import to_plain
 from vestig.types import Degradation, Entity, Memory, _Value
 
-__all__ = ["SearchHit", "SearchResult"]
-
 
 class SearchHit(_Value, frozen=True, kw_only=True):
     """One node. `similarity` is its plain cosine, null where none was compared. `repeats`: the

@@ -10,21 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = [
-    "ENTITY",
-    "MEMORY",
-    "SCALES",
-    "TYPES",
-    "Candidate",
-    "Loaded",
-    "Ranked",
-    "best_stored",
-    "fetch_size",
-    "graph_candidates",
-    "hybrid_candidates",
-    "vector_candidates",
-]
-
 MEMORY: Final = "memory"
 ENTITY: Final = "entity"
 # type → the scale of its scores

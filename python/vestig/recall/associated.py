@@ -8,8 +8,6 @@ from vestig.memories.equal_texts import text_keys
 from vestig.recall.query import BoundQuery, Ranked
 from vestig.recall.scan import ScanRow
 
-__all__ = ["associated_rows"]
-
 
 def associated_rows(bound: BoundQuery, ranked: Ranked) -> Sequence[ScanRow]:
     """The best memories that the walk reached from the results: none of them is a result or has

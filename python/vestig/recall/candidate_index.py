@@ -20,8 +20,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection import candidate_file as files
 
-__all__ = ["APPROXIMATE", "CandidateSet", "build", "scanner"]
-
 # Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200
 _PER_RESULT: Final = 20

@@ -10,8 +10,6 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.messages import SPEAKERS, only_calls_tools, text_parts
 
-__all__ = ["conversation_text", "ending", "messages_text"]
-
 # The end of a conversation holds what it asks for.
 LAST_CHARS: Final = 2_000
 _CUT: Final = "..."

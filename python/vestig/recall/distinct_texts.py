@@ -12,8 +12,6 @@ from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 
-__all__ = ["scan_distinct"]
-
 # The next scan asks for so many times the rows.
 _GROWTH: Final = 4
 

@@ -18,8 +18,6 @@ from vestig.recall.scan import ScanRow
 from vestig.store.ledger.values import RecalledMemory
 from vestig.types import Memory
 
-__all__ = ["FoundMemories", "found_memories"]
-
 
 class FoundMemories(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a call. `associated`: what the walk reached beside them; `folded`: how many

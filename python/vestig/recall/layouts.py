@@ -15,16 +15,6 @@ from vestig.errors import ValidationError
 from vestig.language.text_forms import one_line
 from vestig.times import age_words, to_us
 
-__all__ = [
-    "FORMATS",
-    "NO_RESULTS",
-    "confidence_line",
-    "first_line",
-    "line_without_results",
-    "render",
-    "timing_lines",
-]
-
 NO_RESULTS: Final = "No memories found."
 # Below this confidence the first line says so.
 _CONFIDENCE_MIN: Final = 0.1

@@ -19,8 +19,6 @@ from vestig.session.model_calls import degradation_of
 from vestig.session.session import Session
 from vestig.types import Degradation
 
-__all__ = ["names_by_model", "with_synthesized_query"]
-
 # The end of a conversation that a query is written from, and the longest such query.
 LAST_CHARS: Final = 4_000
 QUERY_CHARS_MAX: Final = 500

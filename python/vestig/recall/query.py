@@ -51,16 +51,6 @@ from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = [
-    "BoundQuery",
-    "Query",
-    "Ranked",
-    "analyse",
-    "explainer_of",
-    "request_of",
-    "scan_together",
-]
-
 # What the cut keeps by itself: such a share of the best score. The best is kept however low it is:
 # how sure the store is stands beside it.
 _CUT_SHARE: Final = 0.35

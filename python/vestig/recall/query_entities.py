@@ -18,16 +18,6 @@ from vestig.session.known_names import LATEST_US, known_names, query_names, type
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 
-__all__ = [
-    "MATCHES_MAX",
-    "QueryNames",
-    "best_matches",
-    "name_vectors",
-    "named_entities",
-    "names_to_embed",
-    "query_entities",
-]
-
 MATCHES_MAX: Final = 10
 
 

@@ -19,8 +19,6 @@ from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.store.projection.scan_objects import RankingFields, TraceFields, WalkFields
 from vestig.types import EventType
 
-__all__ = ["ROWS_MOVED", "Ranking", "ranking_of", "ranking_of_settings"]
-
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64

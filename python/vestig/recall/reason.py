@@ -24,9 +24,6 @@ from vestig.memories.read import flags_of
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 
-__all__ = ["META_SIGNALS", "RERANK", "Explainer", "contribution", "shares"]
-
-
 # Terms of the metadata.
 META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
 START: Final = "START"

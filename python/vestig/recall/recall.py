@@ -34,8 +34,6 @@ from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation
 
-__all__ = ["OneRecall", "checked_config", "checked_request", "embedded_queries", "recall"]
-
 
 class OneRecall:
     """One query, stage by stage."""

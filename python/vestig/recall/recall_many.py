@@ -19,8 +19,6 @@ from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import ItemError
 
-__all__ = ["QUERIES_MAX", "recall_many"]
-
 QUERIES_MAX: Final = 1_000
 # Stands for a query while the other arguments are checked.
 _ANY_QUERY: Final = "-"

@@ -22,15 +22,6 @@ from vestig.recall.conversation import conversation_text, ending, messages_text
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = [
-    "Cut",
-    "Request",
-    "check_request",
-    "chosen_seed",
-    "derived_seed",
-    "query_argument",
-]
-
 # Code points of a query that are read: a longer one is a text, and costs what it holds.
 QUERY_CHARS_MAX: Final = 4_000
 _BITS: Final = 53

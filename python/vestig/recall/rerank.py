@@ -19,8 +19,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 
-__all__ = ["RerankScores", "TextsToScoreError", "read_with_scores", "rerank_pool", "score_pool"]
-
 _T = TypeVar("_T")
 
 

@@ -12,14 +12,6 @@ import msgspec
 
 from vestig.ports import ScanRequest
 
-__all__ = [
-    "ChangedScan",
-    "Scan",
-    "ScanFunction",
-    "ScanRow",
-    "is_approximate",
-]
-
 
 class ScanRow(Protocol):
     """One memory of a scan: scores, then the walk, then TraceRank."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from vestig.recall.request import Request
     from vestig.store.projection.scan_objects import Row
 
-__all__ = ["with_successors"]
-
 # A scan with this request and these watched ids.
 Rescan = Callable[["Request", bytes], Scan]
 

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from vestig.language.content_words import ContentTerm
 from vestig.ports import TokenStates
 
-__all__ = ["TopicPieces", "topic_pieces"]
-
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.
 TopicPieces = tuple[bytes, list[list[int]]]
 

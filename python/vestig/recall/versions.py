@@ -21,8 +21,6 @@ from vestig.store.projection.scan_objects import Filter as CoreFilter
 if TYPE_CHECKING:
     from vestig.store.projection.scan_objects import Row
 
-__all__ = ["asks_about_now", "newest_first"]
-
 # Among how many of the best older versions are looked for.
 _OLDER_AMONG: Final = 8
 # How fast an older version counts less the further it lies below the best, by L.

@@ -25,8 +25,6 @@ from vestig.session.embedding import all_query_vectors
 from vestig.times import from_us, to_us
 from vestig.types import Memory
 
-__all__ = ["Expected", "expected_of", "why_not"]
-
 
 def _abstained(request: Request, at: Standing, certainty: float | None) -> WhyNot:
     """The entry of a memory that would be a result with a lower `min_confidence`."""

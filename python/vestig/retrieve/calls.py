@@ -15,8 +15,6 @@ from vestig.session.session import Session
 from vestig.time_limit import within
 from vestig.times import from_us
 
-__all__ = ["Calls", "Deadline"]
-
 _T = TypeVar("_T")
 
 

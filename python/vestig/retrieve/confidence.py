@@ -13,19 +13,6 @@ import msgspec
 from vestig.config.retrieve_sections import RetrieveConfidenceSettings
 from vestig.types import _Value
 
-__all__ = [
-    "BEST_FACTS",
-    "Components",
-    "ConfidencePart",
-    "Label",
-    "compute_confidence",
-    "compute_confidence_score",
-    "confidence_breakdown",
-    "coverage_component",
-    "evidence_component",
-    "reliability_component",
-]
-
 Label = Literal["high", "medium", "low"]
 
 # The most relevant facts, whose evidence and queries count, however many are returned.

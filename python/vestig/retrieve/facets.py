@@ -12,8 +12,6 @@ from vestig.language.words import terms, terms_among
 from vestig.retrieve.query_words import names_in, rarity, words_of
 from vestig.retrieve.synonyms import Synonyms
 
-__all__ = ["FACETS_MAX", "FacetForms", "facet_forms", "facets", "facets_hit"]
-
 # Facet → the index terms of each of its forms, none of which is empty.
 FacetForms = Mapping[str, Sequence[frozenset[str]]]
 

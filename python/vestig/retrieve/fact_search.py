@@ -42,8 +42,6 @@ from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
 from vestig.types import Degradation
 
-__all__ = ["PER_QUERY", "READ", "EmbeddedQuery", "FactSearch", "Focus", "Found"]
-
 # Memories of each query but the focus, and how far down one counts as a match of its query.
 PER_QUERY: Final = 10
 # Least of the focus: what is read does not depend on how much is returned.

@@ -13,8 +13,6 @@ from vestig.store.ledger.values import RecalledMemory
 from vestig.times import to_us
 from vestig.types import Claim, Event, EventType, Evidence, Memory
 
-__all__ = ["facts_of"]
-
 _STATING: Final = frozenset(
     (EventType.ADD, EventType.IMPORT, EventType.REINFORCE_EXACT, EventType.REINFORCE_NEAR)
 )

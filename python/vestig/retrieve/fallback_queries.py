@@ -21,8 +21,6 @@ from vestig.retrieve.query_words import Name, Word, names_in, query_key, rarity,
 from vestig.retrieve.synonyms import Synonyms, synonyms
 from vestig.retrieve.types import PlannedQuery, QuerySource
 
-__all__ = ["QUERIES_MAX", "fallback_queries"]
-
 # More queries than this are never made, whatever is asked for.
 QUERIES_MAX: Final = 20
 _LENGTH_MIN: Final = 10

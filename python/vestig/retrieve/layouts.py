@@ -12,8 +12,6 @@ from vestig.retrieve.types import MEMORY_FACT, Fact
 from vestig.times import from_us
 from vestig.types import Claim, Evidence, Memory
 
-__all__ = ["fact_line", "fact_text", "message_line", "message_text"]
-
 _SNIPPET_CHARS_MAX: Final = 500
 _MESSAGE_CHARS_MAX: Final = 300
 

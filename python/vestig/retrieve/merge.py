@@ -11,8 +11,6 @@ from vestig.retrieve.types import EVIDENCE_KEPT, Fact, FactKey, evidence_key
 from vestig.times import to_us
 from vestig.types import Evidence
 
-__all__ = ["FactPool", "Gain", "MergedFact", "Sighting", "best_evidence"]
-
 
 class Sighting(NamedTuple):
     """A memory that an iteration found, and the numbers of the queries that it is among the best

@@ -17,16 +17,6 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.types import Message, folded_text
 from vestig.types import Memory
 
-__all__ = [
-    "FOUND_MAX",
-    "PER_QUERY",
-    "Blacklist",
-    "FoundMessage",
-    "best_messages",
-    "message_blacklist",
-    "message_queries",
-]
-
 # Turns that each query brings at first, and at most.
 PER_QUERY: Final = 50
 FOUND_MAX: Final = 500

@@ -25,8 +25,6 @@ from vestig.session.model_costs import Costs
 from vestig.session.session import Session
 from vestig.types import Degradation
 
-__all__ = ["ModelSteps", "Plan", "cleaned_queries", "context_summary", "conversation_text"]
-
 _T = TypeVar("_T")
 
 # Most queries that a plan may have; it is asked for fewer.

@@ -11,8 +11,6 @@ from vestig.retrieve.merge import Gain, MergedFact
 from vestig.retrieve.rank import RankedFact
 from vestig.retrieve.types import FactKey
 
-__all__ = ["Coverage", "News", "coverage_of", "news_of", "streak_after"]
-
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """`facets`: fact key → the facets that it contains. `score`: the share of all facets that a

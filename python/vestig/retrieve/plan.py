@@ -20,8 +20,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
 
-__all__ = ["FACTS_READ", "Analysis", "Planner", "goal_of"]
-
 _GOAL_CHARS: Final = 200
 # Rounds from which the words of what was found make queries, and of how many facts.
 _FACTS_FROM: Final = 3

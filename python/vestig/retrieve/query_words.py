@@ -13,8 +13,6 @@ from vestig.language.word_list import word_list
 from vestig.language.words import terms, tokens
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["Name", "Word", "names_in", "query_key", "rarity", "singular", "words_of"]
-
 # Verbs of speaking and asking, in every form, and words that only frame a request.
 _CONVERSATION: Final = frozenset(
     word_list(

@@ -23,16 +23,6 @@ from vestig.ids import check_namespace, new_id
 from vestig.messages import NEVER_SPOKEN, joined_text
 from vestig.retrieve.types import Message
 
-__all__ = [
-    "FACTS_MAX",
-    "ITERATIONS_MAX",
-    "MESSAGES_MAX",
-    "Request",
-    "RetrieveRequest",
-    "check_request",
-    "scoped",
-]
-
 FACTS_MAX: Final = 500
 MESSAGES_MAX: Final = 100
 ITERATIONS_MAX: Final = 50

@@ -13,15 +13,6 @@ from vestig.retrieve.stop import StopReason
 from vestig.retrieve.types import FactKey
 from vestig.types import Degradation, _Value
 
-__all__ = [
-    "CompositeParts",
-    "FactDetail",
-    "RetrieveMetadata",
-    "RetrieveResult",
-    "ToolCall",
-    "TraceStep",
-]
-
 
 class ToolCall(_Value, frozen=True, kw_only=True):
     """One search of a retrieval, over the texts of its queries. `result_count`: distinct facts, or

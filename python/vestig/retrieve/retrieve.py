@@ -46,8 +46,6 @@ from vestig.telemetry.spans import span
 from vestig.time_limit import within
 from vestig.types import Degradation, Memory
 
-__all__ = ["Retrieved", "retrieve", "retrieved", "within_budget"]
-
 # Steps of the trace that `debug` shows.
 _TRACE_STEPS_MAX: Final = 20
 

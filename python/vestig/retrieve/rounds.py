@@ -26,8 +26,6 @@ from vestig.retrieve.request import Request
 from vestig.retrieve.synonyms import Synonyms
 from vestig.retrieve.types import Fact, FactKey
 
-__all__ = ["Rounds"]
-
 
 class Rounds:
     """The rounds of one request.

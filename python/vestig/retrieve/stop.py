@@ -8,8 +8,6 @@ import msgspec
 
 from vestig.config.retrieve_sections import RetrieveSettings
 
-__all__ = ["Certainty", "Progress", "StopReason", "Verdict", "stop_reason", "verdict_counts"]
-
 StopReason = Literal[
     "error",
     "deadline",

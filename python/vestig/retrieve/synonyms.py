@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.query_words import singular
 
-__all__ = ["Synonyms", "shipped_groups", "synonyms"]
-
 _FILE: Final = Path(__file__).resolve().parent.parent / "data" / "synonyms.txt"
 _WORD: Final = lazy_pattern(r"[^\W_]+(?:['’+#-]*[^\W_]+)*")
 

@@ -24,8 +24,6 @@ from vestig.retrieve.types import PlannedQuery
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import Degradation, Memory, OriginType
 
-__all__ = ["TurnSearch"]
-
 _CHATS = (OriginType.CHAT_PEER.value, OriginType.CHAT_AGENT.value)
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["GROUPS", "OUTLINES", "Outline"]
-
 
 class Outline(NamedTuple):
     """One operation in a list.

@@ -16,8 +16,6 @@ from vestig.surfaces.outlines import OUTLINES
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Operation
 
-__all__ = ["operation", "operations"]
-
 
 def operations() -> tuple[Operation, ...]:
     """Every operation, in the order of help texts.

@@ -10,17 +10,6 @@ from vestig.errors import HygieneError, ValidationError, VestigError
 from vestig.ids import new_id
 from vestig.times import to_plain
 
-__all__ = [
-    "EXIT_CODES",
-    "STATUS",
-    "document",
-    "encode",
-    "exit_code",
-    "plain_problem",
-    "problem",
-    "usage_problem",
-]
-
 # problem code → (CLI exit, HTTP status, title)
 _CODES: Final[dict[str, tuple[int, int, str]]] = {
     "validation": (2, 422, "Invalid argument"),

@@ -11,8 +11,6 @@ from zoneinfo import ZoneInfo
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import TemporalWindow
 
-__all__ = ["dated", "day_of", "meanings", "window_words"]
-
 _DAY: Final = timedelta(days=1)
 _MOMENT: Final = timedelta(microseconds=1)
 # Who names the year needs no help.

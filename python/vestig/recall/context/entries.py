@@ -22,8 +22,6 @@ from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Kind, Memory
 
-__all__ = ["context_block"]
-
 
 def context_block(
     bound: BoundQuery,

@@ -12,8 +12,6 @@ from typing import Final
 
 from vestig.types import Memory, OriginType
 
-__all__ = ["OFFSETS", "Sessions", "neighbours_of"]
-
 # Places in the session that count, from the result's own, the nearest first.
 OFFSETS: Final = (-1, 1, -2, 2)
 _CHATS: Final = (OriginType.CHAT_PEER, OriginType.CHAT_AGENT)

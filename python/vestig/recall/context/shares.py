@@ -18,8 +18,6 @@ from vestig.answers import ContextBlock
 from vestig.lazy_pattern import lazy_pattern
 from vestig.recall.context.block import FURTHER_LINE, Entry, Measure, block, clean
 
-__all__ = ["fitting_text", "shared_block"]
-
 # So many of the best results have a share each; what these leave goes to the others.
 _BEST: Final = 5
 # A share has at least so many tokens, or fewer results have one.

@@ -12,8 +12,6 @@ from vestig.recall.context.block import ESTIMATE, Measure, estimate
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 
-__all__ = ["measure", "short_ids"]
-
 # More ids than this that begin with the same eight characters do not occur by chance.
 _ALIKE_MAX: Final = 1_000
 _LONG_WORD: Final = lazy_pattern(r"[^\s!-/:-@\[-`{-~]{101,}")

@@ -11,8 +11,6 @@ from vestig.recall.context.neighbours import Sessions
 from vestig.recall.query import BoundQuery
 from vestig.types import Memory
 
-__all__ = ["questions_before", "sessions_of", "turns_around"]
-
 # So many memories are looked up one by one; longer sessions are read around the results.
 _LOOKED_UP_MAX: Final = 2_000
 _REACH: Final = 32

@@ -16,8 +16,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
 from vestig.store.tables.graph import NODE_PREFIXES
 
-__all__ = ["Comparison", "compare_projection"]
-
 _MOST: Final = 100
 # Fields of a row that the core keeps in another form.
 _ANALYSED: Final = ("content", "embedding", "heading", "questions")

@@ -35,8 +35,6 @@ from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_codes import without_codes
 from vestig.times import duration_text, format_us
 
-__all__ = ["checks"]
-
 # Sections that take less for each memory are not named.
 _SHOWN_BYTES_MIN: Final = 0.05
 

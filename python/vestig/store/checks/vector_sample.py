@@ -16,8 +16,6 @@ from vestig.store.ledger.claim_rows import claims_at
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = ["COSINE_MIN", "SAMPLE_MAX", "other_vectors"]
-
 SAMPLE_MAX: Final = 100
 # Vectors that another implementation made of the same weights lie above.
 COSINE_MIN: Final = 0.9999

@@ -33,8 +33,6 @@ from vestig.store.sqlite.lookups import each, fetch
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL
 
-__all__ = ["ErasureProof", "RunsBySeq", "finish", "unfinished"]
-
 # Fragments that this process has just forgotten, by the seq that removed them.
 RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]
 

@@ -12,8 +12,6 @@ from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, Vesti
 from vestig.store.ledger.path_records import find_record
 from vestig.store.sqlite import files
 
-__all__ = ["AbsentStore", "WithoutStore", "find_absent"]
-
 # What a call does on a path without a store: answers as an empty one, makes it, or is refused.
 WithoutStore = Literal["empty", "make", "refuse"]
 

@@ -20,8 +20,6 @@ from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch
 from vestig.store.tables.schema import CHAINED, TABLE_CODES
 
-__all__ = ["DIGEST_BYTES", "Link", "RetiredDigests", "Salts", "digest", "digests_of", "genesis"]
-
 DIGEST_BYTES: Final = 16
 _SALTS_AT_ONCE: Final = 64
 _encode: Final = msgspec.msgpack.Encoder().encode

@@ -11,14 +11,6 @@ from vestig.store.ledger.graph_removal import Removal
 from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.store.tables.schema import ALL, INDEX, columns_sql
 
-__all__ = [
-    "erase_answers",
-    "memories_that_lost_evidence",
-    "remove_claims",
-    "remove_evidence",
-    "remove_evidence_of_sources",
-]
-
 _C: Final = INDEX["claims"]
 _E: Final = INDEX["claim_evidence"]
 # Snippets that are shorter stand in other texts by chance.

@@ -19,14 +19,6 @@ from vestig.store.tables.schema import INSERT
 from vestig.times import from_us
 from vestig.types import Claim, Evidence
 
-__all__ = [
-    "claims_at",
-    "claims_of",
-    "named_nodes",
-    "statements_at",
-    "write_claims",
-]
-
 _SNIPPET_CHARS_MAX: Final = 500
 _CLAIMS: Final = (
     "SELECT c.memory, c.subject, s.id, c.fact_type, c.object, o.id, c.object_type,"

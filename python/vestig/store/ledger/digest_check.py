@@ -16,8 +16,6 @@ from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch, select_in
 from vestig.store.tables.schema import ALL, INDEX, columns_sql
 
-__all__ = ["CheckedMemories", "DigestCheck"]
-
 # Tables whose rows go to the projection.
 _CHECKED: Final = frozenset(table.name for table in ALL if table.projected)
 

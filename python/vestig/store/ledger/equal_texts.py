@@ -12,8 +12,6 @@ from vestig.ids import id_text
 from vestig.store.ledger.values import EqualText
 from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
 
-__all__ = ["at_position", "equal_texts", "first_unexpired", "ids_with_text", "repeated_texts"]
-
 # The expressions of the index of texts, so that a text that many turns repeat is found in it.
 _SAME_TEXT: Final = (
     "m.content_hash = ? AND m.namespace = ? AND (m.scope IS NULL) = ? AND IFNULL(m.scope, '') = ?"

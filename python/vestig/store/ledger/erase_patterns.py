@@ -27,17 +27,6 @@ from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import TABLES
 from vestig.store.tables.table import Erase
 
-__all__ = [
-    "FRAGMENT_BYTES",
-    "Erasure",
-    "MarkedPattern",
-    "PlainRun",
-    "fragments_of",
-    "store_patterns",
-    "texts_of",
-    "unproved",
-]
-
 # Fragments of a text begin every _STRIDE_BYTES, so any part of it of at least
 # FRAGMENT_BYTES + _STRIDE_BYTES - 1 bytes holds a whole one.
 FRAGMENT_BYTES: Final = 24

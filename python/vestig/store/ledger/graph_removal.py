@@ -16,15 +16,6 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import INDEX, INSERT, NODE_TABLES, TABLES, columns_sql, referring
 from vestig.store.tables.table import Forgetting, Table
 
-__all__ = [
-    "Removal",
-    "TombstoneFields",
-    "remove_dangling_edges",
-    "remove_edges_at",
-    "remove_entities",
-    "unsupported_entities",
-]
-
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]

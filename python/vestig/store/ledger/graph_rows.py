@@ -17,20 +17,6 @@ from vestig.store.tables.schema import NODE_TABLES
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Entity
 
-__all__ = [
-    "EDGE_FIELDS",
-    "ENTITY_SELECT",
-    "StoredAlias",
-    "aliases_of",
-    "edge_of",
-    "edge_sql",
-    "entity_of",
-    "entity_row",
-    "listing_condition",
-    "merged_aliases",
-    "stored_codes",
-]
-
 
 class StoredAlias(msgspec.Struct, frozen=True, kw_only=True):
     """Another name of an entity and when it was added."""

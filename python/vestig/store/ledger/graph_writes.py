@@ -25,8 +25,6 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, NODE_TABLES, columns_sql
 
-__all__ = ["GraphWriter", "delete_edges", "touched_node"]
-
 _Row = tuple[Any, ...]
 _START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
 _END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)

@@ -16,8 +16,6 @@ from vestig.store.tables.graph import EDGE_ENDS
 from vestig.times import from_us
 from vestig.types import Edge, SupersessionRecord
 
-__all__ = ["edges_of", "ends_before", "expired_by", "supersession_chain"]
-
 
 def edges_of(conn: apsw.Connection, prefix: str, row: int, edge_type: str | None) -> list[Edge]:
     """Unexpired edges at a node, by weight descending, then id.

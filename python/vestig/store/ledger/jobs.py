@@ -17,22 +17,6 @@ from vestig.store.ledger.values import Job, JobResult
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 from vestig.store.tables.schema import NODE_TABLES
 
-__all__ = [
-    "JobRules",
-    "due_counts",
-    "due_memories",
-    "end",
-    "find",
-    "merged_changes",
-    "release",
-    "renew",
-    "retry_failed",
-    "submit",
-    "submitted",
-    "take_due",
-    "touch",
-]
-
 _ERROR_CHARS_MAX: Final = 500
 _SECOND_US: Final = 1_000_000
 _COLUMNS: Final = (

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from vestig.store.ledger.verify import Finding
     from vestig.store.ledger.writes import WriteTransaction
 
-__all__ = ["Ledger"]
-
 # A WAL grows further inside batches, so that their pages are moved once, not many times.
 _CHECKPOINT_PAGES: Final = 1_000
 _BATCH_CHECKPOINT_PAGES: Final = 16_384

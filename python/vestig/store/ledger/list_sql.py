@@ -11,8 +11,6 @@ from vestig.store.ledger.rows import MEMORY_SELECT, to_json
 from vestig.store.ledger.values import Listing
 from vestig.types import Status
 
-__all__ = ["KnownEnds", "count_sql", "ids_sql", "page_sql"]
-
 # Row of a memory → its end as known at an earlier moment, where it was written after it.
 KnownEnds = dict[int, int | None]
 

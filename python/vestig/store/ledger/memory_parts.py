@@ -13,16 +13,6 @@ from vestig.store.sqlite.lookups import known_ids, select_in
 from vestig.store.tables.graph import EDGE_CODES
 from vestig.store.tables.memories import NO_QUESTION
 
-__all__ = [
-    "LIVE",
-    "MENTIONS",
-    "mentioned_names",
-    "mentioning",
-    "mentions",
-    "questions",
-    "summaries_of",
-]
-
 MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 # An unexpired memory: active or archived.

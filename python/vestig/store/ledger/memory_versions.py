@@ -14,8 +14,6 @@ from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.values import UniquenessCollision
 from vestig.store.tables.schema import INDEX
 
-__all__ = ["patched_row", "unique_texts", "write_new_tags", "write_processing", "write_tags"]
-
 _AT: Final = INDEX["memories"]
 _JSON: Final = ("keywords", "times", "metadata")
 _FLAGS: Final = ("pinned", "origin_derived")

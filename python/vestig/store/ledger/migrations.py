@@ -19,8 +19,6 @@ from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import CHAINED, CREATE_TABLES, INSERT
 
-__all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
-
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
 FIRST_VERSION: Final = 1
 # Year 1: the recorded time never decreases, so that of the first link must be before every clock.

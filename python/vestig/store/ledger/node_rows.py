@@ -11,8 +11,6 @@ from vestig.errors import NotFoundError
 from vestig.store.sqlite.lookups import node_keys, rows_of
 from vestig.store.tables.schema import NODE_TABLES
 
-__all__ = ["NodeRows"]
-
 _KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity"}
 
 

@@ -28,8 +28,6 @@ from vestig.store.sqlite.connections import (
 )
 from vestig.store.sqlite.faults import damaged, store_faults
 
-__all__ = ["accept_ledger", "open_ledger"]
-
 
 def open_ledger(
     path: Path | None,

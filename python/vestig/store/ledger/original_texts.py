@@ -17,8 +17,6 @@ from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import INSERT, columns_sql
 
-__all__ = ["write_originals"]
-
 _TABLE: Final = "original_texts"
 _SELECT: Final = f"SELECT {columns_sql(_TABLE)} FROM {_TABLE} WHERE memory = ?"
 

@@ -18,8 +18,6 @@ from vestig.store.ledger.witness import Witness, read_witness, witness_files
 from vestig.store.sqlite import files
 from vestig.times import format_us
 
-__all__ = ["PathRecord", "all_records", "drop_record", "find_record", "remember_path"]
-
 _PREFIX: Final = "store-"
 _SUFFIX: Final = ".json"
 

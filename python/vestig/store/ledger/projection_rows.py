@@ -32,8 +32,6 @@ from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import INDEX, TABLE_CODES, columns_sql
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
-__all__ = ["STORING_EVENTS", "MemoryParts", "memory_row", "projection_rows"]
-
 # type code, occurred_us, recorded_us, seq, row number
 _Event = tuple[int, int, int, int, int]
 _BATCH_ROWS: Final = 2_048

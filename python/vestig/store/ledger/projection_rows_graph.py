@@ -21,21 +21,6 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, ENTITY_NODE
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import INDEX, NODE_TABLES, columns_sql
 
-__all__ = [
-    "WALKED_EDGES",
-    "NodeEdges",
-    "Selection",
-    "WalkedEdge",
-    "by_node",
-    "entity_row",
-    "entity_rows",
-    "first_source",
-    "read_edges",
-    "read_sources",
-    "select",
-    "stored_questions",
-]
-
 WalkedEdge = tuple[bytes, bytes, int, float, float | None, int, int | None]
 # A half-open range of rows, or a list of them.
 Selection = tuple[int, int] | list[int]

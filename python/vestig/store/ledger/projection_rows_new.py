@@ -18,8 +18,6 @@ from vestig.store.ledger.projection_rows_graph import WALKED_EDGES, NodeEdges, e
 from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import ALL, INDEX
 
-__all__ = ["new_rows"]
-
 _Rows = Sequence[Sequence[Any]]
 # Tables that a row of the projection is made of, and those that it does not depend on.
 _TABLES: Final = frozenset(table.name for table in ALL if table.projected) | {"meta", "sources"}

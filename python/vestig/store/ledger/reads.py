@@ -64,9 +64,6 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
 
-__all__ = ["LedgerView"]
-
-
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
     f' WHERE c.to_row = e."row" AND c.edge_type = {memory_parts.MENTIONS} AND c.expired_seq = 0'

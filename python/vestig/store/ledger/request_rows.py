@@ -16,16 +16,6 @@ from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.values import RequestRecord, StoredAnswer
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = [
-    "INSERT_ANSWER",
-    "INSERT_REQUEST",
-    "answer_of",
-    "keep_answer",
-    "log_requests",
-    "reserve_calls",
-    "reserved_calls",
-]
-
 _MEMORY_ID: Final = lazy_pattern(
     r"mem_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 )

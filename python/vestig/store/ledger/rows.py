@@ -33,22 +33,6 @@ from vestig.types import (
     derived_origin,
 )
 
-__all__ = [
-    "MEMORY_SELECT",
-    "RECALL_SELECT",
-    "RECALL_SELECT_BY_ROW",
-    "check_text",
-    "event_of",
-    "from_json",
-    "holds",
-    "memory_of",
-    "memory_row",
-    "origin_of",
-    "recalled_of",
-    "source_of",
-    "to_json",
-]
-
 _encode: Final = msgspec.json.Encoder().encode
 from_json: Final = msgspec.json.Decoder().decode
 _windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode

@@ -8,8 +8,6 @@ from typing import Final
 
 from vestig.ports import EmbeddingIdentity
 
-__all__ = ["PROBE_COSINE_MIN", "same_model"]
-
 # Processors differ in the last bits of a vector; models differ far more.
 PROBE_COSINE_MIN: Final = 0.999
 

@@ -13,8 +13,6 @@ from vestig.store.ledger import chain
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import columns_sql
 
-__all__ = ["IDENTITY", "ORIGIN", "UUID", "read_setting", "take_into_chain", "write_setting"]
-
 UUID: Final = "uuid"
 # The model that made the vectors.
 IDENTITY: Final = "embedding"

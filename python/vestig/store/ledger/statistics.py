@@ -12,8 +12,6 @@ from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.times import from_us
 
-__all__ = ["stats"]
-
 
 def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
     """Counts by name; `bytes` is the size of the whole ledger, `seq` that of the store."""

@@ -14,17 +14,6 @@ from vestig.store.ledger import chain
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 
-__all__ = [
-    "AXES",
-    "WRONG_SHAPE",
-    "compared_pieces",
-    "drop_codes",
-    "sections_of",
-    "segment_numbers",
-    "stored_pieces",
-    "write_codes",
-]
-
 # Of the mean and the axes that codes are made with.
 AXES: Final = b"".join(PieceAxes.SHA256)
 

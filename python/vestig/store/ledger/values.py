@@ -13,20 +13,6 @@ from vestig.types import Kind, Memory, RetentionPolicy, Status
 if TYPE_CHECKING:
     from vestig.store.ledger.reads import LedgerView
 
-__all__ = [
-    "EntityListing",
-    "EqualText",
-    "Job",
-    "JobResult",
-    "Listing",
-    "Mentioned",
-    "NamedEntity",
-    "RecalledMemory",
-    "RequestRecord",
-    "StoredAnswer",
-    "UniquenessCollision",
-]
-
 # An entity as name resolution reads it, a plain row because there are many for each text: id, type,
 # canonical name, seq, `expired_us`, id of the entity it was merged into.
 NamedEntity = tuple[str, str, str, int, int | None, str | None]

@@ -21,8 +21,6 @@ from vestig.store.tables.schema import (
     columns_sql,
 )
 
-__all__ = ["Finding", "verify"]
-
 _MOST_SHOWN = 100
 
 

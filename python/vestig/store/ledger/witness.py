@@ -22,8 +22,6 @@ from vestig.private_folder import make_private_folder
 from vestig.store.sqlite import files
 from vestig.store.sqlite.files import WITNESS_FILE
 
-__all__ = ["Witness", "WitnessFiles", "check_witness", "read_witness", "witness_files"]
-
 _MAGIC: Final = b"VSTGWIT2"
 _LAYOUT: Final = struct.Struct("<8sQq32s")
 _SLOT_BYTES: Final = 512

@@ -37,8 +37,6 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
 
-__all__ = ["NO_CLOCK", "WriteTransaction"]
-
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
 _ROW: Final = INDEX["memories"]["row"]

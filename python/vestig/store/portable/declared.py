@@ -19,8 +19,6 @@ from vestig.store.portable.records import (
 from vestig.store.tables.schema import NODE_TABLES, RECORDS
 from vestig.store.tables.table import Column, Shape, Table
 
-__all__ = ["DECLARED", "WRITTEN_OUT", "field_name", "id_fields", "required_fields"]
-
 _AT_NAMES: Final = {
     "last_seen_us": "last_seen_at",
     "pinned_at_us": "pinned_at",

@@ -41,8 +41,6 @@ from vestig.store.tables.schema import COLUMNS, NODE_TABLES
 from vestig.store.tables.table import Table
 from vestig.types import EdgeType
 
-__all__ = ["ExportCounts", "export"]
-
 _VECTORS_AT_ONCE: Final = 256
 
 # ((seq, order of the table, number within it), kind, fields); the first part orders the lines.

@@ -40,8 +40,6 @@ from vestig.store.portable.records import (
 from vestig.times import from_us
 from vestig.types import EdgeType
 
-__all__ = ["check_fields", "check_text"]
-
 SNIPPET_CHARS_MAX: Final = 500
 _Check = Callable[[str, Any], object]
 _metadata: Final = msgspec.json.Decoder(dict[str, Any])

@@ -49,8 +49,6 @@ from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
 from vestig.store.tables.memories import NO_QUESTION
 from vestig.types import EventType, Status
 
-__all__ = ["ExportCheck", "FileDigest", "NormalForms", "check_export"]
-
 NormalForms = Callable[[str], Collection[str]]
 
 _HINT: Final = "the file was cut or changed: export it again, or take what is whole with --partial"

@@ -41,8 +41,6 @@ from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import COLUMNS
 from vestig.types import EdgeType
 
-__all__ = ["CLAIM_NAMES", "ForgottenRecords", "owners_of"]
-
 # Fields that name a memory which the record can be without, and nodes which it cannot.
 _REFERENCES: Final = ("superseded_by", "revives")
 _OWNERS: Final = (

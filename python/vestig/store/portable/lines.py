@@ -52,21 +52,6 @@ from vestig.store.tables.table import Shape
 from vestig.times import format_us
 from vestig.types import JobState, Status
 
-__all__ = [
-    "EXPORT_SCHEMA",
-    "EXPORT_VERSION",
-    "FIRST_DAY",
-    "Oddity",
-    "check_line",
-    "columns_of",
-    "encode_line",
-    "encode_trailer",
-    "fields_of",
-    "normal_text",
-    "oddity_of",
-    "read_line",
-]
-
 EXPORT_SCHEMA: Final = "vestig/export/1"
 EXPORT_VERSION: Final = 1
 # From which days of model calls are counted.

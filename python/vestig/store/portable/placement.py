@@ -13,8 +13,6 @@ from vestig.store.ledger.writes import WriteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
 from vestig.store.tables.schema import CHAINED, INSERT, NODE_TABLES
 
-__all__ = ["Placement", "id_conflict"]
-
 # Links without rows are cheap but not free: the seqs of a file are limited by its lines.
 _LINKS_FREE: Final = 1_000_000
 _LINKS_PER_LINE: Final = 1_000

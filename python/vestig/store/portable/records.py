@@ -28,35 +28,6 @@ from vestig.types import (
     Trigger,
 )
 
-__all__ = [
-    "ClaimRecord",
-    "DeclaredRecord",
-    "EdgeRecord",
-    "EntityRecord",
-    "EntityVectorRecord",
-    "EventRecord",
-    "EvidenceRecord",
-    "Header",
-    "HexDigest",
-    "IdempotencyKeyRecord",
-    "Integer",
-    "JobRecord",
-    "MemoryRecord",
-    "ModelCallsRecord",
-    "Namespace",
-    "QuestionRecord",
-    "Record",
-    "RequestLogRecord",
-    "Seq",
-    "SourceRecord",
-    "SupersessionRecord",
-    "TokenCodesRecord",
-    "TombstoneRecord",
-    "Trailer",
-    "VectorRecord",
-    "kind_of",
-]
-
 _INT_MAX: Final = 2**63 - 1
 Integer = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
 # More than any store counts, and far enough from the end of the numbers to go on counting.

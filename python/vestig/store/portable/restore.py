@@ -74,8 +74,6 @@ from vestig.store.tables.schema import COLUMNS, INDEX, RECORDS
 from vestig.telemetry.spans import span
 from vestig.types import Status
 
-__all__ = ["RestoreReport", "restore"]
-
 _PROGRESS_LINES: Final = 1_000
 
 

@@ -19,8 +19,6 @@ from vestig.store.portable.records import (
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import COLUMNS
 
-__all__ = ["RestoredClaims", "restore_answer", "restore_calls", "restore_request"]
-
 
 def restore_calls(conn: apsw.Connection, record: ModelCallsRecord) -> bool:
     """The calls of a day are the greater of what the store and the file count."""

@@ -13,8 +13,6 @@ from vestig.store.portable.records import EntityRecord, MemoryRecord, SourceReco
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import INDEX, columns_sql
 
-__all__ = ["stored_entity", "stored_memory", "stored_source", "stored_text"]
-
 _MEMORY = INDEX["memories"]
 
 

@@ -22,19 +22,6 @@ from vestig.store.ledger.reads import LedgerView
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import each, fetch
 
-__all__ = [
-    "FILE",
-    "CandidateFile",
-    "Header",
-    "all_vectors",
-    "count_memories",
-    "drop",
-    "is_of_ledger",
-    "read",
-    "stamp",
-    "write",
-]
-
 FILE: Final = "candidates"
 _MAGIC: Final = b"VSTGCND1"
 _ID_BYTES: Final = 16

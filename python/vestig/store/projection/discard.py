@@ -7,8 +7,6 @@ from pathlib import Path
 
 from vestig.errors import VestigError
 
-__all__ = ["discard_projection"]
-
 
 def discard_projection(directory: Path) -> None:
     """Removes all files of a projection. Processes that have them mapped keep what they see.

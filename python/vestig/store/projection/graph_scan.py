@@ -9,8 +9,6 @@ from vestig import _core
 from vestig.ids import id_bytes, id_text
 from vestig.store.tables.graph import NODE_PREFIXES
 
-__all__ = ["ENTITY", "MEMORY", "NodeScan"]
-
 MEMORY: Final = "memory"
 ENTITY: Final = "entity"
 # By the code of a node's kind, as `NODE_PREFIXES`.

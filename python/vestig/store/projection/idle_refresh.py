@@ -18,8 +18,6 @@ from typing import Final, Protocol
 
 from vestig.store.sqlite import forks
 
-__all__ = ["IDLE_S", "Refreshable", "unwatch", "watch"]
-
 # A store without a read for this long is idle. Both times together are less than the 2 s within
 # which an idle store lets go of an older state.
 IDLE_S: Final = 0.5

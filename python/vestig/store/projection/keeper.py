@@ -30,8 +30,6 @@ from vestig.types import Degradation
 if TYPE_CHECKING:
     from vestig.store.ledger.writes import WriteTransaction
 
-__all__ = ["ProjectionKeeper", "chunks_of", "scan_of"]
-
 T = TypeVar("T")
 
 # A cold process reads the tail from the ledger, so it must stay short.

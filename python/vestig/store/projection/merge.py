@@ -17,8 +17,6 @@ from typing import Final
 from vestig import _core
 from vestig.store.sqlite import forks
 
-__all__ = ["SEGMENTS_MAX", "Merger", "error_text", "lower_priority"]
-
 # A scan reads every segment; more than this are merged.
 SEGMENTS_MAX: Final = 6
 # Nobody waits for a merge: threads that answer queries have precedence.

@@ -18,16 +18,6 @@ from vestig.errors import ConflictError, VestigError
 from vestig.store.sqlite.faults import damaged, no_shared_file, store_faults
 from vestig.store.sqlite.files import Place, make_private, place_of
 
-__all__ = [
-    "Busy",
-    "Connections",
-    "ReadPlan",
-    "open_reader",
-    "open_writer",
-    "plan_reading",
-    "require_sqlite",
-]
-
 _SQLITE_MIN: Final = (3, 51, 3)  # older ones can corrupt a WAL with several writing processes
 _WRITE_CACHE_KIB: Final = 65_536
 _READ_CACHE_KIB: Final = 16_384

@@ -12,8 +12,6 @@ import msgspec
 from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
 from vestig.store.sqlite.files import full, linked
 
-__all__ = ["damaged", "no_shared_file", "store_faults"]
-
 
 def damaged(where: str, fact: str) -> StoreDamagedError:
     """The error for a failed check; `fact` completes "expected an intact ledger, found …"."""

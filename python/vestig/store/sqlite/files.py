@@ -21,23 +21,6 @@ from vestig.errors import (
 from vestig.lazy_pattern import lazy_pattern
 from vestig.private_folder import make_private_folder
 
-__all__ = [
-    "LEDGER_FILE",
-    "PROJECTION_FOLDER",
-    "is_own",
-    "is_own_projection",
-    "is_unfinished",
-    "ledger_path",
-    "leftovers",
-    "lock_holder",
-    "make_folder",
-    "make_private",
-    "own_files",
-    "refuse_links",
-    "replacing",
-    "sync_folder",
-]
-
 # SQLite stops at about 500 bytes.
 PATH_BYTES_MAX: Final = 490
 LEDGER_FILE: Final = "ledger.sqlite"

@@ -28,9 +28,6 @@ from vestig.errors import ConflictError
 if TYPE_CHECKING:
     import apsw
 
-__all__ = ["before_each", "close_inherited", "inside", "is_usable", "require_usable", "watch"]
-
-
 # How long a fork waits for the calls of other threads.
 _REST_S = 5.0
 

@@ -11,20 +11,6 @@ import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
 
-__all__ = [
-    "each",
-    "fetch",
-    "has_table",
-    "id_range",
-    "known_ids",
-    "next_row",
-    "node_keys",
-    "rows_of",
-    "select_by_row",
-    "select_in",
-    "starting",
-]  # fmt: skip
-
 _CHUNK_MAX: Final = 512
 # Of `select_by_row`: so many statements may be prepared.
 _ROWS_MAX: Final = 32

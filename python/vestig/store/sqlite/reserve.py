@@ -10,8 +10,6 @@ from typing import Final
 
 from vestig.store.sqlite import files
 
-__all__ = ["is_short", "keep", "release"]
-
 _BYTES: Final = 512 * 1024
 _BLOCK: Final = bytes(64 * 1024)
 

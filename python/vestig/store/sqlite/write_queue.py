@@ -15,8 +15,6 @@ from typing import Final
 
 from vestig.store.sqlite.files import LEDGER_FILE, lock_holder
 
-__all__ = ["WriteQueue"]
-
 # Locks of an open file (`man fcntl`): POSIX locks of the process itself would be lost whenever it
 # closes the folder anywhere else. The numbers and the struct are those of Linux.
 _KNOWN: Final = sys.platform.startswith("linux")

@@ -20,10 +20,6 @@ from vestig.store.tables.table import (
     text,
 )
 
-__all__ = [
-    "EDGE_CODES", "EDGE_ENDS", "EDGE_TYPES", "ENTITY_NODE", "NODE_PREFIXES", "TABLES",
-]  # fmt: skip
-
 # An edge type is stored as its code.
 EDGE_TYPES: Final = ("MENTIONS", "RELATED", "SUMMARIZES", "RELATION", "PRODUCED")
 EDGE_CODES: Final = {name: code for code, name in enumerate(EDGE_TYPES)}

@@ -21,8 +21,6 @@ from vestig.store.tables.table import (
     text,
 )
 
-__all__ = ["MEMORY", "NO_QUESTION", "TABLES"]
-
 NO_QUESTION: Final = -1
 _WORD: Final = "one of a few words of Vestig's own"
 _LABEL: Final = "a label that other rows have as well"

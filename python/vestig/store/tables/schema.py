@@ -15,11 +15,6 @@ from typing import Final
 from vestig.store import tables
 from vestig.store.tables.table import Column, Forgetting, Table
 
-__all__ = [
-    "ALL", "CHAINED", "COLUMNS", "CREATE_TABLES", "INDEX", "INSERT", "NODE_TABLES", "RECORDS",
-    "TABLES", "TABLE_CODES", "columns_sql", "referring",
-]  # fmt: skip
-
 _NOT_FAMILIES: Final = frozenset(("schema", "table"))
 
 

@@ -19,8 +19,6 @@ from vestig.store.tables.table import (
     text,
 )
 
-__all__ = ["IDENTITY_KEY", "NEW_VECTORS", "TABLES", "entity_key", "question_key"]
-
 # No row has the number 0: it is the key of the new model's identity in `new_vectors`.
 IDENTITY_KEY: Final = 0
 _OF_THE_STORE: Final = "says nothing of a memory"

@@ -12,11 +12,6 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = [
-    "ID", "NAMESPACE", "ROW", "SALT", "SEQ", "Column", "Erase", "Forgetting", "Shape", "Table",
-    "blob", "integer", "real", "text",
-]  # fmt: skip
-
 
 class Forgetting(Enum):
     """What becomes of a row when the one that it refers to is forgotten.

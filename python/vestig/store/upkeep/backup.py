@@ -17,8 +17,6 @@ from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["backup"]
-
 _MANIFEST = "manifest"
 _PROJECTION = "projection"
 _ATTEMPTS = 3

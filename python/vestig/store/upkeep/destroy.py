@@ -16,8 +16,6 @@ from vestig.store.ledger.path_records import drop_record, find_record
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import open_writer
 
-__all__ = ["StoreFiles", "destroy", "survey"]
-
 
 class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
     """A store as its files show it. `store_uuid` and `transactions` are None where the ledger is

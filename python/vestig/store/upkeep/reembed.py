@@ -32,8 +32,6 @@ from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.store.tables.store import IDENTITY_KEY, NEW_VECTORS
 from vestig.store.upkeep.token_codes import check_text
 
-__all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
-
 
 class _TextKind(NamedTuple):
     """Texts of one kind: where they are, the key of a row `t`, where their vectors go."""

@@ -24,8 +24,6 @@ from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
 
-__all__ = ["check_text", "fill_codes", "without_codes"]
-
 EmbedCodes = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 
 # A memory that waits for its vector gets both from its job.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from vestig.config import Config
     from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["cli", "run"]
-
 _NAME: Final = "vestig"
 _GLOBALS: Final = "vestig.globals"
 _FILE_FAULTS: Final = (

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from vestig.api.store import Vestig
     from vestig.types import CommitOutcome
 
-__all__ = ["Say", "tour"]
-
 Say = Callable[[str, str], None]
 
 # (days before the end of the story, text, fields)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from vestig.config import Config
     from vestig.session.session import Session
 
-__all__ = ["configuration", "open_session", "open_store", "plain_configuration"]
-
 
 def configuration(given: Mapping[str, Any]) -> Config:
     """Defaults, files and environment, with the options `store`, `config`, `namespace` and

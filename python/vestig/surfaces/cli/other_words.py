@@ -11,8 +11,6 @@ from typing import Final
 from vestig.hints import nearest
 from vestig.surfaces.outlines import GROUPS, OUTLINES
 
-__all__ = ["COMMANDS", "instead_of", "options_instead_of"]
-
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop",
     "show": "get cat view read fetch open inspect display",

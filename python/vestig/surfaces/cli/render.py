@@ -38,33 +38,6 @@ if TYPE_CHECKING:
     from vestig.store.upkeep.destroy import StoreFiles
     from vestig.types import Claim, CommitOutcome, Event, SupersessionRecord, _Value
 
-__all__ = [
-    "backup",
-    "config_keys",
-    "config_values",
-    "demo_end",
-    "destroyed",
-    "destruction_plan",
-    "detail",
-    "doctor",
-    "enriched",
-    "events",
-    "exported",
-    "forget_plan",
-    "forgotten",
-    "garbage_collected",
-    "imported",
-    "outcome",
-    "page",
-    "rebuilt",
-    "recall",
-    "search",
-    "state",
-    "stats",
-    "supersession",
-    "updated",
-]
-
 Args = Mapping[str, Any]
 _LINKED_CHARS: Final = 80
 

@@ -20,8 +20,6 @@ from vestig.lazy_pattern import lazy_pattern
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Operation
 
-__all__ = ["OUTPUT_FAULTS", "OutputError", "Terminal"]
-
 _NOT_CONFIRMED: Final = (
     "nothing was done: without a terminal, or with --json, nobody is asked; --yes confirms it"
 )

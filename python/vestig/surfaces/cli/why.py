@@ -9,8 +9,6 @@ from vestig.times import to_plain
 if TYPE_CHECKING:
     from vestig.answers import RecallResult, SignalTrace, WhyNot
 
-__all__ = ["expectations", "json_line"]
-
 _STAGES: Final = {
     "unknown": "no memory has this id",
     "other_namespace": "the id is not in this namespace",

@@ -15,8 +15,6 @@ from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.http.refusals import Refusal
 
-__all__ = ["Access", "Headers", "header", "is_loopback", "request_id_of", "values"]
-
 Headers = Sequence[tuple[bytes, bytes]]
 _LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 _REQUEST_ID: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")

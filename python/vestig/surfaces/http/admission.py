@@ -8,8 +8,6 @@ from typing import Final
 
 from vestig.surfaces.http.refusals import Refusal, busy
 
-__all__ = ["Admission", "RateLimiter"]
-
 _CLIENTS_MAX: Final = 10_000
 
 

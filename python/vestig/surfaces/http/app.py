@@ -19,8 +19,6 @@ from vestig.surfaces.http.refusals import Refusal
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
 
-__all__ = ["application", "make_app"]
-
 _TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 _CODES: Final = {404: "not-found", 405: "validation"}
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 from vestig.surfaces.http.access import Headers, header
 from vestig.surfaces.http.refusals import Gone, Refusal, busy
 
-__all__ = ["Bodies", "check_length", "pieces", "too_large"]
-
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 

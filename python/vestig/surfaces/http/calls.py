@@ -20,8 +20,6 @@ from vestig.surfaces.json_schema import decoded, read_arguments
 from vestig.surfaces.operation import Arguments
 from vestig.types import ItemError
 
-__all__ = ["Answer", "Calls", "Given"]
-
 ITEMS_MAX: Final = 1_000
 _FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 # Done again, it leaves the same; what it returns is known only after its transaction.

@@ -13,8 +13,6 @@ import msgspec
 
 from vestig.config.server_sections import ServeSettings
 
-__all__ = ["Connection", "Connections", "Limits"]
-
 # Descriptors that are left for the store, for logs, and for what one turn of the loop accepts.
 _DESCRIPTORS_LEFT: Final = 96
 _CONNECTIONS_LEAST: Final = 8

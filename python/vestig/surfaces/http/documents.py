@@ -8,8 +8,6 @@ from vestig.errors import HygieneError
 from vestig.surfaces import wire
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError
 
-__all__ = ["committed", "outcomes_document"]
-
 
 def committed(outcome: CommitOutcome) -> tuple[int, dict[str, Any]]:
     """(status, document) of one commit: 201 for a new memory, 200 for one that is known.

@@ -11,8 +11,6 @@ from prometheus_client.registry import Collector
 
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["CONTENT_TYPE", "metrics_text"]
-
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _LABEL: Final = lazy_pattern(r'(\w+)="([^"]*)"')
 _HISTOGRAM: Final = "vestig_operation_duration_seconds"

@@ -11,8 +11,6 @@ from vestig.surfaces.http.access import Access, header, request_id_of, values
 from vestig.surfaces.http.admission import Admission
 from vestig.surfaces.http.refusals import Gone, busy, send_problem
 
-__all__ = ["Application", "Gate"]
-
 # an application as servers call it
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -10,8 +10,6 @@ from vestig.session.session import Session
 from vestig.surfaces import wire
 from vestig.types import JobState
 
-__all__ = ["health"]
-
 
 def health(session: Session, damage: VestigError | None = None) -> tuple[int, dict[str, Any]]:
     """(status, document): `healthy`; `degraded` where something works in a weaker way, named by

@@ -23,8 +23,6 @@ from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import LINES, Service, check_media_type
 from vestig.surfaces.json_schema import read_object
 
-__all__ = ["IMPORT_TYPES", "Imports"]
-
 IMPORT_TYPES: Final = (LINES, "application/jsonl")
 _GZIP: Final = b"\x1f\x8b"
 _EVENTS: Final = "text/event-stream"

@@ -18,8 +18,6 @@ from vestig.store.ledger.values import StoredAnswer
 if TYPE_CHECKING:
     from vestig.store.ledger.writes import WriteTransaction
 
-__all__ = ["KeptAnswer", "KeptAnswers", "WriteKey", "checked_key"]
-
 _KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 # A day: a client that tries again does so sooner.
 _KEPT_US: Final = 86_400 * 1_000_000

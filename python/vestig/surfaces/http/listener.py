@@ -26,8 +26,6 @@ from vestig.surfaces.http.protocol import ServerProtocol
 from vestig.surfaces.http.refusals import Refusal, place_of, send_problem
 from vestig.telemetry.logs import logger
 
-__all__ = ["Server", "listen"]
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _QUEUE: Final = 2048
 # Accepted in one turn of the loop, before any of them can be refused.

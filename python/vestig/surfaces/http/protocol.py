@@ -13,8 +13,6 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.connections import Connections
 from vestig.surfaces.http.refusals import Refusal, busy, problem_of
 
-__all__ = ["ServerProtocol"]
-
 # A body that comes slower than this is given up.
 _BYTES_PER_S_LEAST: Final = 4 * 1024
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}

@@ -10,8 +10,6 @@ from vestig.errors import ConfigError, StoreLockedError, VestigError
 from vestig.surfaces import wire
 from vestig.telemetry.logs import logger
 
-__all__ = ["Gone", "Refusal", "busy", "place_of", "problem_of", "send_problem"]
-
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 

@@ -9,8 +9,6 @@ from typing import Final
 from vestig.session.session import Session
 from vestig.store.ledger.values import RequestRecord
 
-__all__ = ["RequestLog"]
-
 _PENDING_MAX: Final = 10_000
 _PAUSE_S: Final = 1.0
 

@@ -16,8 +16,6 @@ from vestig.surfaces.json_schema import decoded
 from vestig.surfaces.operation import Arguments, Operation
 from vestig.surfaces.table import operations
 
-__all__ = ["IMPORT_PARAMETERS", "PREFIX", "Route", "from_query", "routes"]
-
 PREFIX: Final = "/api/memory"
 _INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")
 _TRUTH: Final = {"true": True, "false": False}

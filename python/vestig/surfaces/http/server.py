@@ -15,8 +15,6 @@ from vestig.surfaces.http.app import application
 from vestig.surfaces.http.listener import Server, listen
 from vestig.surfaces.http.service import Service
 
-__all__ = ["serve", "server_of"]
-
 _STOP_S: Final = 10
 
 

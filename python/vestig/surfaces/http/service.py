@@ -29,8 +29,6 @@ from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
 from vestig.surfaces.http.request_log import RequestLog
 from vestig.surfaces.http.routes import Route, from_query
 
-__all__ = ["LINES", "Service", "check_media_type", "problem_response"]
-
 _T = TypeVar("_T")
 _JSON: Final = "application/json"
 _PROBLEM: Final = "application/problem+json"

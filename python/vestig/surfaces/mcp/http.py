@@ -24,8 +24,6 @@ from vestig.surfaces.http.listener import listen
 from vestig.surfaces.http.refusals import Gone, Refusal, send_problem
 from vestig.surfaces.mcp.lines import LINE_BYTES_MAX, Refused, answer_to_refused, read_line
 
-__all__ = ["PATH", "serve_http"]
-
 PATH: Final = "/mcp"
 _STOP_S: Final = 1
 _JSON: Final = "application/json"

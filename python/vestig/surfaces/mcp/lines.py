@@ -14,8 +14,6 @@ import msgspec
 from vestig.json_text import RepeatedNameError, read_json
 from vestig.lazy_pattern import lazy_pattern
 
-__all__ = ["INTERNAL_ERROR", "LINE_BYTES_MAX", "Refused", "answer_to_refused", "read_line"]
-
 # A line of 4 MiB is what the transport over HTTP takes as a body too.
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 _ID_DIGITS_MAX: Final = 64

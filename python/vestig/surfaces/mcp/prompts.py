@@ -10,8 +10,6 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.hints import check_names
 
-__all__ = ["INSTRUCTIONS", "PROMPTS", "Prompt"]
-
 INSTRUCTIONS: Final = """\
 Vestig is your long-term memory across conversations.
 

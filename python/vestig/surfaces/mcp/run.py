@@ -19,8 +19,6 @@ from vestig.hints import missing_package
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
 
-__all__ = ["prepare", "run"]
-
 # the process that started this one, before anything takes time
 _PARENT: Final = os.getppid()
 _PORT_MAX: Final = 65_535

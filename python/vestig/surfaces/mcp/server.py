@@ -23,8 +23,6 @@ from vestig.surfaces.mcp.prompts import INSTRUCTIONS, PROMPTS
 from vestig.surfaces.mcp.tools import TOOLS, Tool
 from vestig.telemetry.logs import logger
 
-__all__ = ["Calls", "make_server", "offered_tools"]
-
 _T = TypeVar("_T")
 _Context = ServerRequestContext[Any]
 # So many calls run at a time; others wait.

@@ -41,8 +41,6 @@ from vestig.surfaces.mcp.lines import (
     read_line,
 )
 
-__all__ = ["GRACE_S", "serve_stdio"]
-
 # With what follows it this is less than the 2 s within which the process ends.
 GRACE_S: Final = 1.2
 _END_S: Final = 1.8

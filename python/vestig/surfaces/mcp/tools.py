@@ -32,8 +32,6 @@ from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import OpenStore
 from vestig.surfaces.mcp.results import BUDGET_MIN
 
-__all__ = ["TOOLS", "Tool"]
-
 _COMMIT_ROWS: Final = rows_of(CommitRequest)
 _RECALL_ROWS: Final = rows_of(RecallRequest)
 _RETRIEVE_ROWS: Final = rows_of(RetrieveRequest)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.results import EdgeRebuildReport
 
-__all__ = ["OPERATIONS"]
-
 _EVERY: Final = "ALL"
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.types import Entity
 
-__all__ = ["OPERATIONS"]
-
 _SNIPPET_CHARS: Final = 80
 _PLANNED_IDS: Final = 20
 

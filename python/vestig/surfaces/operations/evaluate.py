@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from vestig.evaluation.report import EvaluationReport
 
-__all__ = ["OPERATIONS"]
-
 _FORMATS: Final = ("table", "json", "markdown", "html")
 _SUFFIXES: Final = {
     ".json": "json",

@@ -10,8 +10,6 @@ from vestig.calls.states import ForgetRequest
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation, filter_arguments
 
-__all__ = ["OPERATIONS"]
-
 
 def _forget(call: Call) -> Any:
     from vestig.errors import ConflictError, ValidationError

@@ -14,8 +14,6 @@ from vestig.types import Entity
 if TYPE_CHECKING:
     from vestig.graph.search_result import SearchHit, SearchResult
 
-__all__ = ["OPERATIONS"]
-
 _LABEL_CHARS: Final = 100
 
 

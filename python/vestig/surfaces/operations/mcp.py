@@ -7,8 +7,6 @@ from typing import Any, Final
 from vestig.calls.argument import Choice, Integer, Text
 from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["OPERATIONS"]
-
 
 def _prepare(call: Call) -> None:
     from vestig.surfaces.mcp.run import prepare

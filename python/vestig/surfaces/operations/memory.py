@@ -14,8 +14,6 @@ from vestig.surfaces.operation import Call, Operation, filter_arguments
 from vestig.surfaces.operations.layout import LAYOUT, WALK
 from vestig.types import CommitOutcomeKind
 
-__all__ = ["OPERATIONS"]
-
 
 def _add(call: Call) -> Any:
     from vestig.errors import HygieneError

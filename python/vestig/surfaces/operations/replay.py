@@ -11,8 +11,6 @@ from vestig.surfaces.operation import Call, Operation
 if TYPE_CHECKING:
     from vestig.evaluation.report import RetrievalReplay
 
-__all__ = ["OPERATIONS"]
-
 
 def _replay_requests(call: Call) -> Any:
     import vestig

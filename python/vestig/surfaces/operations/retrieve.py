@@ -13,8 +13,6 @@ from vestig.surfaces.operation import Call, Operation, filter_arguments
 if TYPE_CHECKING:
     from vestig.retrieve.result import RetrieveResult
 
-__all__ = ["OPERATIONS"]
-
 _LINE_CHARS: Final = 1_000
 
 

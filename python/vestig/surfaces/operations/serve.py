@@ -11,8 +11,6 @@ from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
 from vestig.surfaces.operation import Call, Operation
 
-__all__ = ["OPERATIONS"]
-
 _PORT_MAX: Final = 65_535
 _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
 

@@ -13,8 +13,6 @@ from vestig.surfaces.operation import Call, Operation, filter_arguments
 if TYPE_CHECKING:
     from vestig.results import ImportReport
 
-__all__ = ["OPERATIONS"]
-
 STANDARD_STREAM: Final = "-"
 
 
