@@ -1,4 +1,4 @@
-"""What `recall` returns: memories with their reasons, and why others are not among them."""
+"""The result of `recall`: memories with their reasons, and why others are not among them."""
 
 from __future__ import annotations
 
@@ -281,8 +281,8 @@ class RecallHit:
         return self.memory.t_created
 
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
-        """What JSON shows: id, text, score, times, author, session and tags; with `explain` every
-        field of the memory but those that only the store needs (`show` has them), similarity,
+        """Return what JSON shows: id, text, score, times, author, session and tags; with `explain`
+        every field of the memory but those that only the store needs (`show` has them), similarity,
         final score, reason and repeats. Null is left out."""
         if not explain:
             shown = {"id": self.id, "content": self.content, "score": self.score}
@@ -336,7 +336,7 @@ class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Analysis(_Value, frozen=True, kw_only=True):
-    """What was understood of the query.
+    """The words, times and names found in the query.
 
     `available`: metadata signals that the query has something for. `weights`: their shares of the
     metadata; {} where metadata has no share of its own (`linear`, `cosine`).
@@ -367,8 +367,8 @@ class Counts(_Value, frozen=True, kw_only=True):
 
 
 class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
-    """What makes a score of a final score: `score` = confidence/(1 + e^−(bias + level·x +
-    behind·√(best − x))) with x = ln(final/(1 − final)), 0 where the final score is 0. `best` is x
+    """The numbers that make a score of a final score: `score` = confidence/(1 + e^−(bias + level·x
+    + behind·√(best − x))) with x = ln(final/(1 − final)), 0 where the final score is 0. `best` is x
     of the first, and `bias` holds what its lead adds."""
 
     confidence: float
@@ -379,7 +379,7 @@ class ScoreFormula(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Formula(_Value, frozen=True, kw_only=True):
-    """What a reader needs to compute final scores and scores again.
+    """The numbers from which a reader computes final scores and scores again.
 
     `bias` (of people's chats and of all else) and `tracerank_bound`: None unless `base` is linear.
     `score`: None where there is no confidence, so that the score is the final score.

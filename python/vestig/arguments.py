@@ -398,7 +398,7 @@ def plain_metadata(value: object) -> dict[str, Any]:
 
 
 def plain_object(field: str, value: object) -> dict[str, Any]:
-    """As `plain_metadata`, of another field; no name is reserved.
+    """Return what `plain_metadata` returns, of another field; no name is reserved.
 
     Example:
         >>> plain_object("claim.attributes", {"source": 1})

@@ -1,4 +1,4 @@
-"""What a checked filter asks of the core and of the ledger, at the times of a read."""
+"""Demands of a checked filter on the core and the ledger, at the times of a read."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asks_rows(self) -> bool:
-        """Whether a field needs columns that only the ledger's table of memories has."""
+        """Return whether a field needs columns that only the ledger's table of memories has."""
         chosen = (self.statuses, self.pinned, self.retention_policies)
         return any(field is not None for field in chosen)
 

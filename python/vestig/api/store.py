@@ -825,9 +825,9 @@ class Vestig:
         namespace: str | None = None,
         debug: bool = False,
     ) -> RetrieveResult:
-        """What an agent needs to know to answer the end of a conversation: facts, turns of other
-        conversations, and how sure the store is. Searches in several rounds, until a round brings
-        nothing new.
+        """Return what an agent needs to know to answer the end of a conversation: facts, turns of
+        other conversations, and how sure the store is. Searches in several rounds, until a round
+        brings nothing new.
 
         Args:
             messages: The end of a conversation, oldest first: objects with content, and author,

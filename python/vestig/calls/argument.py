@@ -1,4 +1,4 @@
-"""What an argument is. Each type says once how a value is checked, how JSON holds it, and which
+"""Types of arguments. Each type says once how a value is checked, how JSON holds it, and which
 schema says so; an argument of it adds its sentence and its flag on the command line.
 
 A declaration has them as annotations of its fields:
@@ -67,7 +67,7 @@ _LETTERS: Final = r"[0-9A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0400-\u04
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a server its schemas depend on; None = they say nothing of it.
+    """Facts about a server that its schemas depend on; None = they say nothing of it.
 
     Attributes:
         chars: of a text that is stored, at least and at most.
@@ -146,7 +146,7 @@ class Argument(msgspec.Struct, frozen=True):
 
     @property
     def expected(self) -> str:
-        """What an error about a missing one says."""
+        """Return what an error about a missing one says."""
         return "text"
 
     def of_json(self, field: str, value: Any) -> Any:
@@ -340,7 +340,7 @@ class Flag(Argument, frozen=True):
 
 
 class Switch(Flag, frozen=True):
-    """As `Flag`, where a caller may want to say false on the command line: --x or --no-x."""
+    """A flag that a caller may set to false on the command line too: --x or --no-x."""
 
 
 class Seed(Argument, frozen=True):
@@ -442,7 +442,7 @@ class Texts(Argument, frozen=True, kw_only=True):
 
 
 class Words(Texts, frozen=True, kw_only=True):
-    """As `Texts` of words without commas: a text with commas is several, a,b,c."""
+    """Texts that are words without commas: a text with commas is several, a,b,c."""
 
     def _of_commas(self, field: str, value: str) -> Any:
         return [word for part in value.split(",") if (word := part.strip())]

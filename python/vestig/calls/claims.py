@@ -62,7 +62,7 @@ class _SourceId(a.Label, frozen=True):
 
 
 class EvidenceRequest(Request, frozen=True, kw_only=True):
-    """What a claim is based on: a snippet, a source, or both."""
+    """The basis of a claim: a snippet, a source, or both."""
 
     call: ClassVar = "evidence"
 
@@ -114,7 +114,7 @@ class _EntityId(a.Label, frozen=True):
 
 
 class ClaimRequest(Request, frozen=True, kw_only=True):
-    """What a text states of whom."""
+    """A statement of a text about a subject."""
 
     call: ClassVar = "claim"
 

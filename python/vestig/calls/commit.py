@@ -42,7 +42,7 @@ from vestig.types import (
 
 
 class OnNearDup(Word):
-    """What happens when a text restates a known fact."""
+    """Treatment of a text that restates a known fact."""
 
     REINFORCE = "reinforce"
     LINK = "link"
@@ -219,7 +219,7 @@ class CommitRequest(Request, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> OriginType:
-        """What kind of text it is."""
+        """Return what kind of text it is."""
         if self.origin_type is not None:
             return self.origin_type
         role = None if self.role is None else Role(self.role)

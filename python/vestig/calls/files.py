@@ -1,4 +1,4 @@
-"""What leaves a store as a file, and comes into one."""
+"""Files that leave a store, and that come into one."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
@@ -20,7 +20,7 @@ class Folder(Text, frozen=True):
 
 
 class ExportRequest(Request, frozen=True, kw_only=True):
-    """What an export holds."""
+    """The content of an export."""
 
     call: ClassVar = "export"
     # one of both is without a value

@@ -57,7 +57,7 @@ class Names(a.Texts, frozen=True):
 
 
 class NameWords(a.Words, frozen=True):
-    """As `Names` of words without commas."""
+    """Names that are words without commas."""
 
     def check(self, field: str, value: Any) -> Any:
         return _texts(field, value)

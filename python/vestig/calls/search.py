@@ -35,7 +35,7 @@ class SeedNodes(Words, frozen=True):
 
 
 class SearchRequest(Request, frozen=True, kw_only=True):
-    """What a walk begins at, and how far it goes; None = the configured value."""
+    """Start and reach of a walk; None = the configured value."""
 
     call: ClassVar = "search"
     # by links alone, it begins at nodes

@@ -1,4 +1,4 @@
-"""What the owner of a store asks for."""
+"""Calls of the owner of a store."""
 
 from collections.abc import Callable
 from typing import Annotated, ClassVar
@@ -29,7 +29,7 @@ class CompactRequest(Request, frozen=True, kw_only=True):
 
 
 class GcRequest(Request, frozen=True, kw_only=True):
-    """What supports nothing."""
+    """Removal of what supports nothing."""
 
     call: ClassVar = "gc"
 
@@ -46,7 +46,7 @@ class EnrichRequest(Request, frozen=True, kw_only=True):
 
 
 class RebuildRequest(Request, frozen=True, kw_only=True):
-    """What is made again from the ledger."""
+    """Parts that are made again from the ledger."""
 
     call: ClassVar = "rebuild"
 

@@ -33,7 +33,7 @@ _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
 class BackfillReport(_Value, frozen=True, kw_only=True):
-    """What a backfill added, or with `dry_run` would add."""
+    """Counts of what a backfill added, or with `dry_run` would add."""
 
     memories: int
     entities_added: int
@@ -126,7 +126,7 @@ class _Backfill:
         return ids
 
     def report(self, memories: int) -> BackfillReport:
-        """What was added."""
+        """Return what was added."""
         with self.session.ledger.read() as view:
             seq = view.seq
         return BackfillReport(

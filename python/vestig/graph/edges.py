@@ -67,7 +67,7 @@ class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EdgeChange(nodes.Described, frozen=True, kw_only=True):
-    """What `link` or `unlink` did; `changed` is false where it was already so."""
+    """Outcome of `link` or `unlink`; `changed` is false where it was already so."""
 
     edge: Edge
     action: str

@@ -61,7 +61,7 @@ class EntityDetail(nodes.Described, frozen=True, kw_only=True):
 
 
 class EntityChange(nodes.Described, frozen=True, kw_only=True):
-    """What `merge_entities` or `expire_entity` did. `entity` is what is left: the other one of a
+    """Outcome of `merge_entities` or `expire_entity`. `entity` is what is left: the other one of a
     merge, else the expired one."""
 
     entity: Entity
@@ -75,7 +75,7 @@ class EntityChange(nodes.Described, frozen=True, kw_only=True):
 
 
 class PurgeReport(_Value, frozen=True, kw_only=True):
-    """What `purge_entities` removed, or with `dry_run` would."""
+    """Counts of what `purge_entities` removed, or with `dry_run` would."""
 
     entity_ids: tuple[str, ...]
     entities_removed: int

@@ -28,7 +28,7 @@ Wanted = Sequence[tuple[str, Sequence[tuple[str, float]]]]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What a block of memories needs: edges to add, to end, and to give another weight."""
+    """Changes that a block of memories needs: edges to add, to end, and to give another weight."""
 
     added: list[tuple[str, str, float]]
     patches: list[EdgePatch]

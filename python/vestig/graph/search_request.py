@@ -17,7 +17,7 @@ _DEPTH_MAX: Final = 1_000
 
 
 class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What the configuration and the clock say."""
+    """Values of the configuration and the clock."""
 
     limit: int
     graph_depth: int
@@ -49,7 +49,7 @@ class SearchPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _kinds(where: Filter) -> tuple[bool, bool]:
-    """Whether entities come, and whether memories come."""
+    """Return whether entities come, and whether memories come."""
     kinds = where.given().get("kinds")
     if kinds is None:
         return True, True

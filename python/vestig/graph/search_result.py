@@ -41,8 +41,8 @@ class SearchHit(_Value, frozen=True, kw_only=True):
         return self.node_id
 
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
-        """What JSON shows: the node in brief, its score and how it was reached; with `explain` the
-        whole node, its similarity, repeats, and what was asked for."""
+        """Return what JSON shows: the node in brief, its score and how it was reached; with
+        `explain` the whole node, its similarity, repeats, and what was asked for."""
         if not explain:
             names = ("node_id", "kind", "score", "source", "graph_depth")
             return {name: getattr(self, name) for name in names} | {"node": _in_brief(self.node)}
@@ -96,7 +96,7 @@ class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
         return listing(f"<SearchResult {', '.join(parts)}>", self.results)
 
     def plain_fields(self, *, explain: bool = False) -> dict[str, Any]:
-        """What JSON shows: the trace where it was asked for."""
+        """Return what JSON shows: the trace where it was asked for."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         shown["results"] = [hit.plain_fields(explain=explain) for hit in self.results]
         if self.trace is None:

@@ -185,7 +185,7 @@ def _decayed(
 
 
 def _is_complete(taken: Sequence[Ranked], top_k: int, last: float, floor: float | None) -> bool:
-    """Whether no candidate that was not fetched can be among the best."""
+    """Return whether no candidate that was not fetched can be among the best."""
     if floor is None:
         return len(taken) >= top_k
     # Below the floor a score stays below it; at equal scores the id would decide.

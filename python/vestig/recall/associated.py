@@ -1,4 +1,4 @@
-"""What links lead to beside the results of a recall."""
+"""Memories that links lead to beside the results of a recall."""
 
 from __future__ import annotations
 

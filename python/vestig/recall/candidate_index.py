@@ -103,7 +103,7 @@ def _model(session: Session) -> tuple[str, int]:
 
 
 def wanted(session: Session, memories: int) -> bool:
-    """Whether a store of this size is to have an index."""
+    """Return whether a store of this size is to have an index."""
     above = session.config.settings.index.approximate_above
     return memories > above and session.directory is not None
 

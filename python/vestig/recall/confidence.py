@@ -60,7 +60,7 @@ _PIECES: Final = "late"
 
 
 class ConfidenceInput(NamedTuple):
-    """What of a query and a scan counts beside the rows, as the core takes it.
+    """Numbers of a query and a scan that count beside the rows, as the core takes it.
 
     Args:
         terms: index terms of the query, each once; beside them how many eligible memories hold
@@ -203,7 +203,7 @@ def log_odds(final: float) -> float:
 def score_formula(
     weights: ScoreWeights, confidence: float, finals: Sequence[float]
 ) -> ScoreFormula:
-    """What makes the scores of one query.
+    """Return what makes the scores of one query.
 
     Args:
         confidence: that the store answers it at all.

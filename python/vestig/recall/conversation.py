@@ -17,7 +17,7 @@ _BETWEEN: Final = "\n\n"
 
 
 def messages_text(messages: object) -> str:
-    """What was said in `messages=[…]`, `speaker: text` after `speaker: text`.
+    """Return what was said in `messages=[…]`, `speaker: text` after `speaker: text`.
 
     Args:
         messages: objects with `content` (text, or a list of parts) and a
@@ -47,7 +47,7 @@ def messages_text(messages: object) -> str:
 
 
 def conversation_text(query: str) -> str | None:
-    """What was said in a query that is a JSON or JSONL conversation; None when it is none.
+    """Return what was said in a query that is a JSON or JSONL conversation; None when it is none.
 
     Example:
         >>> conversation_text('{"role": "user", "content": "Where is the key?"}')

@@ -92,7 +92,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
 
 
 class _Found(msgspec.Struct, kw_only=True):
-    """What the read saw of the rows of a call.
+    """Values that the read saw of the rows of a call.
 
     Args:
         explained: gives the explainer.
@@ -160,7 +160,7 @@ class _Found(msgspec.Struct, kw_only=True):
         )
 
     def _is_plain(self, at: int, explainer: Explainer) -> bool:
-        """Whether a reason has nothing to say of the memory itself."""
+        """Return whether a reason has nothing to say of the memory itself."""
         if self.past or explainer.windows:
             return False
         stored = self.stored[at]

@@ -259,7 +259,8 @@ def render(
 
 
 def line_without_results(result: RecallResult) -> str:
-    """What stands instead of results: which threshold left none, or that nothing was eligible."""
+    """Return what stands instead of results: which threshold left none, or that nothing was
+    eligible."""
     if result.nearest_misses and result.min_confidence is not None:
         return _below(result.min_confidence, result.confidence or 0.0)
     if result.min_score is None or result.best_score is None:

@@ -1,4 +1,5 @@
-"""What a language model adds to a query: a query written from a conversation, and the names in it.
+"""Additions of a language model to a query: a query written from a conversation, and the names in
+it.
 
 Called where a model is configured; without one, and where it fails, rules do both.
 """

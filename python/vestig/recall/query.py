@@ -185,7 +185,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
         return self.scores([row])[0]
 
     def scores(self, rows: Sequence[ScanRow]) -> list[float]:
-        """As `score`, of several rows."""
+        """Return what `score` returns, of several rows."""
         return _scores(rows, self.line)
 
 
@@ -219,12 +219,12 @@ class BoundQuery:
 
     @property
     def request(self) -> Request:
-        """What the query was made of."""
+        """Return what the query was made of."""
         return self.query.request
 
     @property
     def is_exact(self) -> bool:
-        """Whether all eligible memories are scanned, not candidates."""
+        """Return whether all eligible memories are scanned, not candidates."""
         return self._scan == self.session.keeper.scan
 
     @property
@@ -243,7 +243,7 @@ class BoundQuery:
         return content_terms(self.request.query, self.query.times)
 
     def confidence_input(self, scan: Scan) -> ConfidenceInput:
-        """What of the query and a scan counts for confidence."""
+        """Return what of the query and a scan counts for confidence."""
         return ConfidenceInput(
             terms=scan.terms,
             document_frequencies=scan.document_frequencies,
@@ -394,7 +394,7 @@ class BoundQuery:
         filter: dict[str, Any],
         rows: int | None = None,
     ) -> ScanRequest:
-        """What the core is asked.
+        """Return what the core is asked.
 
         Args:
             filter: what `filter` gives for the request.
@@ -419,7 +419,7 @@ class BoundQuery:
         return self.session.keeper.eligible(self.view, filter)
 
     def is_stored(self, id: str) -> bool:
-        """Whether a memory of this id lies in any namespace."""
+        """Return whether a memory of this id lies in any namespace."""
         return self.session.keeper.core.row(id_bytes(id)) is not None
 
     def core_query(self, ranking: Ranking, request: Request) -> CoreQuery:
@@ -448,7 +448,7 @@ class BoundQuery:
         )
 
     def _topic(self) -> TopicPieces | None:
-        """What the topic is made of; None = the vector of the query is its topic."""
+        """Return what the topic is made of; None = the vector of the query is its topic."""
         states, vector = self.query.states, self.query.vector
         if states is None or vector is None or len(vector) != 4 * STATE_DIMENSIONS:
             return None
@@ -473,12 +473,12 @@ class BoundQuery:
         self.extra_ms[name] = self.extra_ms.get(name, 0.0) + spent
 
     def explainer(self, scan: Scan) -> Explainer:
-        """What explains the rows of a scan."""
+        """Return what explains the rows of a scan."""
         return explainer_of(self.query, self.entities, scan)
 
 
 def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> Explainer:
-    """What explains the rows of a scan of a query that names these entities."""
+    """Return what explains the rows of a scan of a query that names these entities."""
     request, ranking = query.request, query.ranking
     content = content_terms(request.query, query.times)
     return Explainer(
@@ -540,8 +540,8 @@ def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunc
 
 
 def scan_together(bounds: Sequence[BoundQuery]) -> None:
-    """What `ranked` scans of each of these queries, which have all but their text in common, in one
-    pass over the arrays."""
+    """Return what `ranked` scans of each of these queries, which have all but their text in common,
+    in one pass over the arrays."""
     first = bounds[0]
     filter, limit = first.filter(), first.request.limit
     rows = first.query.ranking.rows_for(limit)

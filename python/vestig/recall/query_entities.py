@@ -75,7 +75,8 @@ def named_entities(
     vectors: dict[str, bytes],
     names: Sequence[QueryName] | None = None,
 ) -> QueryNames:
-    """As `query_entities`, with the type and the name of each, and the names that no entity has.
+    """Return what `query_entities` returns, with the type and the name of each, and the names that
+    no entity has.
 
     Args:
         names: what a language model found in the query, in the place of what rules find.
@@ -134,8 +135,8 @@ def _matches_of_names(
     config: Config,
     vectors: dict[str, bytes],
 ) -> _Matches:
-    """As `_matches`, of names with types: an entity of that name or alias and of that type, where
-    an unknown type equals every other; without one, every entity of the name."""
+    """Return what `_matches` returns, of names with types: an entity of that name or alias and of
+    that type, where an unknown type equals every other; without one, every entity of the name."""
     space, known_at_us = at
     found, known, unknown = (
         dict[str, float](),
@@ -209,8 +210,8 @@ def name_vectors(
 def names_to_embed(
     query: str, config: Config, given: Sequence[QueryName] | None = None
 ) -> list[str]:
-    """What is embedded of the names in a query; [] unless `recall.entity_similarity_threshold` is
-    set.
+    """Return what is embedded of the names in a query; [] unless
+    `recall.entity_similarity_threshold` is set.
 
     Args:
         given: the names that a language model found; None = those that rules see.

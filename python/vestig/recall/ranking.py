@@ -43,7 +43,7 @@ _BY_COSINE: Final[dict[str, Any]] = {
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """What of a configuration decides ranks."""
+    """The part of a configuration that decides ranks."""
 
     fields: RankingFields
     # the object that the core made of them and ranks by
@@ -79,32 +79,32 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def counts_recency(self) -> bool:
-        """Whether recency weighs something in the metadata."""
+        """Return whether recency weighs something in the metadata."""
         return bool(self.fields.meta_weights[_RECENCY])
 
     @cached_property
     def counts_words(self) -> bool:
-        """Whether words alone can rank."""
+        """Return whether words alone can rank."""
         return self.base == "linear" and self.counts("words")
 
     @cached_property
     def counts_tokens(self) -> bool:
-        """Whether vectors of word pieces are compared."""
+        """Return whether vectors of word pieces are compared."""
         return self.base == "linear" and any(map(self.counts, LATE_TERMS))
 
     @cached_property
     def counts_topic(self) -> bool:
-        """Whether memories are compared with the topic of the query."""
+        """Return whether memories are compared with the topic of the query."""
         return self.base == "linear" and self.counts("topic")
 
     @cached_property
     def counts_states(self) -> bool:
-        """Whether hidden states of the query's word pieces are looked at."""
+        """Return whether hidden states of the query's word pieces are looked at."""
         return self.counts_tokens or self.counts_topic
 
     @cached_property
     def has_confidence(self) -> bool:
-        """Whether its results have a confidence."""
+        """Return whether its results have a confidence."""
         return self.counts_words
 
     def rows_for(self, limit: int) -> int:

@@ -63,7 +63,7 @@ def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, 
 
 
 def contribution(trace: SignalTrace) -> float:
-    """What a term adds to the sum of its formula."""
+    """Return what a term adds to the sum of its formula."""
     return trace.raw * trace.weight
 
 
@@ -91,8 +91,8 @@ def _step(edges: str, weight: float, p: float, u: float | None) -> Step:
 
 
 def _walked_to(row: ScanRow) -> bool:
-    """Whether only the walk reached the memory; a direct candidate that it reached too counts as
-    direct and keeps its path."""
+    """Return whether only the walk reached the memory; a direct candidate that it reached too
+    counts as direct and keeps its path."""
     return bool(row.path) and not row.direct and not row.filled
 
 
@@ -110,8 +110,8 @@ def _boost(row: ScanRow) -> TraceRankBoost:
 
 
 class Explainer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rows of one scan have in common, and how they are explained: plain values of the
-    query and the formula, nothing of the store.
+    """Values that the rows of one scan have in common, and how they are explained: plain values of
+    the query and the formula, nothing of the store.
 
     Args:
         terms: index terms of the query; `matched_terms` of a row are places in it.
@@ -148,7 +148,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
-        """What of the query the memory has, by signal; without windows."""
+        """Return what of the query the memory has, by signal; without windows."""
         own = [self.terms[at] for at in row.matched_terms]
         words = [self.content[term] for term in own if term in self.content]
         keywords = row.matched_keywords
@@ -292,7 +292,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         matched: Mapping[str, tuple[str, ...]],
         before: str | None,
     ) -> list[tuple[float, str]]:
-        """What adds something to L, in words."""
+        """Return what adds something to L, in words."""
         added = {name: value for value, name, _, _ in row.terms({})}
         told = []
         if self.has_vector:
@@ -322,7 +322,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     def _blended(
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> list[tuple[float, str]]:
-        """What adds something to a blend of meaning and metadata, in words."""
+        """Return what adds something to a blend of meaning and metadata, in words."""
         share = row.alpha_used or 0.0
         told = []
         if self.has_vector:

@@ -108,7 +108,7 @@ class OneRecall:
         return ()
 
     def result(self, fields: dict[str, Any], timings: dict[str, float]) -> RecallResult:
-        """What `read` found, with its times and all that degraded. The access is counted."""
+        """Return what `read` found, with its times and all that degraded. The access is counted."""
         session = self.session
         degraded = [*self.degraded, *session.keeper.take_degraded(), *fields["degraded"]]
         session.metrics.degraded(degraded)
@@ -124,9 +124,9 @@ class OneRecall:
             return BoundQuery(self.session, view, query, scan)
 
     def read(self, view: LedgerView, query: Query) -> tuple[dict[str, Any], dict[str, float]]:
-        """What was found at the state of one view, as fields of the result; and the milliseconds of
-        the stages in here: `analyse`, signals that are made outside of the core, `rank` (texts) and
-        `format`."""
+        """Return what was found at the state of one view, as fields of the result; and the
+        milliseconds of the stages in here: `analyse`, signals that are made outside of the core,
+        `rank` (texts) and `format`."""
         started = time.perf_counter()
         bound = self.bound(view, query)
         return self.found(bound, 1e3 * (time.perf_counter() - started))
@@ -134,7 +134,7 @@ class OneRecall:
     def found(
         self, bound: BoundQuery, analyse_ms: float
     ) -> tuple[dict[str, Any], dict[str, float]]:
-        """As `read`, by the bound query."""
+        """Return what `read` returns, by the bound query."""
         request, query = self.request, bound.query
         timings = {"analyse": analyse_ms}
         expected = None

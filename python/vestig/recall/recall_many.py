@@ -103,7 +103,7 @@ class _Batch:
         return 1e3 * (time.perf_counter() - since) / len(self.calls)
 
     def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_Found], float]:
-        """What each call found, with the scores of a reranker where it needs them; and the
+        """Return what each call found, with the scores of a reranker where it needs them; and the
         milliseconds of the scans for each."""
 
         def read(view: LedgerView) -> tuple[list[_Found], float]:

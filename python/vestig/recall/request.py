@@ -132,7 +132,8 @@ def query_argument(value: object) -> tuple[str, tuple[str, ...]]:
 
 
 def _conversation(arguments: RecallRequest) -> str | None:
-    """What was said in the conversation that stands in the place of a query; None = a query."""
+    """Return what was said in the conversation that stands in the place of a query; None = a
+    query."""
     if arguments.messages is not None:
         if arguments.query is not None:
             raise ValidationError("messages", "both", "exactly one of query and messages")

@@ -1,4 +1,4 @@
-"""What a scan of the projection gives, as recall reads it: that of the core, or one of candidates.
+"""A scan of the projection as recall reads it: that of the core, or one of candidates.
 
 The meaning of every number stands in the core's own description of `Row` and `Scan`.
 """
@@ -156,7 +156,7 @@ _OF_SCAN: Final = tuple(name for name in ChangedScan.__struct_fields__ if name !
 
 
 def is_approximate(scan: Scan) -> bool:
-    """Whether an index proposed what was scored."""
+    """Return whether an index proposed what was scored."""
     return isinstance(scan, ChangedScan) and scan.approximate
 
 

@@ -30,8 +30,8 @@ _LINK_MIN: Final = 0.4
 
 
 def asks_about_now(query: str, dated: bool) -> bool:
-    """Whether the newest version answers a question: it has a word of the present, or none of the
-    past and no date.
+    """Return whether the newest version answers a question: it has a word of the present, or none
+    of the past and no date.
 
     Example:
         >>> [asks_about_now(one, False) for one in ("Where does he live?", "Where did he live?")]

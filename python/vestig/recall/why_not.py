@@ -383,7 +383,7 @@ class _Missing:
         return request_of(self.bound.session, self.config, arguments)
 
     def given(self, name: str) -> Any:
-        """What the call has at a field of the filter, or at a time."""
+        """Return what the call has at a field of the filter, or at a time."""
         request = self.request
         if name in ("include_expired", "include_archived") and not request.filter.statuses:
             return request.filter.columns[name]
@@ -405,7 +405,7 @@ class _Missing:
         return found
 
     def passes(self, request: Request) -> bool:
-        """Whether the memory is eligible under a request."""
+        """Return whether the memory is eligible under a request."""
         filter = self.bound.filter(request)
         listed = filter.get("ids")
         if listed is not None and self.raw not in split_ids(listed):

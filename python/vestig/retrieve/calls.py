@@ -98,7 +98,7 @@ class Calls:
         search: Callable[[], _T],
         count: Callable[[_T], int],
     ) -> _T | None:
-        """What a search gives, None where it failed: each attempt runs at most
+        """Return what a search gives, None where it failed: each attempt runs at most
         `retrieve.tool_timeout_s` seconds and no longer than the request.
 
         Args:

@@ -23,8 +23,8 @@ _DEFAULTS: Final = RetrieveConfidenceSettings()
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True):
-    """What a confidence is made of, each from 0 to 1; all are 0 where no fact was found or every
-    call failed."""
+    """Parts of a confidence, each from 0 to 1; all are 0 where no fact was found or every call
+    failed."""
 
     relevance: float = 0.0
     evidence: float = 0.0

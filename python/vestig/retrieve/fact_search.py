@@ -61,7 +61,7 @@ class EmbeddedQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Focus(msgspec.Struct, frozen=True, kw_only=True):
-    """What recall says of the focus.
+    """The result of recall for the focus.
 
     Args:
         confidence: that the store answers it; None where the profile has none.
@@ -83,7 +83,7 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What all queries so far found, at one state of the store.
+    """The results of all queries so far, at one state of the store.
 
     Args:
         seq: of that state.
@@ -127,7 +127,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def read(self) -> frozenset[str]:
-        """What came into the pool, however many facts were asked for."""
+        """Return what came into the pool, however many facts were asked for."""
         widths = [READ if number == FOCUS else PER_QUERY for number in range(len(self.best))]
         pairs = zip(self.best, widths, strict=True)
         return frozenset(id for best, width in pairs for id in best[:width])
@@ -218,7 +218,7 @@ class FactSearch:
         most: int,
         load: Callable[[LedgerView, Mapping[str, float]], _T],
     ) -> _T:
-        """What is loaded of the best memories of each query under another filter.
+        """Return what is loaded of the best memories of each query under another filter.
 
         Args:
             most: memories of each query.
@@ -257,7 +257,7 @@ class FactSearch:
 
 
 class _Crossing(msgspec.Struct, frozen=True, kw_only=True):
-    """What the core found: ids; of each query the places of its best among them, and S of each;
+    """The answer of the core: ids; of each query the places of its best among them, and S of each;
     of each id its largest cosine."""
 
     ids: list[str]
@@ -305,8 +305,8 @@ class _State:
         return self.search.request.moments
 
     def found(self, before: Found | None) -> Found:
-        """What all queries found; those of `before` are not run again, but for the levels of what
-        is new."""
+        """Return what all queries found; those of `before` are not run again, but for the levels of
+        what is new."""
         start = self.first() if before is None else before
         done = len(start.best)
         queries = self.queries[: done + self.fitting(start)]
@@ -361,7 +361,7 @@ class _State:
         return max(1, int(left_s / start.query_s))
 
     def first(self) -> Found:
-        """What recall says of the focus; nothing is found yet."""
+        """Return what recall says of the focus; nothing is found yet."""
         focus = self.bound(self.queries[FOCUS])
         asked = msgspec.structs.replace(focus.request, filter=self.parts, cut="auto")
         began_s = self.deadline.used_s

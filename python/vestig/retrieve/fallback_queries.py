@@ -52,7 +52,7 @@ Candidates = dict[QuerySource, list[str]]
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What every message of a call is read with."""
+    """Settings with which every message of a call is read."""
 
     known_entities: tuple[str, ...]
     idf: Mapping[str, float] | None

@@ -21,8 +21,8 @@ class Sighting(NamedTuple):
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
-    """What an iteration brought: keys not seen before, new pieces of evidence, and sightings of
-    what had been seen."""
+    """Gains of an iteration: keys not seen before, new pieces of evidence, and sightings of what
+    had been seen."""
 
     new_keys: frozenset[FactKey]
     new_evidence: int

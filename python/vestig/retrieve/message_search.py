@@ -56,7 +56,7 @@ class Blacklist:
         self._wordless = wordless
 
     def covers(self, text: str) -> bool:
-        """Whether a message is trivial."""
+        """Return whether a message is trivial."""
         bare = _bare(text)
         if self._wordless and not any(map(str.isalnum, bare)):
             return True
@@ -105,7 +105,7 @@ def _terms(text: str) -> list[str]:
 
 
 def message_queries(found_facts: Sequence[str], messages: Sequence[Message]) -> list[str]:
-    """What messages are searched with: the queries that found facts, else the end of the
+    """Return what messages are searched with: the queries that found facts, else the end of the
     conversation, which is the last 500 characters of its last three messages.
 
     Example:

@@ -1,4 +1,5 @@
-"""What a language model may do in a retrieval: plan queries, judge whether they suffice, sum up.
+"""Steps of a retrieval that a language model may take: plan queries, judge whether they suffice,
+sum up.
 
 Every step has a rule that does without. A model that fails is not asked again in the same request,
 and the result says so.
@@ -156,7 +157,8 @@ class ModelSteps:
         return self._ask("plan_queries", tried, facts, Plan)
 
     def verdict(self, tried: Mapping[str, int], facts: Sequence[str]) -> Verdict | None:
-        """Whether the facts suffice; None: nobody was asked, or the answer was unreadable."""
+        """Return whether the facts suffice; None: nobody was asked, or the answer was
+        unreadable."""
         if self.left <= 1:
             return None
         found = self._ask("stop_verdict", tried, facts, _Judgement)
@@ -165,7 +167,7 @@ class ModelSteps:
         return Verdict(should_continue=found.should_continue, confidence=found.confidence)
 
     def summary(self, facts: Sequence[str], turns: Sequence[str]) -> str:
-        """What was found in prose; "" where nobody was asked, or nothing was found."""
+        """Return what was found in prose; "" where nobody was asked, or nothing was found."""
         if self.left < 1 or self.deadline.passed:
             return ""
         self.left -= 1

@@ -1,4 +1,4 @@
-"""What is news: which facts an iteration added, and how much of the question they speak of."""
+"""News: which facts an iteration added, and how much of the question they speak of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is searched for: the goal of a conversation, what it is about, the queries of a round."""
+"""The plan of a search: the goal of a conversation, what it is about, the queries of a round."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MESSAGES_READ: Final = 5
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """What a conversation asks. `names`: entities of the store that it names; `idf`: index term →
+    """Analysis of a conversation. `names`: entities of the store that it names; `idf`: index term →
     idf over the eligible memories, None where the ranking counts no words."""
 
     goal: str
@@ -62,8 +62,8 @@ class Planner:
         self.synonyms: Synonyms = synonyms(self.settings.synonyms)
 
     def analyse(self) -> Analysis:
-        """What the end of the conversation asks, by rules and by the names of the store; without
-        names and facets that its time does not suffice for."""
+        """Return what the end of the conversation asks, by rules and by the names of the store;
+        without names and facets that its time does not suffice for."""
         # cut first: whatever is said, the analysis costs what that of a few questions does
         latest = self.request.messages[-MESSAGES_READ:]
         window = [

@@ -93,8 +93,8 @@ def singular(word: str) -> str:
 
 
 def query_key(text: str) -> frozenset[str]:
-    """What makes two queries the same: their content words without plural endings; empty where a
-    text has none.
+    """Return what makes two queries the same: their content words without plural endings; empty
+    where a text has none.
 
     Example:
         >>> query_key("the cats of Ada") == query_key("Ada, cat?"), query_key("what did you say?")

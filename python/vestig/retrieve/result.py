@@ -37,7 +37,7 @@ class TraceStep(_Value, frozen=True, kw_only=True):
 
 
 class CompositeParts(_Value, frozen=True, kw_only=True):
-    """What a fact's rank is made of, each from 0 to 1, and their weighted mean."""
+    """Parts of a fact's rank, each from 0 to 1, and their weighted mean."""
 
     relevance: float
     novelty: float
@@ -63,7 +63,8 @@ class FactDetail(_Value, frozen=True, kw_only=True):
 
 
 class RetrieveMetadata(_Value, frozen=True, kw_only=True):
-    """What a retrieval did. Queries count as queries, not as calls; facts by their keys.
+    """Counts and figures of a retrieval. Queries count as queries, not as calls; facts by their
+    keys.
 
     `coverage_score`: the share of what was asked about that a fact speaks of, from 0 to 1.
     `duplicates_merged`: sightings of facts that had been seen before. `stop_reason`: why the last

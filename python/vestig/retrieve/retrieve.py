@@ -166,7 +166,8 @@ class _Retrieval:
         self.note("execute", f"{made.result_count} facts in {made.attempts} attempts")
 
     def evaluate(self) -> StopReason | None:
-        """Whether the round was the last. A model is asked only where its verdict could end it."""
+        """Return whether the round was the last. A model is asked only where its verdict could end
+        it."""
         rounds, settings = self.rounds, self.settings
         at = Progress(
             iteration=rounds.count,
@@ -301,7 +302,7 @@ class _Retrieval:
             return view.seq
 
     def add_degraded(self, reason: StopReason) -> None:
-        """What made the answer weaker, each code once."""
+        """Add what made the answer weaker, each code once."""
         found = self.rounds.found
         if found is not None and found.focus.unembedded:
             detail = "eligible memories have no vector yet: found by words only"
@@ -401,7 +402,7 @@ def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:
 
 
 def retrieved(session: Session, given: RetrieveRequest) -> Retrieved:
-    """As `retrieve`, with the memories behind its texts."""
+    """Return what `retrieve` returns, and the memories behind its texts."""
     config = session.config
     with session.operation("retrieve"):
         request = check_request(

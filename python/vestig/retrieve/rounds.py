@@ -60,7 +60,7 @@ class Rounds:
 
     @property
     def failed(self) -> bool:
-        """Whether every back-end failed in the last two rounds."""
+        """Return whether every back-end failed in the last two rounds."""
         return len(self.failures) > 1 and all(self.failures[-2:])
 
     @property
@@ -184,7 +184,8 @@ class Rounds:
         )
 
     def components(self, calls: Calls) -> Components:
-        """What the confidence is made of; 0 throughout without facts or where all calls failed."""
+        """Return what the confidence is made of; 0 throughout without facts or where all calls
+        failed."""
         if not self.returned or calls.failed == len(calls.made):
             return Components()
         reliability = reliability_component(calls.failed, calls.retried, len(calls.made))

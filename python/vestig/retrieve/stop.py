@@ -29,7 +29,7 @@ _EMPTY_CALLS: Final = 3
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said of stopping."""
+    """The verdict of a model on stopping."""
 
     should_continue: bool
     confidence: Certainty
@@ -92,8 +92,8 @@ def stop_reason(at: Progress, settings: RetrieveSettings) -> StopReason | None:
 
 
 def verdict_counts(at: Progress, settings: RetrieveSettings) -> bool:
-    """Whether a model's verdict could end a search there: not before the floor, and only where the
-    round brought nothing new or enough was found."""
+    """Return whether a model's verdict could end a search there: not before the floor, and only
+    where the round brought nothing new or enough was found."""
     rests = at.new_facts < settings.novelty_min_new_facts or at.coverage >= _ENOUGH_COVERAGE
     return rests and at.iteration >= settings.early_stop_min_iterations
 

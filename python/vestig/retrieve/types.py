@@ -72,8 +72,8 @@ class PlannedQuery(_Value, frozen=True, kw_only=True):
 
 
 def evidence_key(evidence: Evidence) -> str:
-    """What tells it from other evidence: its source, else a hash of time and snippet in their
-    normal form, NFC and single spaces, the case kept.
+    """Return what tells it from other evidence: its source, else a hash of time and snippet in
+    their normal form, NFC and single spaces, the case kept.
 
     Example:
         >>> said = Evidence(source_id=None, timestamp=None, author=None, snippet="a  b")

@@ -1,4 +1,4 @@
-"""What a store keeps on disk: the ledger in SQLite, and the projection that is made from it.
+"""Files of a store on disk: the ledger in SQLite, and the projection that is made from it.
 
 Nothing outside knows that there is SQL.
 """

@@ -1,4 +1,4 @@
-"""What an operation is: one entry of the table that all surfaces are made from, and one call."""
+"""Operations: one entry of the table that all surfaces are made from, and one call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Call(msgspec.Struct, kw_only=True):
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation takes as one JSON object: the arguments of one public call.
+    """Arguments of an operation as one JSON object: the arguments of one public call.
 
     `method` is that call, dotted from the store (`admin.stats`); `without`: names that no client
     gives. `confirmed`: it destroys, so `confirm: true` has to stand beside it unless `dry_run`
@@ -77,7 +77,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
         return row if isinstance(row, Where) else None
 
     def answer(self, store: Vestig, given: Mapping[str, Any]) -> Any:
-        """What the call returns for arguments as `json_schema.read_arguments` made them."""
+        """Return what the call returns for arguments as `json_schema.read_arguments` made them."""
         call: Any = store
         for name in self.method.split("."):
             call = getattr(call, name)
@@ -120,7 +120,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def help(self) -> str:
-        """What it does."""
+        """Return what it does."""
         return OUTLINES[self.name].help
 
     @property
@@ -130,7 +130,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def arguments(self) -> Arguments | None:
-        """What it takes from surfaces that speak JSON; None: they do not offer it."""
+        """Return what it takes from surfaces that speak JSON; None: they do not offer it."""
         if self.call is None or not self.offered:
             return None
         return Arguments(
@@ -142,8 +142,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def params(self) -> tuple[Argument, ...]:
-        """What it takes on the command line: arguments with a flag or a place, its options, and
-        the fields of its filter."""
+        """Return what it takes on the command line: arguments with a flag or a place, its options,
+        and the fields of its filter."""
         if self.call is None:
             return self.options
         rows, required = rows_of(self.call), required_of(self.call)

@@ -1,4 +1,4 @@
-"""What every operation is called and what it is for, in the order of help texts.
+"""Names and purposes of all operations, in the order of help texts.
 
 A list of commands needs this and nothing of the operations themselves; `operations/` declares what
 each takes and does.

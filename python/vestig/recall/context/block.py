@@ -128,7 +128,7 @@ class _Part(msgspec.Struct, kw_only=True):
 
 
 class _Marks(msgspec.Struct, frozen=True, kw_only=True):
-    """What Vestig writes on a line beside id and state."""
+    """Marks that Vestig writes on a line beside id and state."""
 
     title: bool = True
     day: bool = True
@@ -243,7 +243,8 @@ def _heading(entries: Sequence[Entry], days: Sequence[str]) -> str:
 
 
 def limits(entry: Entry, zone: str, *, day: bool = True) -> str:
-    """What limits the memory, in round brackets, with the day of its end; "" where nothing does."""
+    """Return what limits the memory, in round brackets, with the day of its end; "" where nothing
+    does."""
     memory, notes = entry.memory, list[str]()
     if memory.kind is Kind.SUMMARY:
         notes.append("summary")
@@ -292,7 +293,7 @@ def _also(line: _Line, marks: _Marks, style: _Style) -> str:
 
 
 def _head(line: _Line, day: str, marks: _Marks, style: _Style) -> str:
-    """What stands before the text of a line."""
+    """Return what stands before the text of a line."""
     entry = line.entry
     words = (
         "~" if line.linked else "+" if line.neighbour else "",
@@ -435,7 +436,7 @@ class _Fit:
         return ""
 
     def fits_nearly(self) -> bool:
-        """Whether everything may fit without the days of single lines."""
+        """Return whether everything may fit without the days of single lines."""
         spared = _DAY_TOKENS_MAX * (len(self.lines) + 1)
         return sum(self.costs.values()) - spared <= self.measure.budget
 
@@ -464,7 +465,7 @@ def _cut_text(words: Sequence[str], size: int) -> str:
 
 
 def _legends(lines: Sequence[_Line], zone: str) -> list[str]:
-    """What explains the signs of these lines."""
+    """Return what explains the signs of these lines."""
     return [
         *([_DATES_LEGEND] if any(line.dates for line in lines) else []),
         *([_NEIGHBOUR_LEGEND] if any(line.neighbour for line in lines) else []),

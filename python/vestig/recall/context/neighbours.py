@@ -49,7 +49,7 @@ class Sessions:
         return () if where is None else self._at.get((where[0], where[1] + offset), ())
 
     def whole(self, id: str) -> bool:
-        """Whether something stands at every place that the rules look at beside this one."""
+        """Return whether something stands at every place that the rules look at beside this one."""
         return all(self.at(id, offset) for offset in OFFSETS)
 
     def around(self, ids: Iterable[str]) -> list[str]:

@@ -41,7 +41,8 @@ def shared_block(
     *,
     zone: str = "UTC",
 ) -> ContextBlock:
-    """As `block`, but that texts are cut where whole ones would leave one of the best results out.
+    """Return what `block` returns, but that texts are cut where whole ones would leave one of the
+    best results out.
 
     Args:
         entries, twins, measure, short_ids, zone: as `block`.

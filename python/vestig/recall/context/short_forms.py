@@ -1,4 +1,4 @@
-"""What a text for an agent is made with: short ids, and how many tokens it has."""
+"""Tools for a text for an agent: short ids, and how many tokens it has."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def _expected(row: ProjectionRow) -> dict[str, Any]:
-    """What `_core.Projection.row` must give for this row."""
+    """Return what `_core.Projection.row` must give for this row."""
     wanted = row._asdict()
     for name in _ANALYSED:
         del wanted[name]

@@ -1,4 +1,4 @@
-"""Whether the model in use makes the stored vectors again, on a sample of texts."""
+"""Comparison of stored vectors with those that the model in use makes, on a sample of texts."""
 
 from __future__ import annotations
 

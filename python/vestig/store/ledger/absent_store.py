@@ -41,11 +41,11 @@ class AbsentStore(msgspec.Struct, frozen=True, kw_only=True):
         return f'no store at {self.ledger.parent} yet: vestig add "…" makes it'
 
     def is_over(self) -> bool:
-        """Whether a ledger has come meanwhile."""
+        """Return whether a ledger has come meanwhile."""
         return os.path.lexists(self.ledger)
 
     def error(self, call: WithoutStore) -> VestigError | None:
-        """What a call of this kind raises; None where it may go on.
+        """Return what a call of this kind raises; None where it may go on.
 
         `StoreDamagedError`: a store was lost. `NotFoundError`: the call reads, and there is
         nothing to read. `ConflictError`: the call would write among things of others.
@@ -96,7 +96,8 @@ def _is_there(ledger: Path, *, init: bool) -> bool:
 
 
 def _lost(folder: Path, state_dir: Path | None) -> tuple[str, bool] | None:
-    """What was at the path and what is found there, and whether its folder was just removed."""
+    """Return what was at the path and what is found there, and whether its folder was just
+    removed."""
     record = find_record(state_dir, folder)
     if record is None or state_dir is None:
         return None

@@ -90,8 +90,8 @@ def erase_answers(
 
 
 def _holds(data: bytes, wanted: Mapping[int, Collection[bytes]]) -> bool:
-    """Whether one of these pieces, by their lengths, stands in the data: one look-up at each place,
-    however many pieces there are."""
+    """Return whether one of these pieces, by their lengths, stands in the data: one look-up at each
+    place, however many pieces there are."""
     return any(
         data[at : at + length] in pieces
         for length, pieces in wanted.items()

@@ -97,7 +97,7 @@ def _row(nodes: NodeRows, id: str | None) -> int | None:
 
 
 def claims_of(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
-    """As `LedgerView.claims`."""
+    """Return what `LedgerView.claims` returns."""
     rows = rows_of(conn, "memories", namespace, known_ids(memory_ids, "mem"))
     found = claims_at(conn, list(rows.values()))
     return {id: found[row] for id, row in rows.items() if row in found}
@@ -142,7 +142,7 @@ def _claim(row: Sequence[Any], evidence: tuple[Evidence, ...]) -> Claim:
 
 
 def statements_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[Evidence]]:
-    """As `LedgerView.evidence_at`."""
+    """Return what `LedgerView.evidence_at` returns."""
     found: dict[int, list[Evidence]] = {}
     for row, artifact_ref, source, occurred, author, content, payload in select_in(
         conn, _STATEMENTS, rows

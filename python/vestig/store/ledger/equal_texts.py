@@ -44,7 +44,7 @@ def _values(key: TextKey) -> tuple[Any, ...]:
 
 
 def at_position(key: TextKey, position: TurnPosition | None) -> tuple[str, tuple[Any, ...]]:
-    """What follows a SELECT of memories `m` to find those with a text at a position, and its
+    """Return what follows a SELECT of memories `m` to find those with a text at a position, and its
     values; without a position notes, and expired turns."""
     place, values = _NOTE_OR_EXPIRED, _values(key)
     if position is not None:
@@ -55,7 +55,7 @@ def at_position(key: TextKey, position: TurnPosition | None) -> tuple[str, tuple
 
 
 def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
-    """As `at_position`, for the oldest unexpired memory with a text."""
+    """Return what `at_position` returns, for the oldest unexpired memory with a text."""
     first = f'SELECT MIN(m."row") FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}'
     return f' WHERE m."row" = ({first})', _values(key)
 

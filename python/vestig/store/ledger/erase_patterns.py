@@ -54,7 +54,7 @@ class _Pattern(NamedTuple):
 
 
 class PlainRun(NamedTuple):
-    """What a fragment is known by in the ledger, and how the ledger would hold it.
+    """Marks by which a fragment is known in the ledger, and how the ledger would hold it.
 
     Such runs are known to the process that forgets, as long as it erases, and never written."""
 
@@ -71,7 +71,7 @@ class MarkedPattern(NamedTuple):
 
 
 class Erasure(NamedTuple):
-    """What one forgetting left to prove: patterns with marks under the key."""
+    """The rest of one forgetting that is still to be proved: patterns with marks under the key."""
 
     seq: int
     key: int

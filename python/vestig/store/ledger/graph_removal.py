@@ -37,8 +37,8 @@ _UNSUPPORTED: Final = (
 
 
 class TombstoneFields(NamedTuple):
-    """What all tombstones of one removal have in common; `seq` and `recorded_us` are those of its
-    transaction."""
+    """Fields that all tombstones of one removal have in common; `seq` and `recorded_us` are those
+    of its transaction."""
 
     namespace: str
     actor: str | None

@@ -97,7 +97,7 @@ def ends_before(
 
 
 def _wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
-    """Whether the event set the end of a memory; its payload then has the previous one."""
+    """Return whether the event set the end of a memory; its payload then has the previous one."""
     if "previous_t_invalid" not in payload:
         return False
     return event_type == "UPDATE" or payload.get("t_invalid") is not None

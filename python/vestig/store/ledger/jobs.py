@@ -116,8 +116,8 @@ def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None
 
 
 def merged_changes(results: Sequence[JobResult], view: LedgerView) -> ChangeSet | None:
-    """What all of these write, as one change set; None when they write nothing. Decisions are made
-    from this view."""
+    """Return what all of these write, as one change set; None when they write nothing. Decisions
+    are made from this view."""
     good = [one.changes for one in results if one.error is None]
     made = [changes(view) if callable(changes) else changes for changes in good]
     every = [changes for changes in made if changes is not None]
@@ -215,7 +215,7 @@ def _change_held(
 
 
 def submitted(conn: apsw.Connection, namespace: str) -> dict[str, list[Job]]:
-    """As `Ledger.submitted_batches`."""
+    """Return what `Ledger.submitted_batches` returns."""
     batches: dict[str, list[Job]] = {}
     for row in each(
         conn,

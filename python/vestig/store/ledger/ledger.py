@@ -202,7 +202,7 @@ class Ledger:
 
     @property
     def is_pending(self) -> bool:
-        """Whether this object still stands for an empty store."""
+        """Return whether this object still stands for an empty store."""
         return self._pending is not None
 
     def require(self, call: WithoutStore) -> None:
@@ -295,7 +295,7 @@ class Ledger:
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused: by option, or because the folder cannot be written."""
+        """Return whether writes are refused: by option, or because the folder cannot be written."""
         return self._options.read_only
 
     @property
@@ -424,7 +424,7 @@ class Ledger:
 
     @property
     def moved(self) -> bool:
-        """Whether folder and ledger at the path are no longer those that were opened: moved,
+        """Return whether folder and ledger at the path are no longer those that were opened: moved,
         deleted or replaced. Two system calls; once true, it stays so."""
         if self._place is not None and not self._gone:
             self._gone = files.place_of(self._where, self._folder) != self._place
@@ -625,7 +625,8 @@ class Ledger:
         limit: int,
         ids: Sequence[str] | None = None,
     ) -> list[list[Job]]:
-        """As `due_jobs`, all due kinds of a memory together, for `limit` memories."""
+        """Return what `due_jobs` returns, all due kinds of a memory together, for `limit`
+        memories."""
         if not kinds:
             return []
         by_memory: dict[str, list[Job]] = {}

@@ -1,4 +1,5 @@
-"""What other tables say of memories: whom they mention, which summaries cover them, questions."""
+"""Facts that other tables hold of memories: whom they mention, which summaries cover them,
+questions."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ LIVE: Final = "m.t_expired_us IS NULL"
 
 
 def mentions(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-    """As `LedgerView.mentions`."""
+    """Return what `LedgerView.mentions` returns."""
     found: dict[str, list[Mentioned]] = {}
     for memory, entity, confidence in _by_memory(
         conn,
@@ -39,7 +40,7 @@ def mentions(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -
 
 
 def mentioned_names(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, list[str]]:
-    """As `LedgerView.mentioned_names`."""
+    """Return what `LedgerView.mentioned_names` returns."""
     sql = (
         'SELECT e.from_row, n.canonical_name FROM edges e JOIN entities n ON n."row" = e.to_row'
         f" WHERE e.edge_type = {MENTIONS} AND e.expired_seq = 0 AND n.expired_us IS NULL"
@@ -54,7 +55,7 @@ def mentioned_names(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, lis
 def mentioning(
     conn: apsw.Connection, namespace: str, entity_ids: Sequence[str]
 ) -> dict[str, list[str]]:
-    """As `LedgerView.mentioning`."""
+    """Return what `LedgerView.mentioning` returns."""
     keys = known_ids(entity_ids, "ent")
     sql = (
         "SELECT n.id, m.id FROM entities n"
@@ -71,7 +72,7 @@ def mentioning(
 def summaries_of(
     conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
 ) -> dict[str, list[str]]:
-    """As `LedgerView.summaries_of`."""
+    """Return what `LedgerView.summaries_of` returns."""
     found: dict[str, list[str]] = {}
     for memory, summary in _by_memory(
         conn,
@@ -89,7 +90,7 @@ def summaries_of(
 def questions(
     conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]
 ) -> dict[str, list[str]]:
-    """As `LedgerView.questions`."""
+    """Return what `LedgerView.questions` returns."""
     found: dict[str, list[str]] = {}
     for memory, position, text in _by_memory(
         conn,

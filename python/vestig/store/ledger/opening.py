@@ -255,7 +255,7 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:
-    """Whether the ledger has to be migrated; looked at in a way that changes no file, before
+    """Return whether the ledger has to be migrated; looked at in a way that changes no file, before
     anything else is opened.
 
     Raises:

@@ -77,7 +77,8 @@ STORING_EVENTS: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORC
 def projection_rows(
     conn: apsw.Connection, where: str, seq: int, after_seq: int, retired: chain.RetiredDigests
 ) -> Iterator[ProjectionRow]:
-    """As `LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
+    """Return what `LedgerView.projection_rows` returns, ; reads in batches, so memory use does not
+    grow."""
     digests = DigestCheck(conn, where, seq, retired)
     memories, entities = _touched(conn, after_seq)
     for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
@@ -165,7 +166,7 @@ def _memory_rows(
 
 
 def _may_sit(memory: Sequence[Any]) -> bool:
-    """Whether it is a note without session: sittings need to know its source."""
+    """Return whether it is a note without session: sittings need to know its source."""
     if memory[_M["session_id"]] is not None:
         return False
     author, role, title = (memory[_M[name]] for name in ("author", "role", "title"))

@@ -149,7 +149,7 @@ class LedgerView:
         return found
 
     def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
-        """As `recalled`, by the row numbers that `text_rows` gives."""
+        """Return what `recalled` returns, by the row numbers that `text_rows` gives."""
         return self._recalled(select_by_row(self._conn, _RECALLED_BY_ROW, rows, (namespace,)))
 
     def _recalled(self, found: Iterator[tuple[Any, ...]]) -> dict[bytes, RecalledMemory]:
@@ -175,8 +175,8 @@ class LedgerView:
     def turns(
         self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
     ) -> dict[str, tuple[str | None, str | None, int | None]]:
-        """As `places`, for memories of these sessions with a sequence in one of the spans (both
-        ends in, at most 200). May read all memories."""
+        """Return what `places` returns, for memories of these sessions with a sequence in one of
+        the spans (both ends in, at most 200). May read all memories."""
         wanted = " OR ".join(["sequence BETWEEN ? AND ?"] * len(spans))
         bounds = tuple(bound for span in spans for bound in span)
         sql = (
@@ -649,7 +649,7 @@ class LedgerView:
             return memory_parts.questions(self._conn, namespace, memory_ids)
 
     def holds(self, namespace: str, id: str) -> bool:
-        """Whether the namespace holds the memory, entity or source with this full id."""
+        """Return whether the namespace holds the memory, entity or source with this full id."""
         return self._row(id.partition("_")[0], namespace, id) is not None
 
     def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
@@ -659,7 +659,7 @@ class LedgerView:
             return claim_rows.claims_of(self._conn, namespace, memory_ids)
 
     def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
-        """As `claims`, by the row numbers of memories."""
+        """Return what `claims` returns, by the row numbers of memories."""
         with store_faults(self._where):
             return claim_rows.claims_at(self._conn, rows)
 

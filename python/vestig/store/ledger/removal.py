@@ -65,7 +65,7 @@ _EMBEDDED: Final = ("vectors", "token_codes")
 
 
 class Removed(NamedTuple):
-    """What one forgetting removed.
+    """Counts of one forgetting.
 
     Args:
         rows: how many, by table.
@@ -167,7 +167,7 @@ def _remove_sources(removal: Removal, numbers: Sequence[int]) -> None:
 
 
 def _is_evidence(conn: apsw.Connection, source: int) -> bool:
-    """Whether a claim was stated there."""
+    """Return whether a claim was stated there."""
     return bool(fetch(conn, "SELECT 1 FROM claim_evidence WHERE source = ? LIMIT 1", (source,)))
 
 

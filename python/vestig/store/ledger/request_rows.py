@@ -1,5 +1,5 @@
-"""What serving needs to remember outside the chain: calls of a model by day, answers that were
-given to requests with a key, and the log of requests."""
+"""Rows that serving keeps outside the chain: calls of a model by day, answers that were given to
+requests with a key, and the log of requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INSERT_REQUEST: Final = (
 
 
 def reserve_calls(conn: apsw.Connection, day: int, count: int, limit: int | None) -> bool:
-    """As `Ledger.reserve_model_calls`, inside a transaction."""
+    """Return what `Ledger.reserve_model_calls` returns, inside a transaction."""
     if limit is not None and reserved_calls(conn, day) + count > limit:
         return False
     conn.execute(
@@ -52,7 +52,7 @@ def reserved_calls(conn: apsw.Connection, day: int) -> int:
 def answer_of(
     conn: apsw.Connection, namespace: str, key: str, since_us: int
 ) -> StoredAnswer | None:
-    """As `Ledger.answer_of`."""
+    """Return what `Ledger.answer_of` returns."""
     rows = fetch(
         conn,
         "SELECT key, request_hash, status, response, created_us FROM idempotency_keys"
@@ -63,7 +63,7 @@ def answer_of(
 
 
 def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, since_us: int) -> None:
-    """As `WriteTransaction.keep_answer`."""
+    """Return what `WriteTransaction.keep_answer` returns."""
     conn.execute("DELETE FROM idempotency_keys WHERE created_us < ?", (since_us,))
     conn.execute(
         INSERT_ANSWER,

@@ -331,7 +331,7 @@ def source_of(row: Sequence[Any]) -> Source:
 
 
 def holds(metadata: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether metadata equals `wanted` in every key given.
+    """Return whether metadata equals `wanted` in every key given.
 
     Example:
         >>> holds({"n": 1, "on": True}, {"n": 1.0}), holds({"n": 1}, {"n": True})

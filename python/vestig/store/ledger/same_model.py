@@ -1,4 +1,4 @@
-"""Whether two descriptions of an embedder mean the same model."""
+"""Comparison of two descriptions of an embedder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROBE_COSINE_MIN: Final = 0.999
 
 
 def same_model(stored: EmbeddingIdentity, given: EmbeddingIdentity) -> bool:
-    """Whether vectors of both may lie in one store.
+    """Return whether vectors of both may lie in one store.
 
     Name, dimensions and normalisation are equal, and so are the fingerprints where both have
     one. Where one has none, the vectors of the fixed sentences are compared: each pair must

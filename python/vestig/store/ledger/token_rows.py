@@ -32,12 +32,12 @@ WRONG_SHAPE: Final = (
 
 
 def stored_pieces(row: Sequence[Any]) -> Pieces:
-    """What a row of the table holds."""
+    """Return what a row of the table holds."""
     return Pieces(*row[_IDS_AT:])
 
 
 def compared_pieces(row: Sequence[Any]) -> Pieces | None:
-    """What a row of the table holds; None if its codes were made along other axes."""
+    """Return what a row of the table holds; None if its codes were made along other axes."""
     return stored_pieces(row) if row[_AXES_AT] == AXES else None
 
 

@@ -1,4 +1,4 @@
-"""What reads of the ledger give, and what its queue and its log take."""
+"""Values that reads of the ledger give, and what its queue and its log take."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a job: what it writes, or why this attempt failed. A function as `changes`
-    decides inside the transaction, from its view."""
+    """Outcome of a job: what it writes, or why this attempt failed. A function as `changes` decides
+    inside the transaction, from its view."""
 
     job_id: str
     changes: ChangeSet | Callable[[LedgerView], ChangeSet | None] | None = None

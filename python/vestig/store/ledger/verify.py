@@ -34,7 +34,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _ChainTotals:
-    """What all links add up to: current digests and row counts by table, and findings."""
+    """Totals of all links: current digests and row counts by table, and findings."""
 
     def __init__(self) -> None:
         self.live: dict[str, set[bytes]] = {table: set() for table in CHAINED}

@@ -57,7 +57,7 @@ class _Selection(NamedTuple):
 
 
 class ExportCounts(NamedTuple):
-    """What was written: `lines` = header + `records` by kind + trailer."""
+    """Counts of an export: `lines` = header + `records` by kind + trailer."""
 
     lines: int
     records: dict[str, int]

@@ -1,4 +1,4 @@
-"""What a call refuses in a field, an import refuses in a line: the same checks."""
+"""Checks of fields, the same for a call and for a line of an import."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ _keywords: Final = msgspec.json.Decoder(tuple[str, ...])
 
 
 def check_fields(record: Record) -> None:
-    """Whether a call would have taken the values of a record, whose shape and times are read.
+    """Check that a call would have taken the values of a record, whose shape and times are
+    read.
 
     Raises:
         ValidationError: names the field.
@@ -74,8 +75,8 @@ def check_text(text: str) -> None:
 
 
 def _check_metadata(name: str, raw: msgspec.Raw) -> None:
-    """What the caller gave is in the bounds of a commit; source and tags are what a commit makes
-    of its arguments."""
+    """Check that what the caller gave is in the bounds of a commit; source and tags are what a
+    commit makes of its arguments."""
     metadata = _metadata.decode(bytes(raw))
     source, tags = metadata.pop("source", None), metadata.pop("tags", [])
     _named(f"{name}.source", source_text, source)

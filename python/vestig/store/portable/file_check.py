@@ -475,7 +475,7 @@ class _FileCheck:
     # --- the end -------------------------------------------------------------------------------
 
     def finish(self) -> ExportCheck:
-        """What was found.
+        """Return what was found.
 
         Raises:
             ValidationError: see `check_export`.

@@ -61,7 +61,7 @@ def owners_of(record: Record) -> list[str]:
 
 
 def _is_computed(record: Record) -> bool:
-    """Whether it is an edge that says how alike two vectors are."""
+    """Return whether it is an edge that says how alike two vectors are."""
     return (
         isinstance(record, EdgeRecord)
         and record.edge_type is EdgeType.RELATED
@@ -91,7 +91,7 @@ class ForgottenRecords:
         self.elsewhere: dict[str, dict[str, None]] = {}
 
     def any(self) -> bool:
-        """Whether this store has forgotten anything."""
+        """Return whether this store has forgotten anything."""
         return bool(self._memories or self._entities)
 
     def skip_unsupported(self, records: Iterable[Record], left_nodes: frozenset[str]) -> None:
@@ -113,9 +113,9 @@ class ForgottenRecords:
         self.reembedded = support.losing_evidence(gone)
 
     def skips(self, record: Record) -> bool:
-        """Whether the record is a forgotten memory, a name that nothing supports without one, or
-        belongs to either; or a claim all of whose evidence does; or was made of evidence that
-        does."""
+        """Return whether the record is a forgotten memory, a name that nothing supports without
+        one, or belongs to either; or a claim all of whose evidence does; or was made of evidence
+        that does."""
         if isinstance(record, MemoryRecord) and record.id in self._memories:
             self.skipped.add(record.id)
         if isinstance(record, ClaimRecord) and record.memory in self._unfounded:
@@ -144,7 +144,7 @@ class ForgottenRecords:
         return msgspec.structs.replace(record, **dict.fromkeys(nulled)) if nulled else record
 
     def is_named(self, text: str) -> bool:
-        """Whether a text has the id of a memory that was forgotten."""
+        """Return whether a text has the id of a memory that was forgotten."""
         return any(id in self._memories for id in _MEMORY_ID.findall(text))
 
     def tombstone(self, record: TombstoneRecord) -> bool:

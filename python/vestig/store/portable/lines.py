@@ -189,7 +189,7 @@ def read_line(line: str | bytes) -> Header | Trailer | Record:
 
 
 def check_line(record: Header | Trailer | Record) -> None:
-    """Whether a record is well formed in itself.
+    """Check that a record is well formed in itself.
 
     Raises:
         ValidationError: names the field.
@@ -388,15 +388,14 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
 
 
 class Oddity(Enum):
-    """What is unusual about a vector: it is zero, or its length is not 1 though the model
-    normalises."""
+    """Oddities of a vector: it is zero, or its length is not 1 though the model normalises."""
 
     ZERO = "zero"
     UNSCALED = "unscaled"
 
 
 def oddity_of(raw: bytes, identity: EmbeddingIdentity) -> Oddity | None:
-    """What is unusual about a vector of finite numbers, as an export counts it.
+    """Return what is unusual about a vector of finite numbers, as an export counts it.
 
     Example:
         >>> import struct

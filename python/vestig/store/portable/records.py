@@ -268,7 +268,7 @@ class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
 
 
 class ClaimRecord(_Line, frozen=True, kw_only=True, tag="claim"):
-    """What a memory states of a subject; each piece of its evidence is a line of its own."""
+    """A statement of a memory about a subject; each piece of its evidence is a line of its own."""
 
     memory: str
     seq: Seq

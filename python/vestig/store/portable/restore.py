@@ -299,7 +299,7 @@ class _Restoration:
             ) from error
 
     def _leaves_out(self, record: Record, number: int) -> bool:
-        """Whether the line belongs to a node that a partial restore leaves out."""
+        """Return whether the line belongs to a node that a partial restore leaves out."""
         left, deprecated = self._check.left_nodes, self._check.as_deprecated
         found = [id for id in owners_of(record) if id in left]
         if isinstance(record, SupersessionRecord) and record.superseded in deprecated:
@@ -452,7 +452,7 @@ class _Restoration:
             self._conn.execute("INSERT INTO access VALUES (?, ?, ?, ?)", (row, *touched))
 
     def _has_memory(self, record: MemoryRecord, space: str) -> bool:
-        """Whether the store has this memory already, by id or by its text.
+        """Return whether the store has this memory already, by id or by its text.
 
         Raises:
             ConflictError: the store has another text under this id.
@@ -518,7 +518,7 @@ class _Restoration:
         return True
 
     def _has_entity(self, record: EntityRecord, space: str) -> bool:
-        """Whether the store has this entity already, by id or by its key.
+        """Return whether the store has this entity already, by id or by its key.
 
         Raises:
             ConflictError: the store has another name under this id.

@@ -158,7 +158,7 @@ def drop(folder: Path) -> None:
 
 
 def is_of_ledger(view: LedgerView, store_uuid: bytes, header: Header) -> bool:
-    """Whether the index was made from an earlier state of this ledger."""
+    """Return whether the index was made from an earlier state of this ledger."""
     return header.store_uuid == store_uuid and view.head_at(header.seq) == header.head
 
 

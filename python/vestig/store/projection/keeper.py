@@ -207,7 +207,8 @@ class ProjectionKeeper:
             self._lock.release()
 
     def _not_refreshed(self, error: OSError) -> None:
-        """What is mapped and the rows of the ledger answer as well as newer files would.
+        """Report that newer files could not be read: what is mapped and the rows of the ledger
+        answer as well.
 
         Raises:
             StoreDamagedError: a link stands in the place of a file.
@@ -423,8 +424,8 @@ class ProjectionKeeper:
         return scan_of(self.core, seq, request)
 
     def scan_many(self, seq: int, requests: Sequence[ScanRequest]) -> list[_core.Scan]:
-        """As `scan` of each of several requests, in one pass over the arrays. They differ in
-        nothing but the query, and watch nothing."""
+        """Return what `scan` returns,  of each of several requests, in one pass over the arrays.
+        They differ in nothing but the query, and watch nothing."""
         first = requests[0]
         return self.core.recall_many(
             seq,

@@ -62,7 +62,7 @@ class Merger:
         self.wait()
 
     def stop(self) -> None:
-        """As `pause`, for good."""
+        """Pause for good."""
         self._closed = True
         self.pause()
 
@@ -84,7 +84,7 @@ def lower_priority() -> None:
 
 
 def error_text(error: Exception) -> str:
-    """What an error of the core says, without paths."""
+    """Return what an error of the core says, without paths."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error)

@@ -1,5 +1,5 @@
-"""What a scan takes and what is made of one, as the core has it: for rooms above, which do not
-import the core."""
+"""Objects that a scan takes and gives, as the core has it: for rooms above, which do not import the
+core."""
 
 from __future__ import annotations
 

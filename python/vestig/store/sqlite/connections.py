@@ -51,7 +51,7 @@ class ReadPlan:
 
     @property
     def is_copy(self) -> bool:
-        """Whether a private copy is read."""
+        """Return whether a private copy is read."""
         return self._temporary is not None
 
     def close(self) -> None:
@@ -61,8 +61,8 @@ class ReadPlan:
 
 
 def has_wal(ledger: Path) -> bool:
-    """Whether something is written beside the ledger. One system call: whoever closes the store
-    last removes the file, at any moment."""
+    """Return whether something is written beside the ledger. One system call: whoever closes the
+    store last removes the file, at any moment."""
     try:
         return os.stat(f"{ledger}-wal").st_size > 0
     except FileNotFoundError:

@@ -48,7 +48,7 @@ def store_faults(where: str) -> AbstractContextManager[None]:
 
 
 def no_shared_file(error: BaseException) -> bool:
-    """Whether SQLite found no room for the file that processes share beside the ledger."""
+    """Return whether SQLite found no room for the file that processes share beside the ledger."""
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 

@@ -63,7 +63,7 @@ def ledger_path(folder: Path) -> Path:
 
 
 def writable(ledger: Path) -> bool:
-    """Whether this process may change the ledger and make files beside it."""
+    """Return whether this process may change the ledger and make files beside it."""
     return os.access(ledger, os.W_OK) and os.access(ledger.parent, os.W_OK | os.X_OK)
 
 
@@ -157,12 +157,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def is_unfinished(name: str) -> bool:
-    """Whether a file of this name is a ledger in the making, of a process that may have died."""
+    """Return whether a file of this name is a ledger in the making, of a process that may have
+    died."""
     return name.startswith(f"{LEDGER_FILE}.new-")
 
 
 def is_own(name: str) -> bool:
-    """Whether a file of this name directly in the folder of a store is the store's.
+    """Return whether a file of this name directly in the folder of a store is the store's.
 
     Example:
         >>> is_own("ledger.sqlite-wal"), is_own("notes.txt")
@@ -172,7 +173,7 @@ def is_own(name: str) -> bool:
 
 
 def is_own_projection(name: str) -> bool:
-    """Whether a file of this name in the projection's folder is the store's.
+    """Return whether a file of this name in the projection's folder is the store's.
 
     Example:
         >>> is_own_projection("seg-3-00000000000000ff"), is_own_projection("notes.txt")
@@ -209,7 +210,7 @@ class Place(NamedTuple):
 
 
 def place_of(ledger: Path | str, folder: str | None = None) -> Place | None:
-    """What lies at the path now; None where the folder or the ledger is gone. The path is
+    """Return what lies at the path now; None where the folder or the ledger is gone. The path is
     resolved: a link in the folder's place is another thing.
 
     Args:

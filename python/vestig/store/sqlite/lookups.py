@@ -54,8 +54,8 @@ def select_in(
 def select_by_row(
     conn: apsw.Connection, sql: str, rows: Sequence[int], last: tuple[Any, ...] = ()
 ) -> Iterator[tuple[Any, ...]]:
-    """As `select_in`, by row numbers, each once: `sql` reads `FROM (VALUES ?*) k`, whose rows are
-    the numbers, ascending; SQLite makes no index of them."""
+    """Return what `select_in` returns, by row numbers, each once: `sql` reads `FROM (VALUES ?*) k`,
+    whose rows are the numbers, ascending; SQLite makes no index of them."""
     wanted = sorted(rows)
     for start in range(0, len(wanted), _ROWS_MAX):
         chunk = wanted[start : start + _ROWS_MAX]

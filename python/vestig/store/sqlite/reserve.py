@@ -15,7 +15,7 @@ _BLOCK: Final = bytes(64 * 1024)
 
 
 def is_short(folder: Path) -> bool:
-    """Whether less is free than the reserve holds."""
+    """Return whether less is free than the reserve holds."""
     try:
         return shutil.disk_usage(folder).free < _BYTES
     except OSError:

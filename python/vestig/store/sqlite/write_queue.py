@@ -83,7 +83,7 @@ class WriteQueue:
             self.leave()
 
     def sees_nobody(self) -> bool:
-        """Whether no other queue of this folder, in any process, is seen to hold a place."""
+        """Return whether no other queue of this folder, in any process, is seen to hold a place."""
         self._passed = {place for place in self._passed if self._is_held(place)}
         return self._ahead_of(None) is None
 
@@ -95,7 +95,7 @@ class WriteQueue:
         return mine if self._lock(fcntl.F_RDLCK, mine, 1) else None
 
     def is_first(self, place: int | None) -> bool:
-        """Whether nobody is seen to wait before this place; None is behind nobody."""
+        """Return whether nobody is seen to wait before this place; None is behind nobody."""
         return not place or self._ahead_of(place) is None
 
     def leave(self) -> None:

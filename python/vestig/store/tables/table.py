@@ -14,7 +14,7 @@ import msgspec
 
 
 class Forgetting(Enum):
-    """What becomes of a row when the one that it refers to is forgotten.
+    """Fate of a row when the one that it refers to is forgotten.
 
     `SEPARATE`: evidence goes with what it was taken from, and a claim with the last of its evidence
     (`store.ledger.claim_removal`).
@@ -26,7 +26,7 @@ class Forgetting(Enum):
 
 
 class Erase(Enum):
-    """What an erasure searches the files for, of the value of a forgotten row.
+    """Forms in which an erasure searches the files for the value of a forgotten row.
 
     `TEXT`: a text of a memory; what other memories hold as well is counted. `QUOTE`: a text that
     was taken from one, never counted. `NAMES`: as `QUOTE`, but for short ones, which stand

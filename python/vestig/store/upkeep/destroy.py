@@ -29,7 +29,7 @@ class StoreFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def survey(folder: Path, state_dir: Path | None) -> StoreFiles:
-    """What `destroy` would remove.
+    """Return what `destroy` would remove.
 
     Raises:
         NotFoundError: no store at this path.

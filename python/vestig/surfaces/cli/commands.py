@@ -431,7 +431,8 @@ class _Command(click.Command):
         return ctx.args
 
     def _too_many(self, ctx: click.Context) -> str:
-        """What to do about words that no argument takes: those of a text belong in quotes."""
+        """Return what to do about words that no argument takes: those of a text belong in
+        quotes."""
         from vestig.surfaces.table import operation
 
         extra = " ".join(ctx.args)[:_TYPED_CHARS]
@@ -458,7 +459,7 @@ class _Command(click.Command):
 
 
 def _notes(operation: Operation) -> list[str]:
-    """What its help says beside what it does."""
+    """Return what its help says beside what it does."""
     from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
     notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
     if operation.short:

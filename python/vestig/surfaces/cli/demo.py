@@ -96,7 +96,7 @@ class _Tour:
         return result
 
     def done(self, result: CommitOutcome) -> str:
-        """What became of a text, with other memories by their sentences."""
+        """Return what became of a text, with other memories by their sentences."""
         if result.outcome is CommitOutcomeKind.EXACT_DUPE:
             return "known already: counted, not stored again"
         if result.outcome is CommitOutcomeKind.NEAR_DUPE and result.matched_memory_id is not None:

@@ -45,7 +45,7 @@ def open_store(config: Config, **options: Any) -> Vestig:
 
 
 def open_session(config: Config, **options: Any) -> Session:
-    """What `open_store` wraps."""
+    """Return what `open_store` wraps."""
     from vestig.registry import make_embedder
     from vestig.session import opening
 

@@ -92,7 +92,7 @@ _ALIKE: Final = 0.7
 
 
 def instead_of(word: str, group: str, names: Collection[str]) -> str:
-    """What to type instead of a command that is unknown, as a sentence.
+    """Return what to type instead of a command that is unknown, as a sentence.
 
     Args:
         word: what was typed.

@@ -60,7 +60,7 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def outcome(value: CommitOutcome, args: Args) -> str:
-    """What a commit stored, counted again or would store, and what it relates to."""
+    """Return what a commit stored, counted again or would store, and what it relates to."""
     dry = bool(args.get("dry_run"))
     kind = value.outcome
     if kind is CommitOutcomeKind.INSERTED_NEW:
@@ -146,7 +146,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
 
 
 def _claim(claim: Claim) -> list[tuple[str, str]]:
-    """What the claim says, and where each piece of its evidence is from."""
+    """Return what the claim says, and where each piece of its evidence is from."""
     stated = {
         name: getattr(claim, name)
         for name in claim.__struct_fields__
@@ -215,7 +215,7 @@ _ALREADY = {
 
 
 def state(value: StateChange, _: Args) -> str:
-    """What a change of state did."""
+    """Return what a change of state did."""
     if value.action == "deprecate":
         return f"Memory {value.memory_id} deprecated successfully"
     words = _DONE if value.changed else _ALREADY
@@ -248,7 +248,7 @@ def enriched(value: EnrichReport, _: Args) -> str:
 
 
 def model_cost(cost: ModelCost) -> str:
-    """What calls of one model took, on one line."""
+    """Return what calls of one model took, on one line."""
     read = f" ({cost.cache_read_tokens} from the cache)" if cost.cache_read_tokens else ""
     money = "" if cost.money is None else f", {cost.money:.4f} by llm.prices"
     return (
@@ -261,8 +261,8 @@ _PLANNED_IDS: Final = 20
 
 
 def forget_plan(report: ForgetReport, args: Args) -> str:
-    """What would be deleted: by which fields of the filter, ids, counts of rows, and what lies
-    outside the store."""
+    """Return what would be deleted: by which fields of the filter, ids, counts of rows, and what
+    lies outside the store."""
     ids = report.memory_ids
     fields = ", ".join(name for name in FIELDS if name in args)
     by = f", selected by {fields}" if fields else ""
@@ -275,7 +275,7 @@ def forget_plan(report: ForgetReport, args: Args) -> str:
 
 
 def forgotten(report: ForgetReport, args: Args) -> str:
-    """What was forgotten, and how many residues the search of the files found."""
+    """Return what was forgotten, and how many residues the search of the files found."""
     if report.dry_run and report.memory_ids:
         return forget_plan(report, args)
     if not report.memory_ids:
@@ -330,17 +330,17 @@ def backup(value: BackupReport, _: Args) -> str:
 
 
 def rebuilt(value: RebuildReport, _: Args) -> str:
-    """What was made again."""
+    """Return what was made again."""
     return _mapping(value)
 
 
 def compacted(value: CompactReport, _: Args) -> str:
-    """What was merged."""
+    """Return what was merged."""
     return _mapping(value)
 
 
 def stats(value: StoreStats, _: Args) -> str:
-    """What the store holds, one count a line; those of a kind on one line."""
+    """Return what the store holds, one count a line; those of a kind on one line."""
     plain = value.to_dict()
     rows = ((name.replace("_", " "), _counts(item)) for name, item in plain.items())
     return _table((name, text) for name, text in rows if text)
@@ -372,7 +372,7 @@ def doctor(value: DoctorReport, _: Args) -> str:
 
 
 def destruction_plan(found: StoreFiles) -> str:
-    """What would be removed."""
+    """Return what would be removed."""
     return (
         f"The store in {found.folder} ({found.transactions or 'unknown'} transactions,"
         f" {found.files} files, {found.bytes} bytes) would be removed for good."

@@ -46,7 +46,7 @@ class OutputError(Exception):
 
     @classmethod
     def of(cls, error: OSError) -> OutputError:
-        """What the system's error means."""
+        """Return what the system's error means."""
         if error.errno == errno.EPIPE:
             return cls("")
         return cls(f"standard output: {error.strerror}; the result was not written")
@@ -110,7 +110,7 @@ class _EscapedLines(io.TextIOWrapper):
 
 
 def _is_terminal(stream: IO[str] | None) -> bool:
-    """Whether somebody looks at it; None = it was closed when the process began."""
+    """Return whether somebody looks at it; None = it was closed when the process began."""
     return stream is not None and stream.isatty()
 
 

@@ -46,7 +46,7 @@ def _number(signal: SignalTrace | None) -> str:
 
 
 def _silent(signal: SignalTrace | None) -> bool:
-    """Whether a term adds nothing: it was not weighed, or its value is 0."""
+    """Return whether a term adds nothing: it was not weighed, or its value is 0."""
     return signal is None or signal.raw == 0
 
 

@@ -25,7 +25,7 @@ _TOKEN_CHARS_LEAST: Final = 16
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address.
+    """Return whether only this machine reaches an address.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
@@ -60,7 +60,7 @@ def header(headers: Headers, name: bytes) -> str | None:
 
 
 def request_id_of(headers: Headers) -> str | None:
-    """What the client calls its request; None: nothing that can be repeated in a header."""
+    """Return what the client calls its request; None: nothing that can be repeated in a header."""
     given = values(headers, b"x-request-id")
     return given[0] if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]) else None
 
@@ -104,7 +104,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def check_place(self, headers: Headers) -> None:
-        """Whether a request names this server and comes from where it may.
+        """Check that a request names this server and comes from where it may.
 
         Raises:
             Refusal: a Host or an Origin of others: a page in a browser that was led here.
@@ -124,7 +124,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def check_token(self, headers: Headers) -> None:
-        """Whether a request carries the token, compared in constant time.
+        """Check that a request carries the token, compared in constant time.
 
         Raises:
             Refusal: it does not.

@@ -23,7 +23,7 @@ class Admission:
 
     @property
     def is_full(self) -> bool:
-        """Whether a request that comes is refused at once."""
+        """Return whether a request that comes is refused at once."""
         return self._free == 0 and len(self._queue) >= self._waiting_max
 
     async def enter(self) -> None:

@@ -24,7 +24,7 @@ _CODES: Final = {404: "not-found", 405: "validation"}
 
 
 def application(service: Service, access: Access) -> Application:
-    """What a server runs."""
+    """Return what a server runs."""
     return Gate(make_app(service), access, service.admission)
 
 

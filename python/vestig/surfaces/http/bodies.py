@@ -85,5 +85,5 @@ def check_length(headers: Headers, bytes_max: int) -> None:
 
 
 def too_large(bytes_max: int) -> Refusal:
-    """What a request with too long a body is told."""
+    """Return what a request with too long a body is told."""
     return Refusal("too-large", f"body: expected at most {bytes_max} bytes")

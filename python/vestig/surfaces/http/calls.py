@@ -1,4 +1,4 @@
-"""What a worker thread does for one request: read the body, run the operation, write the answer."""
+"""Steps of a worker thread for one request: read the body, run the operation, write the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ANSWERED_LATER: Final = ("forget",)
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request gives an operation: its body as it came, or the arguments of its path and
+    """Input of an operation from a request: its body as it came, or the arguments of its path and
     query, and its Idempotency-Key."""
 
     body: bytes | None = None
@@ -146,7 +146,7 @@ class Calls:
 
 
 def _logged(value: Any) -> dict[str, Any]:
-    """What the log of requests says of a result: how many, how sure, why it ended."""
+    """Return what the log of requests says of a result: how many, how sure, why it ended."""
     about = getattr(value, "metadata", value)
     sure = getattr(about, "confidence_score", getattr(value, "confidence", None))
     lists = {name: getattr(value, name, None) for name in ("facts", "messages")}

@@ -55,7 +55,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Connection(Protocol):
-    """What a connection is to those that share the server with it."""
+    """A connection as those see it that share the server with it."""
 
     address: str
 

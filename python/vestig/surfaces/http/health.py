@@ -1,4 +1,4 @@
-"""Whether a server can do its work, in one look that costs little."""
+"""Health of a server, in one look that costs little."""
 
 from __future__ import annotations
 

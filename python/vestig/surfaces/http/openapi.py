@@ -1,4 +1,4 @@
-"""What the document of the API says of each route, from the rows of the operations."""
+"""Routes in the document of the API, from the rows of the operations."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SCORES: Final = (
 
 
 def facts_of(settings: Settings, dimension: int) -> Facts:
-    """What the schemas say of a server: of its settings, and the length of its embedder's
+    """Return what the schemas say of a server: of its settings, and the length of its embedder's
     vectors."""
     return Facts(
         chars=(settings.hygiene.min_chars, settings.hygiene.max_chars),

@@ -111,7 +111,7 @@ class ServerProtocol(H11Protocol):
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
-        """What came is no request."""
+        """Refuse what came: it is no request."""
         self._refuse(Refusal("validation", "expected a request of HTTP/1.1", status=400))
 
     # --- time --------------------------------------------------------------------------------

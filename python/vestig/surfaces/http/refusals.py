@@ -57,7 +57,7 @@ class Refusal(Exception):
 
 
 def busy() -> Refusal:
-    """What a request is told that finds no place."""
+    """Return what a request is told that finds no place."""
     return Refusal(
         "not-ready",
         "the server is busy: expected a free place, all are taken; ask again later",

@@ -49,7 +49,8 @@ def problem_response(error: BaseException, request_id: str) -> Response:
 
 
 class Service:
-    """What the routes of one server share: the open store, places for requests, threads, log."""
+    """Parts that the routes of one server share: the open store, places for requests, threads,
+    log."""
 
     def __init__(self, store: Vestig, session: Session, settings: ServeSettings) -> None:
         self.store, self.session, self.settings = store, session, settings
@@ -208,9 +209,9 @@ class Service:
     # --- steps -------------------------------------------------------------------------------
 
     async def admitted(self, run: Callable[[], _T], limit_s: float | None = None) -> _T:
-        """What `run` gives, in a thread, in one of the places for requests. A place is given back
-        when the thread is done, also after the answer was given up. `limit_s`: None waits for the
-        end.
+        """Return what `run` gives, in a thread, in one of the places for requests. A place is given
+        back when the thread is done, also after the answer was given up. `limit_s`: None waits for
+        the end.
 
         Raises:
             Refusal: no place, or not done in time.
@@ -279,7 +280,7 @@ async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
 
 
 def check_media_type(headers: Any, allowed: tuple[str, ...]) -> None:
-    """Whether a body is of a type, in UTF-8 and not packed.
+    """Check that a body is of a type, in UTF-8 and not packed.
 
     Raises:
         Refusal: 415.

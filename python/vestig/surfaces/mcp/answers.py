@@ -1,4 +1,4 @@
-"""What each tool does: one call of the store, and its result as one text.
+"""Answers of the tools: one call of the store, and its result as one text.
 
 Clients show an agent the structured content of a result alone where there is some, so that there is
 none: the text has it all. Stored text stands behind `> `, behind an id on a line of a block, or
@@ -409,7 +409,7 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
 
 
 def stats(at: OpenStore, _: Mapping[str, Any]) -> str:
-    """What the store holds and its health."""
+    """Return what the store holds and its health."""
     found = at.store.admin.stats()
     prefix = "vestig_degradations_total"
     degraded = [

@@ -54,7 +54,7 @@ Count = Callable[[str], int]
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """What the texts are made with.
+    """Means with which the texts are made.
 
     Args:
         entries: memories for the block, each once.
@@ -170,7 +170,8 @@ def _joined(*parts: str | None) -> str:
 
 
 def _notes(degraded: Sequence[Degradation], warnings: Sequence[str], measure: Measure) -> str:
-    """What made the answer weaker, and warnings; codes alone where a budget has little room."""
+    """Return what made the answer weaker, and warnings; codes alone where a budget has little
+    room."""
     if measure.counted_by == ESTIMATE:
         degraded = [*degraded, ESTIMATED]
     codes = [f"Degraded: {', '.join(one.code for one in degraded)}."] if degraded else []

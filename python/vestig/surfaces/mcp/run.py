@@ -26,8 +26,8 @@ _PACKAGE: Final = "mcp"
 
 
 def prepare(call: Call) -> None:
-    """What has to be so before the store is opened: the extra is there, and a signal to end ends
-    the process with exit 0 already.
+    """Prepare what has to be so before the store is opened: the extra is there, and a signal to end
+    ends the process with exit 0 already.
 
     Raises:
         ConfigError: the extra is not installed.

@@ -87,7 +87,7 @@ def offered_tools(names: Sequence[str]) -> dict[str, Tool]:
 
 
 class _Handlers:
-    """What answers each method of the protocol."""
+    """Handlers of the methods of the protocol."""
 
     def __init__(self, at: OpenStore, names: Sequence[str], calls: Calls) -> None:
         self._at = at
@@ -191,7 +191,7 @@ def _called(tool: Tool, at: OpenStore, given: object) -> types.CallToolResult:
 
 
 def _refusal(error: Exception, operation: str) -> str:
-    """What went wrong and what to change. Of an error that nobody raised on purpose only its
+    """Return what went wrong and what to change. Of an error that nobody raised on purpose only its
     number: its message may hold stored text."""
     problem = wire.problem(error)
     code = problem["type"].rpartition(":")[2]

@@ -76,7 +76,7 @@ class Lines:
         return found
 
     def rest(self) -> list[bytes]:
-        """What stands behind the last line end."""
+        """Return what stands behind the last line end."""
         return [bytes(self._held)] if self._held else []
 
     def _hold(self, part: bytes) -> None:

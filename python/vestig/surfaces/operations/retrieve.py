@@ -45,7 +45,7 @@ def _retrieve(call: Call) -> Any:
 
 
 def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str = "") -> None:
-    """What an option says, the file must not say too."""
+    """Return what an option says, the file must not say too."""
     from vestig.errors import ValidationError
 
     for name in options:
