@@ -8,7 +8,7 @@ import pytest
 
 import vestig
 from vestig import types
-from vestig.arguments import choice, required_choice
+from vestig.arguments import choice
 from vestig.times import to_plain
 
 RECORD_WORDS = ("Kind", "Status", "EventType", "EdgeType", "JobState", "CommitOutcomeKind")
@@ -42,7 +42,7 @@ def test_words_are_accepted_in_any_case(name: str) -> None:
     for member in kind:
         for written in (member.value.upper(), member.value.lower(), member.value.title()):
             assert kind(written) is member
-            assert required_choice("field", written, kind) is member
+            assert choice("field", written, kind) is member
 
 
 def test_the_value_of_a_status_stays_what_the_ledger_holds() -> None:
@@ -62,10 +62,8 @@ def test_other_words_are_refused_with_those_that_are_allowed(value: object) -> N
         types.Status(value)
 
 
-def test_only_a_required_word_may_not_be_null() -> None:
+def test_a_word_may_be_absent() -> None:
     assert choice("role", None, types.Role) is None
-    with pytest.raises(vestig.ValidationError, match="role: expected one of user, assistant"):
-        required_choice("role", None, types.Role)
 
 
 def test_a_store_takes_words_in_any_case_and_holds_one(store: vestig.Vestig) -> None:

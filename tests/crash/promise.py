@@ -117,7 +117,7 @@ def crashes(lines: list[str]) -> list[str]:
 _HALF = {
     "event ADD": "SELECT memory FROM events WHERE event_type = 'ADD'",
     "edge from its source": (
-        'SELECT e.to_row FROM edges e JOIN sources s ON s."row" = e.from_row WHERE e.edge_type = 6'
+        'SELECT e.to_row FROM edges e JOIN sources s ON s."row" = e.from_row WHERE e.edge_type = 4'
     ),
     "vector": "SELECT memory FROM vectors",
 }

@@ -303,7 +303,7 @@ class Vestig:
             ...     first.outcome.value, again.outcome.value, again.memory_id == first.memory_id
             ('INSERTED_NEW', 'EXACT_DUPE', True)
         """
-        asked = given(locals())
+        asked = given(locals()) | {"content": content}
         from vestig.commit import pipeline
 
         return pipeline.commit(self._session, asked)

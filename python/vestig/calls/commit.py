@@ -98,9 +98,7 @@ class CommitRequest(Request, frozen=True, kw_only=True):
         ),
     ]
     author: Annotated[str | None, Label("Who said or wrote it.", "--author")] = None
-    role: Annotated[str | None, Choice("Part in a dialogue.", "--role", words=words_of(Role))] = (
-        None
-    )
+    role: Annotated[Role | None, Choice("Part in a dialogue.", "--role", words=Role)] = None
     session_id: Annotated[str | None, Label("The conversation it belongs to.", "--session-id")] = (
         None
     )
@@ -222,8 +220,7 @@ class CommitRequest(Request, frozen=True, kw_only=True):
         """Return what kind of text it is."""
         if self.origin_type is not None:
             return self.origin_type
-        role = None if self.role is None else Role(self.role)
-        return derived_origin(role, self.author, self.session_id, self.title)
+        return derived_origin(self.role, self.author, self.session_id, self.title)
 
 
 def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitRequest:
@@ -233,12 +230,17 @@ def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitReques
         namespace: that of a commit that names none.
 
     Raises:
+        TypeError: the text is no string.
         ValidationError: as `checked`.
 
     Example:
         >>> commit_request({"content": "Hi", "provenance": {"agent": "ci"}}, "default").agent
         'ci'
     """
+    content = arguments.get("content")
+    if "content" in arguments and not isinstance(content, str):
+        found = type(content).__name__
+        raise TypeError(f"content: expected str, got {found}; pass the text itself")
     flat = arguments
     if arguments.get("provenance") is not None:
         row = rows_of(CommitRequest)["provenance"]

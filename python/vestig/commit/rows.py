@@ -188,7 +188,7 @@ def add_memory(
         content=item.text,
         content_hash=item.content_hash,
         author=request.author,
-        role=request.role,
+        role=None if request.role is None else request.role.value,
         session_id=request.session_id,
         sequence=request.sequence,
         title=request.title,
