@@ -167,6 +167,7 @@ SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
 
 WALK: Final[dict[str, Act]] = {
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
+    f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
     f"{QUESTIONS}.content_weight": Act(0.1, found_by_question),
     f"{QUESTIONS}.question_weight": Act(0.1, found_by_question),
     f"{START}.enabled": Act(False, switched, blended()),

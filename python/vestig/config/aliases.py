@@ -10,8 +10,9 @@ from typing import Final
 _MOVED: Final = {
     ("m3", "usage"): "event_weights",
     ("m3.tracerank", "usage"): (
-        "enabled tau_days k graph_connectivity_enabled temporal_decay_enabled dynamic_tau_days"
-        " spacing.enabled"
+        "enabled tau_days cooldown_hours burst_discount k graph_connectivity_enabled graph_k"
+        " temporal_decay_enabled dynamic_tau_days ephemeral_tau_days static_boost clip_min clip_max"
+        " spacing.enabled spacing.bonus spacing.spacing_days"
     ),
     ("m3.retrieval", "recall"): "include_expired",
     ("m4.entity_types", "entities"): "ontology allowed_types",

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from vestig.config.kinds import (
+    AtLeastOne,
     Count,
     NotNegative,
     Positive,
@@ -41,6 +42,8 @@ def _event_weights() -> EventWeights:
 
 class SpacingSettings(Section, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Let repetitions count more the further they lie apart.")] = False
+    bonus: Annotated[NotNegative, doc("Most that spacing adds to an event.")] = 0.25
+    spacing_days: Annotated[Positive, doc("Gap in days that earns the whole bonus.")] = 14.0
 
 
 class UsageSettings(Section, frozen=True, kw_only=True):
@@ -55,6 +58,11 @@ class UsageSettings(Section, frozen=True, kw_only=True):
     tau_days: Annotated[
         Positive, doc("Days in which the trace of an event falls to 1/e.", shown=True)
     ] = 21.0
+    cooldown_hours: Annotated[
+        NotNegative,
+        doc("An event with a newer one less than this many hours later is part of a burst."),
+    ] = 24.0
+    burst_discount: Annotated[Share, doc("Weight of an event inside a burst.")] = 0.2
     k: Annotated[
         NotNegative,
         doc(
@@ -64,12 +72,25 @@ class UsageSettings(Section, frozen=True, kw_only=True):
     graph_connectivity_enabled: Annotated[bool, doc("Let memories with more links weigh more.")] = (
         False
     )
+    graph_k: Annotated[
+        NotNegative, doc("Strength of connectivity: how much links raise TraceRank.")
+    ] = 0.15
     temporal_decay_enabled: Annotated[
         bool, doc("Let unstable facts lose weight by age.", shown=True)
     ] = True
     dynamic_tau_days: Annotated[
         Positive, doc("Days in which a dynamic fact falls to 1/e.", shown=True)
     ] = 90.0
+    ephemeral_tau_days: Annotated[
+        Positive | None,
+        doc(
+            "Days in which an ephemeral fact falls to 1/e; null: a quarter of dynamic_tau_days,"
+            " between 3 and 7."
+        ),
+    ] = None
+    static_boost: Annotated[NotNegative, doc("Factor of facts that never change.")] = 1.0
+    clip_min: Annotated[Share, doc("Least value of TraceRank.")] = 0.25
+    clip_max: Annotated[AtLeastOne, doc("Greatest value of TraceRank.")] = 2.0
     spacing: SpacingSettings = SpacingSettings()
 
 
