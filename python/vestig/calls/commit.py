@@ -230,17 +230,12 @@ def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitReques
         namespace: that of a commit that names none.
 
     Raises:
-        TypeError: the text is no string.
         ValidationError: as `checked`.
 
     Example:
         >>> commit_request({"content": "Hi", "provenance": {"agent": "ci"}}, "default").agent
         'ci'
     """
-    content = arguments.get("content")
-    if "content" in arguments and not isinstance(content, str):
-        found = type(content).__name__
-        raise TypeError(f"content: expected str, got {found}; pass the text itself")
     flat = arguments
     if arguments.get("provenance") is not None:
         row = rows_of(CommitRequest)["provenance"]

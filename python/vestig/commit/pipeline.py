@@ -34,6 +34,7 @@ from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
 from vestig.commit.names import with_known_types
 from vestig.commit.text import (
+    check_text,
     content_hash,
     refusal_reason,
     text_forms,
@@ -274,6 +275,8 @@ def _prepare(session: Session, arguments: Mapping[str, Any], options: BatchOptio
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
+    if "content" in arguments:
+        check_text(arguments["content"])
     request = commit_request(arguments, session.namespace)
     text, given = text_forms(request.content, settings.hygiene)
     turn = request.session_id is not None or request.role is not None

@@ -34,6 +34,17 @@ class TextForms(NamedTuple):
     given: str
 
 
+def check_text(text: object) -> str:
+    """Return a caller's text.
+
+    Raises:
+        TypeError: not a string.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"content: expected str, got {type(text).__name__}; pass the text itself")
+    return text
+
+
 def normalise(text: object, settings: HygieneSettings) -> str:
     """The normal form of a text: trimmed, in NFC, without characters that are not seen, and by
     default with single spaces but for the indentation of lines. Lengths, hashes, words and vectors
@@ -53,8 +64,7 @@ def normalise(text: object, settings: HygieneSettings) -> str:
         >>> normalise("  two\\t words\\n", HygieneSettings())
         'two words'
     """
-    if not isinstance(text, str):
-        raise TypeError(f"content: expected str, got {type(text).__name__}; pass the text itself")
+    text = check_text(text)
     check_unicode("content", text)
     return normal_form(text, single_spaces=settings.normalize_whitespace)
 
