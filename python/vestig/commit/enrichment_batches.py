@@ -99,8 +99,8 @@ def _part(run: QueueRun, memory: Memory, jobs: list[Job]) -> _Part:
 
 
 def _not_sent(run: QueueRun, jobs: Sequence[Job], error: Exception) -> None:
-    """Return what becomes of the jobs of a batch that was refused. Where nothing says that it was,
-    the marker stays, and a later run looks for the batch."""
+    """Settle the jobs of a batch that was refused. Where nothing says that it was, the marker
+    stays, and a later run looks for the batch."""
     status = error.status if isinstance(error, ModelCallError) else None
     refused = isinstance(error, (ModelBudgetError, ConfigError)) or (
         status is not None and 400 <= status < 500

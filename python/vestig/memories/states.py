@@ -95,7 +95,7 @@ def check_end(memory: Memory, end_us: int | None) -> None:
 
 
 def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
-    """Return whether `new` may replace `old`.
+    """Check that `new` may replace `old`.
 
     Raises:
         ConflictError: one memory, a cycle (names its chain), a withdrawn `old`, or a `new` that

@@ -411,8 +411,13 @@ class BoundQuery:
 
     def filter(self, request: Request | None = None) -> dict[str, Any]:
         """Keyword arguments of `_core.Filter`, with the ids that only the ledger knows."""
-        chosen = self.request if request is None else request
-        return resolved(self.view, self.session.keeper.core, chosen.filter)
+        if request is None or request is self.request:
+            return self._own_filter
+        return resolved(self.view, self.session.keeper.core, request.filter)
+
+    @cached_property
+    def _own_filter(self) -> dict[str, Any]:
+        return resolved(self.view, self.session.keeper.core, self.request.filter)
 
     def eligible(self, filter: dict[str, Any]) -> bytes:
         """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""
@@ -540,8 +545,8 @@ def _known_first(made: ScanRequest, found: Scan, scan: ScanFunction) -> ScanFunc
 
 
 def scan_together(bounds: Sequence[BoundQuery]) -> None:
-    """Return what `ranked` scans of each of these queries, which have all but their text in common,
-    in one pass over the arrays."""
+    """Make the scan that `ranked` begins with for each of these queries, which have all but their
+    text in common, in one pass over the arrays."""
     first = bounds[0]
     filter, limit = first.filter(), first.request.limit
     rows = first.query.ranking.rows_for(limit)

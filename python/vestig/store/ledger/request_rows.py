@@ -63,7 +63,7 @@ def answer_of(
 
 
 def keep_answer(conn: apsw.Connection, namespace: str, answer: StoredAnswer, since_us: int) -> None:
-    """Return what `WriteTransaction.keep_answer` returns."""
+    """Do what `WriteTransaction.keep_answer` does."""
     conn.execute("DELETE FROM idempotency_keys WHERE created_us < ?", (since_us,))
     conn.execute(
         INSERT_ANSWER,

@@ -170,7 +170,7 @@ class _Connection:
             left = left[os.write(self._sink, left) :]
 
     async def answers_written(self) -> None:
-        """Returns when no request waits for its answer."""
+        """Return when no request waits for its answer."""
         while self._waiting:
             await anyio.sleep(_ANSWERED_S)
 

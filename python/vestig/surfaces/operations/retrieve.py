@@ -45,7 +45,7 @@ def _retrieve(call: Call) -> Any:
 
 
 def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str = "") -> None:
-    """Return what an option says, the file must not say too."""
+    """Check that the file does not say too what an option says."""
     from vestig.errors import ValidationError
 
     for name in options:
