@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.config import Config
+from vestig.config import Config, Settings
 from vestig.config.signals import KINDS, LATE_TERMS, TERMS
 from vestig.config.weights import (
     LEARNED,
     KindWeights,
     WeightsFile,
     all_weights,
-    changed_weights,
     counting_terms,
     learned,
     newest,
@@ -26,6 +25,15 @@ from vestig.config.weights import (
 from vestig.errors import ConfigError
 
 Loader = Callable[..., Config]
+
+
+def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
+    """The weights that differ from the learned ones: kind → term → weight."""
+    changed = {
+        kind: {term: weight for term, weight in given.items() if weight != learned()[kind][term]}
+        for kind, given in settings.ranking.weights.items()
+    }
+    return {kind: given for kind, given in changed.items() if given}
 
 
 def weight(config: Config, kind: str, term: str) -> float:

@@ -52,7 +52,6 @@ _DAY: Final = lazy_pattern(r"(3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?")
 _YEAR: Final = lazy_pattern(r"[12]\d{3}")
 _CLOCK: Final = lazy_pattern(r"(\d{1,2})(?::([0-5]\d)(?::([0-5]\d))?)?(?:([aApP])\.?[mM])?")
 _MERIDIEM: Final = lazy_pattern(r"([aApP])\.?[mM]\.?")
-_NUMBER: Final = lazy_pattern(r"[+-]?\d[\d,']*(?:\.\d+)?(?<![,'])")
 _DECIMAL: Final = lazy_pattern(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 _SIGNS: Final = "".join(CURRENCY_SIGNS)
 _GLUED: Final = lazy_pattern(

@@ -107,15 +107,6 @@ def all_weights(settings: Settings, kind: str) -> dict[str, float]:
     return {**learned()[kind], **settings.ranking.weights.get(kind, {})}
 
 
-def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
-    """The weights that differ from the learned ones: kind → term → weight."""
-    changed = {
-        kind: {term: weight for term, weight in given.items() if weight != learned()[kind][term]}
-        for kind, given in settings.ranking.weights.items()
-    }
-    return {kind: given for kind, given in changed.items() if given}
-
-
 def weights_of(settings: Settings, kind: str) -> dict[str, float]:
     """Return what counts for memories of a kind: `bias`, and the terms that are switched on and
     weigh something.

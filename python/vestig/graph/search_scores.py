@@ -18,7 +18,6 @@ SCALES: Final = {
     "graph": "1/(1+depth)",
     "hybrid": "cosine + 1/(1+depth)",
 }
-TYPES: Final = tuple(SCALES)
 _FETCH_MIN: Final = 20
 
 

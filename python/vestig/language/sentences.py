@@ -7,8 +7,6 @@ from typing import Final
 
 from vestig.lazy_pattern import lazy_pattern
 
-# Sentences that begin behind this many code points are not read.
-_CHARS_READ: Final = 1_200
 _END: Final = lazy_pattern(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
 
 
