@@ -98,7 +98,7 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
     retention_policies: tuple[RetentionPolicy, ...] | None = None
 
     @property
-    def asks_rows(self) -> bool:
+    def needs_ledger(self) -> bool:
         """Return whether a field needs columns that only the ledger's table of memories has."""
         chosen = (self.statuses, self.pinned, self.retention_policies)
         return any(field is not None for field in chosen)

@@ -12,7 +12,7 @@ import pytest
 
 import vestig
 from vestig.answers import ScoreFormula
-from vestig.retrieve.fact_search import Focus, Found
+from vestig.retrieve.fact_search import Focus, QueryResults
 from vestig.retrieve.message_search import (
     Blacklist,
     FoundMessage,
@@ -140,7 +140,7 @@ def test_messages_are_searched_with_what_found_facts_else_with_the_end() -> None
 def test_turns_are_searched_with_the_queries_that_found_what_recall_would_keep() -> None:
     line = ScoreFormula(confidence=1.0, bias=0.0, level=1.0, behind=0.0, best=0.0)
     queries: Any = ("the focus", "found little", "found a fact", "found nothing")
-    found = Found(
+    found = QueryResults(
         seq=1,
         queries=queries,
         best=(("a", "b"), ("c",), ("c", "b"), ()),
@@ -150,4 +150,4 @@ def test_turns_are_searched_with_the_queries_that_found_what_recall_would_keep()
     assert found.above_cut() == {"a", "b"}
     assert TurnSearch._successful(found) == ("the focus", "found a fact")
     assert TurnSearch._successful(None) == ()
-    assert TurnSearch._successful(Found(seq=1, queries=queries[:1], best=((),))) == ()
+    assert TurnSearch._successful(QueryResults(seq=1, queries=queries[:1], best=((),))) == ()

@@ -31,12 +31,12 @@ LONG_S = 60.0
 def test_who_waits_is_seen_by_others_and_not_by_itself(tmp_path: Path) -> None:
     one, other = WriteQueue(tmp_path), WriteQueue(tmp_path)
     assert one.take() == 0
-    assert (one.sees_nobody(), other.sees_nobody()) == (True, False)
+    assert (one.has_no_others(), other.has_no_others()) == (True, False)
     one.leave()
-    assert other.sees_nobody()
+    assert other.has_no_others()
     other.close()
     other.close()
-    assert other.sees_nobody(), "opened again"
+    assert other.has_no_others(), "opened again"
 
 
 def test_each_is_first_once_all_before_it_have_left(tmp_path: Path) -> None:
@@ -62,20 +62,20 @@ def test_each_is_first_once_all_before_it_have_left(tmp_path: Path) -> None:
 def test_a_turn_comes_at_once_when_nobody_waits_and_at_the_deadline(tmp_path: Path) -> None:
     queue = WriteQueue(tmp_path)
     assert len(list(queue.turns(0.0))) == 2
-    assert queue.sees_nobody()
+    assert queue.has_no_others()
     ahead = WriteQueue(tmp_path)
     ahead.take()
     assert len(list(queue.turns(0.0))) == 1
     ahead.leave()
-    assert ahead.sees_nobody(), "the place was left"
+    assert ahead.has_no_others(), "the place was left"
 
 
 def test_turns_come_to_the_first_again_and_again(tmp_path: Path) -> None:
     turns = WriteQueue(tmp_path).turns(time.monotonic() + LONG_S)
     assert [next(turns) for _ in range(5)] == [None] * 5
-    assert not WriteQueue(tmp_path).sees_nobody()
+    assert not WriteQueue(tmp_path).has_no_others()
     turns.close()
-    assert WriteQueue(tmp_path).sees_nobody()
+    assert WriteQueue(tmp_path).has_no_others()
 
 
 @pytest.mark.parametrize("name", ["take", "is_first", "leave"])
@@ -90,7 +90,7 @@ def test_an_interrupt_leaves_no_place(tmp_path: Path, name: str) -> None:
 
     with mock.patch.object(WriteQueue, name, interrupted), pytest.raises(KeyboardInterrupt):
         list(queue.turns(time.monotonic() + 0.05))
-    assert other.sees_nobody()
+    assert other.has_no_others()
 
 
 def test_an_interrupt_leaves_no_transaction(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_queue_that_is_dropped_closes_its_folder(tmp_path: Path) -> None:
     queue = WriteQueue(tmp_path)
     queue.take()
     del queue
-    assert WriteQueue(tmp_path).sees_nobody()
+    assert WriteQueue(tmp_path).has_no_others()
 
 
 WAITING = """
@@ -173,10 +173,10 @@ def test_a_killed_process_leaves_its_place(tmp_path: Path, kind: str) -> None:
     store = tmp_path / "store"
     process = waiting(store, kind)
     with process:
-        assert not WriteQueue(store).sees_nobody()
+        assert not WriteQueue(store).has_no_others()
         process.kill()
         process.wait()
-        assert WriteQueue(store).sees_nobody()
+        assert WriteQueue(store).has_no_others()
 
 
 def test_a_stopped_process_is_passed_over(tmp_path: Path) -> None:
@@ -194,14 +194,14 @@ def test_a_stopped_process_is_passed_over(tmp_path: Path) -> None:
         assert time.monotonic() - began < LONG_S / 2
         behind = WriteQueue(store)
         assert behind.take() == 1
-        assert not ledger._queue.sees_nobody(), "who waits behind it is seen"
+        assert not ledger._queue.has_no_others(), "who waits behind it is seen"
         process.kill()
         process.wait()
         behind.leave()
         assert ledger._queue.take() == 0
         assert ledger._queue._passed == {0}
         ledger._queue.leave()
-        assert ledger._queue.sees_nobody()
+        assert ledger._queue.has_no_others()
         assert ledger._queue._passed == set()
 
 
@@ -228,7 +228,7 @@ def test_a_forked_child_has_a_queue_of_its_own(tmp_path: Path) -> None:
 def test_where_no_place_is_to_be_had_the_lock_is_tried_for(tmp_path: Path, folder: str) -> None:
     with mock.patch("fcntl.fcntl", side_effect=OSError):
         queue = WriteQueue(tmp_path / folder)
-        assert queue.sees_nobody()
+        assert queue.has_no_others()
         turns = queue.turns(time.monotonic() + LONG_S)
         assert [next(turns) for _ in range(5)] == [None] * 5
         turns.close()

@@ -313,7 +313,7 @@ def _total(session: Session, view: LedgerView, core: Any, chosen: _Chosen, listi
         return len(listing.ids)
     parts = chosen.parts
     total = view.count_memories(parts.namespace, listing)
-    if not parts.asks_rows:
+    if not parts.needs_ledger:
         known = session.keeper.eligible_count(view, resolved(view, core, parts))
         if known != total:
             raise damaged(

@@ -66,7 +66,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
         bound.session, view, namespace, repeated, moments.known_at_us, bound.filter
     )
     shown = len(ranked.results)
-    seen = _Found(
+    seen = _RowValues(
         explained=partial(explainer_of, bound.query, bound.entities, ranked.scan),
         scores=ranked.scores(rows),
         query_time_us=moments.query_time_us,
@@ -91,7 +91,7 @@ def found_memories(bound: BoundQuery, ranked: Ranked, *, beside: bool) -> FoundM
     )
 
 
-class _Found(msgspec.Struct, kw_only=True):
+class _RowValues(msgspec.Struct, kw_only=True):
     """Values that the read saw of the rows of a call.
 
     Args:

@@ -23,7 +23,7 @@ QUERIES_MAX: Final = 1_000
 # Stands for a query while the other arguments are checked.
 _ANY_QUERY: Final = "-"
 
-_Found = tuple[dict[str, Any], dict[str, float]]
+_FieldsAndTimes = tuple[dict[str, Any], dict[str, float]]
 
 
 def recall_many(
@@ -47,11 +47,11 @@ def recall_many(
         raise ValidationError("queries", f"{len(texts)} queries", f"at most {QUERIES_MAX} queries")
     config = checked_config(session, arguments.config, arguments.profile)
     now_us = session.now_us()
-    checked_request(session, config, _asking(arguments, _ANY_QUERY), now_us)
+    checked_request(session, config, _with_query(arguments, _ANY_QUERY), now_us)
     found: list[RecallResult | ItemError | OneRecall] = []
     for index, text in enumerate(texts):
         try:
-            request = checked_request(session, config, _asking(arguments, text), now_us)
+            request = checked_request(session, config, _with_query(arguments, text), now_us)
         except ValidationError as error:
             found.append(ItemError(index=index, code=error.code, message=str(error)))
         else:
@@ -63,7 +63,7 @@ def recall_many(
         return [next(results) if isinstance(one, OneRecall) else one for one in found]
 
 
-def _asking(arguments: RecallRequest, query: object) -> RecallRequest:
+def _with_query(arguments: RecallRequest, query: object) -> RecallRequest:
     return msgspec.structs.replace(arguments, query=query)
 
 
@@ -102,11 +102,11 @@ class _Batch:
         """The part of one call in the time since."""
         return 1e3 * (time.perf_counter() - since) / len(self.calls)
 
-    def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_Found], float]:
+    def read_at_one_state(self, queries: Sequence[Query]) -> tuple[list[_FieldsAndTimes], float]:
         """Return what each call found, with the scores of a reranker where it needs them; and the
         milliseconds of the scans for each."""
 
-        def read(view: LedgerView) -> tuple[list[_Found], float]:
+        def read(view: LedgerView) -> tuple[list[_FieldsAndTimes], float]:
             started = time.perf_counter()
             bounds = [
                 call.bound(view, query) for call, query in zip(self.calls, queries, strict=True)

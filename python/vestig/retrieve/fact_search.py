@@ -82,7 +82,7 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
         return scored([logistic(level)], self.line)[0] >= self.least
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class QueryResults(msgspec.Struct, frozen=True, kw_only=True):
     """The results of all queries so far, at one state of the store.
 
     Args:
@@ -195,19 +195,19 @@ class FactSearch:
     def _names(self, text: str) -> list[str]:
         return names_to_embed(text, self.config)
 
-    def run(self, before: Found | None, fresh: Sequence[EmbeddedQuery]) -> Found:
+    def run(self, before: QueryResults | None, fresh: Sequence[EmbeddedQuery]) -> QueryResults:
         """All that was found before and what these queries find, at the newest state; of queries
         that there is no time for, the first ones, at least one."""
         known = before
 
-        def read(view: LedgerView, core: Projection) -> Found:
+        def read(view: LedgerView, core: Projection) -> QueryResults:
             state = known if known is not None and known.seq == view.seq else None
             queries = (*(known.queries if known is not None else ()), *fresh)
             return _State(self, view, core, queries, self.request.filter).found(state)
 
         return self.session.keeper.run(read)
 
-    def whole(self, found: Found) -> Found:
+    def whole(self, found: QueryResults) -> QueryResults:
         """The same with the level of every memory under every query."""
         return self.run(found, ())
 
@@ -304,7 +304,7 @@ class _State:
         """The times of the request."""
         return self.search.request.moments
 
-    def found(self, before: Found | None) -> Found:
+    def found(self, before: QueryResults | None) -> QueryResults:
         """Return what all queries found; those of `before` are not run again, but for the levels of
         what is new."""
         start = self.first() if before is None else before
@@ -353,14 +353,14 @@ class _State:
                 closest[id] = cosine
         return closest
 
-    def fitting(self, start: Found) -> int:
+    def fitting(self, start: QueryResults) -> int:
         """How many of the queries that were not run there is time for."""
         waiting, left_s = len(self.queries) - len(start.best), self.deadline.left_s
         if waiting * start.query_s <= left_s:
             return waiting
         return max(1, int(left_s / start.query_s))
 
-    def first(self) -> Found:
+    def first(self) -> QueryResults:
         """Return what recall says of the focus; nothing is found yet."""
         focus = self.bound(self.queries[FOCUS])
         asked = msgspec.structs.replace(focus.request, filter=self.parts, cut="auto")
@@ -368,7 +368,7 @@ class _State:
         ranked = focus.ranked(request=asked, ranking=self.search.ranking, limit=ROWS_READ)
         # the other queries run in several threads
         query_s = (self.deadline.used_s - began_s) / min(_THREADS, len(self.queries))
-        return Found(
+        return QueryResults(
             seq=self.view.seq,
             bound=(self.core_query(focus),),
             focus=Focus(

@@ -23,7 +23,7 @@ from vestig.retrieve.confidence import (
     compute_confidence_score,
     confidence_breakdown,
 )
-from vestig.retrieve.fact_search import FactSearch, Found
+from vestig.retrieve.fact_search import FactSearch, QueryResults
 from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
 from vestig.retrieve.plan import FACTS_READ, MESSAGES_READ, Planner
@@ -144,7 +144,7 @@ class _Retrieval:
 
         known = 0 if before is None else len(before.queries)
 
-        def run() -> tuple[Found, Degradation | None]:
+        def run() -> tuple[QueryResults, Degradation | None]:
             queries, lost = search.embed(planned)
             return search.run(before, queries), lost
 
@@ -368,7 +368,7 @@ class Retrieved(msgspec.Struct, frozen=True, kw_only=True):
     memory_ids: tuple[str, ...]
 
 
-def _keys_of(found: Found, first: int) -> set[object]:
+def _keys_of(found: QueryResults, first: int) -> set[object]:
     """Keys of the facts that the queries from this number on found."""
     numbers = range(first, len(found.queries))
     return {found.facts[id].key for id in found.matching(numbers)}

@@ -17,7 +17,7 @@ from vestig.retrieve.confidence import (
     reliability_component,
 )
 from vestig.retrieve.facets import facet_forms
-from vestig.retrieve.fact_search import Found
+from vestig.retrieve.fact_search import QueryResults
 from vestig.retrieve.merge import FactPool, Gain, Sighting
 from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
 from vestig.retrieve.plan import Analysis
@@ -39,7 +39,7 @@ class Rounds:
         self.settings = settings
         self.request = request
         self.facets = facet_forms(analysis.facets, synonyms)
-        self.found: Found | None = None
+        self.found: QueryResults | None = None
         self.pool = FactPool()
         self.order: list[RankedFact] = []
         self.coverage = Coverage(facets={}, score=0.0)
@@ -75,7 +75,7 @@ class Rounds:
         pairs = zip(self.found.queries, self.found.best, strict=True)
         return {one.planned.text: len(best) for one, best in pairs}
 
-    def add(self, found: Found | None) -> None:
+    def add(self, found: QueryResults | None) -> None:
         """Takes what a round found; None = its search failed."""
         self.failures.append(found is None)
         if found is None:
@@ -104,7 +104,7 @@ class Rounds:
         """The memories above the cut of recall."""
         return frozenset() if self.found is None else self.found.above_cut()
 
-    def finish(self, found: Found, deadline: Deadline, *, every_part: bool) -> None:
+    def finish(self, found: QueryResults, deadline: Deadline, *, every_part: bool) -> None:
         """Ranks by the levels of every fact under every query.
 
         Raises:
@@ -114,7 +114,7 @@ class Rounds:
         self._merge(found, None)
         self._rank(range(len(found.queries)), deadline, every_part=every_part)
 
-    def _merge(self, found: Found, end: int | None) -> Gain:
+    def _merge(self, found: QueryResults, end: int | None) -> Gain:
         """Takes what the round until this query found, and gives what was new in it; where the
         store has changed since, all rounds count anew."""
         start = len(self._ends)

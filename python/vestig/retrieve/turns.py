@@ -11,7 +11,7 @@ from vestig.filters import FilterParts, filter_parts
 from vestig.ids import id_bytes
 from vestig.memories.read import as_known
 from vestig.retrieve.calls import Calls
-from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, Found
+from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, QueryResults
 from vestig.retrieve.message_search import (
     FoundMessage,
     best_messages,
@@ -38,7 +38,9 @@ class TurnSearch:
         self.warnings: list[str] = []
         self.degraded: list[Degradation] = []
 
-    def best(self, calls: Calls, found: Found | None, left_out: Collection[str]) -> list[Memory]:
+    def best(
+        self, calls: Calls, found: QueryResults | None, left_out: Collection[str]
+    ) -> list[Memory]:
         """The best turns that are not among the returned facts.
 
         Args:
@@ -77,7 +79,7 @@ class TurnSearch:
         return [one.memory for one in answer[0]]
 
     @staticmethod
-    def _successful(found: Found | None) -> Sequence[EmbeddedQuery]:
+    def _successful(found: QueryResults | None) -> Sequence[EmbeddedQuery]:
         """The focus and the other queries that found a fact above the cut of recall; none where no
         query found any fact."""
         if found is None or not any(found.best):

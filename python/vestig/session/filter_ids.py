@@ -58,7 +58,7 @@ def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
         found.append(set(view.products_of(namespace, parts.source_ids)))
     if parts.message_ids is not None:
         found.append(set(view.recorded_by(namespace, parts.message_ids)))
-    if parts.asks_rows:
+    if parts.needs_ledger:
         found.append(set(view.listed_ids(namespace, row_listing(parts))))
     return found
 

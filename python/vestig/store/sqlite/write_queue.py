@@ -55,10 +55,10 @@ class WriteQueue:
         >>> next(turns), next(turns)  # the lock was not free at once
         (None, None)
         >>> other = WriteQueue(folder)
-        >>> other.sees_nobody()
+        >>> other.has_no_others()
         False
         >>> turns.close()
-        >>> other.sees_nobody()
+        >>> other.has_no_others()
         True
     """
 
@@ -75,14 +75,14 @@ class WriteQueue:
         """Gives each moment at which the caller is to try for the lock: at once if nobody is seen
         to wait; from then on whenever it is the first of all who wait; and a last time when the
         deadline (by `time.monotonic`) is over. The place is held until the iterator is closed."""
-        if self.sees_nobody():
+        if self.has_no_others():
             yield
         try:
             yield from self._tries(self.take(), deadline)
         finally:
             self.leave()
 
-    def sees_nobody(self) -> bool:
+    def has_no_others(self) -> bool:
         """Return whether no other queue of this folder, in any process, is seen to hold a place."""
         self._passed = {place for place in self._passed if self._is_held(place)}
         return self._ahead_of(None) is None

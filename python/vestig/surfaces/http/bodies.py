@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
 from vestig.surfaces.http.access import Headers, header
-from vestig.surfaces.http.refusals import Gone, Refusal, busy
+from vestig.surfaces.http.refusals import ClientGone, Refusal, busy
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -34,7 +34,7 @@ class Bodies:
 
         Raises:
             Refusal: 413, longer than `bytes_max`; 503, given up for others.
-            Gone: the client went away.
+            ClientGone: the client went away.
         """
         parts = bytearray()
         try:
@@ -66,12 +66,12 @@ async def pieces(receive: Receive) -> AsyncIterator[bytes]:
     """The body of a request as it comes.
 
     Raises:
-        Gone: the client went away.
+        ClientGone: the client went away.
     """
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Gone
+            raise ClientGone
         yield message.get("body", b"")
         if not message.get("more_body", False):
             return

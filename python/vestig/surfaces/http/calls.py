@@ -26,7 +26,7 @@ _FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 _ANSWERED_LATER: Final = ("forget",)
 
 
-class Given(msgspec.Struct, frozen=True, kw_only=True):
+class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     """Input of an operation from a request: its body as it came, or the arguments of its path and
     query, and its Idempotency-Key."""
 
@@ -46,7 +46,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     """A request that was read. `items`: the arguments of several calls, or what is wrong with
     them; else `arguments` are those of one."""
 
@@ -63,7 +63,7 @@ class Calls:
         self._session = session
         self._answers = KeptAnswers(session)
 
-    def run(self, route: Route, given: Given) -> Answer:
+    def run(self, route: Route, given: CallInput) -> Answer:
         """The answer of a route.
 
         Raises:
@@ -86,7 +86,7 @@ class Calls:
             status, document = _shown(route, asked, result)
             return KeptAnswer(status=status, body=wire.encode(document))
 
-        kept = self._kept(route, asked, given, key, run, shown)
+        kept = self._answered_once(route, asked, given, key, run, shown)
         return Answer(
             status=kept.status,
             body=kept.body,
@@ -94,7 +94,7 @@ class Calls:
             **_logged(value),
         )
 
-    def export(self, route: Route, given: Given, target: IO[str]) -> None:
+    def export(self, route: Route, given: CallInput, target: IO[str]) -> None:
         """Writes what an export selects to a file.
 
         Raises:
@@ -117,11 +117,11 @@ class Calls:
             )
         return {"dest": path.parent.parent / name}
 
-    def _kept(
+    def _answered_once(
         self,
         route: Route,
-        asked: _Asked,
-        given: Given,
+        asked: _ReadArguments,
+        given: CallInput,
         key: str | None,
         run: Callable[[], object],
         shown: Callable[[object], KeptAnswer],
@@ -158,7 +158,7 @@ def _logged(value: Any) -> dict[str, Any]:
     }
 
 
-def _shown(route: Route, asked: _Asked, result: Any) -> tuple[int, dict[str, Any]]:
+def _shown(route: Route, asked: _ReadArguments, result: Any) -> tuple[int, dict[str, Any]]:
     if asked.items is not None:
         return 207, outcomes_document(result)
     if route.items:
@@ -166,17 +166,17 @@ def _shown(route: Route, asked: _Asked, result: Any) -> tuple[int, dict[str, Any
     return 200, wire.document(route.operation.document, result, explain=asked.explain)
 
 
-def _read(route: Route, given: Given) -> _Asked:
+def _read(route: Route, given: CallInput) -> _ReadArguments:
     found: Any = dict(given.beside) if given.body is None else _body(given.body)
     if not isinstance(found, dict):
-        return _Asked(arguments=read_arguments(route.arguments, found))
+        return _ReadArguments(arguments=read_arguments(route.arguments, found))
     if route.items and "items" in found:
-        return _Asked(items=_items(found, route.arguments))
+        return _ReadArguments(items=_items(found, route.arguments))
     explain = found.pop("explain", None) if route.explains else None
     if explain is not None and not isinstance(explain, bool):
         raise ValidationError("explain", type(explain).__name__, "true or false")
     arguments = {**read_arguments(route.arguments, found), **route.fixed}
-    return _Asked(arguments=arguments, explain=bool(explain))
+    return _ReadArguments(arguments=arguments, explain=bool(explain))
 
 
 def _body(data: bytes) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from vestig.ids import new_id
 from vestig.surfaces.http.access import Access, header, request_id_of, values
 from vestig.surfaces.http.admission import Admission
-from vestig.surfaces.http.refusals import Gone, busy, send_problem
+from vestig.surfaces.http.refusals import ClientGone, busy, send_problem
 
 # an application as servers call it
 Scope = MutableMapping[str, Any]
@@ -58,7 +58,7 @@ class Gate:
             # the connection leaves the body of its answer out
             read = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
             await self._app(read, receive, tell)
-        except Gone:
+        except ClientGone:
             return
         except Exception as error:  # whatever happens, the client is answered
             if started:

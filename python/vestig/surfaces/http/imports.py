@@ -18,7 +18,7 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.access import header
 from vestig.surfaces.http.bodies import check_length, pieces, too_large
 from vestig.surfaces.http.calls import Answer
-from vestig.surfaces.http.refusals import Gone, Refusal, busy
+from vestig.surfaces.http.refusals import ClientGone, Refusal, busy
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import LINES, Service, check_media_type
 from vestig.surfaces.json_schema import read_object
@@ -60,7 +60,7 @@ class Imports:
                 return StreamingResponse(events, media_type=_EVENTS)
             report = await self._service.admitted(lambda: self._run(file, given, None))
             response = Response(_document(report), media_type="application/json")
-        except Gone:
+        except ClientGone:
             raise
         except Exception as error:  # whatever happens, the client is answered
             response = self._service.problem(error, request_id)
@@ -93,7 +93,7 @@ class Imports:
         """Writes the body to a file.
 
         Raises:
-            Refusal: 413. Gone: the client went away.
+            Refusal: 413. ClientGone: the client went away.
         """
         bytes_max = IMPORT_BYTES_MAX
         check_length(request.scope["headers"], bytes_max)

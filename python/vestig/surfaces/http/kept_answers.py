@@ -99,12 +99,12 @@ class KeptAnswers:
                 )
             self._running.add(name)
         try:
-            return self._kept(key) or self._made(key, run, shown, within=within)
+            return self._stored_answer(key) or self._made(key, run, shown, within=within)
         finally:
             with self._lock:
                 self._running.discard(name)
 
-    def _kept(self, key: WriteKey) -> KeptAnswer | None:
+    def _stored_answer(self, key: WriteKey) -> KeptAnswer | None:
         since_us = self._session.now_us() - _KEPT_US
         stored = self._session.ledger.answer_of(key.namespace, key.key, since_us=since_us)
         if stored is None:

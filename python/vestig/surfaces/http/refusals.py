@@ -27,7 +27,7 @@ _DETAILS: Final = {
 }
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client closed the connection: nobody waits for an answer."""
 
 

@@ -22,10 +22,10 @@ from vestig.surfaces import wire
 from vestig.surfaces.http.access import header, is_loopback
 from vestig.surfaces.http.admission import Admission, RateLimiter
 from vestig.surfaces.http.bodies import Bodies, check_length
-from vestig.surfaces.http.calls import Answer, Calls, Given
+from vestig.surfaces.http.calls import Answer, CallInput, Calls
 from vestig.surfaces.http.exposition import CONTENT_TYPE, metrics_text
 from vestig.surfaces.http.health import health
-from vestig.surfaces.http.refusals import Gone, Refusal, problem_of
+from vestig.surfaces.http.refusals import ClientGone, Refusal, problem_of
 from vestig.surfaces.http.request_log import RequestLog
 from vestig.surfaces.http.routes import Route, from_query
 
@@ -83,7 +83,7 @@ class Service:
         """Answers an operation's route. No exception leaves it but that the client is gone."""
         request_id: str = request.scope["state"]["request_id"]
         began_s, began_us = time.perf_counter(), self.session.now_us()
-        given, answer, began_seq = Given(), Answer(status=500, body=b""), 0
+        given, answer, began_seq = CallInput(), Answer(status=500, body=b""), 0
         try:
             if self._logs_texts:
                 began_seq = await self._look(self._newest_seq)
@@ -95,7 +95,7 @@ class Service:
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
                 response.headers["Idempotency-Replayed"] = "true"
-        except Gone:
+        except ClientGone:
             raise
         except Exception as error:  # whatever happens, the client is answered
             if isinstance(error, VestigError) and error.code in _UNUSABLE:
@@ -110,13 +110,13 @@ class Service:
         """Answers an export: its lines, from a file without a name."""
         request_id: str = request.scope["state"]["request_id"]
         began_s, began_us = time.perf_counter(), self.session.now_us()
-        given = Given()
+        given = CallInput()
         file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 - kept
         try:
             given = await self._given(route, request)
             await self.admitted(lambda: self._calls.export(route, given, file))
             response: Response = StreamingResponse(_lines(file), media_type=LINES)
-        except Gone:
+        except ClientGone:
             file.close()
             raise
         except Exception as error:  # whatever happens, the client is answered
@@ -135,7 +135,7 @@ class Service:
             return view.seq
 
     @staticmethod
-    def _payload(response: Response, given: Given) -> str:
+    def _payload(response: Response, given: CallInput) -> str:
         asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
         return wire.encode({"request": asked, "response": bytes(response.body).decode()}).decode()
 
@@ -253,7 +253,7 @@ class Service:
             return
         self._limiter.check(client, time.monotonic())
 
-    async def _given(self, route: Route, request: Request) -> Given:
+    async def _given(self, route: Route, request: Request) -> CallInput:
         headers = request.scope["headers"]
         key = header(headers, b"idempotency-key")
         beside = from_query(route.parameters, request.query_params.multi_items())
@@ -262,12 +262,12 @@ class Service:
                 if name in beside:
                     raise Refusal("validation", f"{name}: expected only in the path")
                 beside[name] = text
-            return Given(beside=beside, key=key)
+            return CallInput(beside=beside, key=key)
         for name in beside:
             raise Refusal("validation", f"{name}: expected in the body, not in the query")
         check_media_type(headers, (_JSON,))
         check_length(headers, BODY_BYTES_MAX)
-        return Given(body=await self._bodies.read(request.receive, BODY_BYTES_MAX), key=key)
+        return CallInput(body=await self._bodies.read(request.receive, BODY_BYTES_MAX), key=key)
 
 
 async def _lines(file: IO[str]) -> AsyncIterator[bytes]:

@@ -21,7 +21,7 @@ from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.bodies import Bodies
 from vestig.surfaces.http.listener import Server as Listener
 from vestig.surfaces.http.listener import listen
-from vestig.surfaces.http.refusals import Gone, Refusal, send_problem
+from vestig.surfaces.http.refusals import ClientGone, Refusal, send_problem
 from vestig.surfaces.mcp.lines import LINE_BYTES_MAX, Refused, answer_to_refused, read_line
 
 PATH: Final = "/mcp"
@@ -47,7 +47,7 @@ class _Gate:
             self._check_route(scope)
             body = await self._bodies.read(receive, LINE_BYTES_MAX, cut=True)
             read_line(body)
-        except Gone:
+        except ClientGone:
             return
         except Refusal as refusal:
             await send_problem(send, refusal, new_id("req"))
