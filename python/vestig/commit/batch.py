@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vestig.changes import ChangeSet, NewMemory, TurnPosition
-from vestig.commit.canonical_form import CanonicalForm, differences
+from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.claim_references import stored_claim
 from vestig.commit.item import Decision, Item, TextKey
 from vestig.commit.name_resolution import NameResolution, NameVectors
@@ -349,18 +349,19 @@ class Batch:
             here = item.position in (None, _position(memory))
             if elsewhere is not None and not here:
                 continue
-            different = differences(self._form(memory), item_form(item))
-            if how == "link":
-                update = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
-                return NearDuplicate(possible_update=update)
-            if not different:
+            form = self._form(memory)
+            if how != "link" and is_same_statement(form, item_form(item)):
                 # a turn restates what stands at its position; elsewhere it repeats the best
                 verdict = NearDuplicate(match=memory, score=score)
                 if here:
                     return verdict
                 elsewhere = verdict
             elif best is None:
+                # the differences of the best alone are told, and finding them takes longest
+                different = differences(form, item_form(item))
                 best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
+                if how == "link":
+                    return NearDuplicate(possible_update=best)
         return NearDuplicate(possible_update=best) if elsewhere is None else elsewhere
 
     def _candidates(
