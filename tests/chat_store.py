@@ -44,7 +44,7 @@ def weighed(value: float, *names: str) -> dict[str, Any]:
     found: dict[str, Any] = {
         f"ranking.weights.{kind}.{name}": 0.0 for kind in KINDS for name in ("bias", *SIGNALS)
     }
-    found |= {f"signals.{switch_of(name)}.enabled": True for name in names}
+    found |= {f"signals.{switch_of(name)}.enabled": True for name in names if switch_of(name)}
     return found | {f"ranking.weights.{kind}.{name}": value for kind in KINDS for name in names}
 
 

@@ -51,6 +51,17 @@ def test_the_least_confidence_counts(opener: Opener) -> None:
     assert left_out(store, id) == {"uncertain": 1}
 
 
+def test_less_certain_ones_are_stored_where_that_is_wanted(opener: Opener) -> None:
+    given = [found("Ada Byron", confidence=0.9), found("Mary Somerville", confidence=0.1)]
+    store, id = enriched(opener, given, PLAIN, **{"entities.store_low_confidence": True})
+    assert mentioned(store, id)["PERSON", "Mary Somerville"] == 0.1
+    other = store.commit("another text about it", entities=["Mary Somerville"], enrich=False)
+    # expansion from either does not see the weak mention
+    assert store.graph.expand_via_entities([str(other.memory_id)]) == []
+    seen = store.graph.expand_via_entities([str(other.memory_id)], min_confidence=0.1)
+    assert [one.memory.id for one in seen] == [id]
+
+
 def test_of_eleven_the_best_ten(opener: Opener) -> None:
     names = [f"Person {chr(65 + n)}xx" for n in range(11)]
     text = " and ".join(name.lower() for name in names)

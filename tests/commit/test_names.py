@@ -106,10 +106,12 @@ def mentioned(name: str, confidence: float, start: int) -> Mention:
     )
 
 
-def test_the_gate_is_inclusive() -> None:
+def test_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
     names = [mentioned("Sure", 0.75, 0), mentioned("Unsure", 0.74, 10)]
     gates = EntitySettings(min_confidence=0.75)
     assert [name.name for name in sure_enough(names, gates)] == ["Sure"]
+    gates = EntitySettings(min_confidence=0.75, store_low_confidence=True)
+    assert [name.name for name in sure_enough(names, gates)] == ["Sure", "Unsure"]
 
 
 def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
@@ -123,9 +125,10 @@ def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
 
 
 def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
-    cut = evidence_text("x" * 500)
+    cut = evidence_text("x" * 500, 200)
     assert (len(cut), cut[197:]) == (200, "...")
-    assert evidence_text("x" * 200) == "x" * 200
+    assert evidence_text("x" * 200, 200) == "x" * 200
+    assert (evidence_text("abcdef", 2), evidence_text("", 2)) == ("..", "")
 
 
 def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
@@ -139,7 +142,7 @@ def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
     )
     known = EntityMention(entity_id="ent_known", confidence=1.0, evidence="Ada")
     rows = Rows(now_us=0, model="m")
-    add_mentions(rows, "mem_1", [mention, known], with_edges=True)
+    add_mentions(rows, "mem_1", [mention, known], with_edges=True, evidence_chars_max=200)
     assert rows.entities == [entity]
     assert [(e.from_id, e.to_id, e.confidence, e.evidence, e.weight) for e in rows.edges] == [
         ("mem_1", entity.id, 0.9, "Dr. Ada Lovelace", 1.0),
@@ -153,7 +156,7 @@ def test_without_mentions_entities_are_stored_all_the_same() -> None:
     assert (entity.type_certain, entity.model) == (False, "")
     rows = Rows(now_us=0, model="m")
     mention = EntityMention(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
-    add_mentions(rows, "mem_1", [mention], with_edges=False)
+    add_mentions(rows, "mem_1", [mention], with_edges=False, evidence_chars_max=200)
     assert (rows.entities, rows.edges) == ([entity], [])
 
 

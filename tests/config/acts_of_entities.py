@@ -62,6 +62,7 @@ NAMES: Final[dict[str, Act]] = {
     "entities.enabled": Act(False, names),
     "entities.min_confidence": Act(0.85, names),
     "entities.max_per_memory": Act(2, names),
+    "entities.store_low_confidence": Act(True, names),
     "links.mentions.enabled": Act(False, names),
     "questions.enabled": Act(False, questions),
     "questions.allowed_triggers": Act(["learning-failure"], questions),

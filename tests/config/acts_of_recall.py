@@ -196,6 +196,8 @@ RECALL: Final[dict[str, Act]] = {
     "ranking.tracerank_power": Act(1, scores),
     "ranking.newer_first": Act(False, newest_first),
     "recall.reasons.enabled": Act(False, reason_fields),
+    "recall.reasons.include_path": Act(False, reason_fields),
+    "recall.reasons.include_scores": Act(False, reason_fields),
     "recall.default_limit": Act(1, lambda w: len(some(w).recall(QUERY).results)),
     "recall.profile": Act("baseline", profile),
     "recall.profiles": Act({"mine": {"ranking.base": "semantic"}}, own_profile),

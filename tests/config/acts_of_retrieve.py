@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from world import Act, World
 
 import vestig
 from vestig.config.retrieve_sections import RetrieveSettings
-from vestig.retrieve.confidence import (
-    Components,
-    compute_confidence,
-    compute_confidence_score,
-)
 from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.message_search import message_blacklist
 from vestig.retrieve.synonyms import synonyms
-from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedModel
+from vestig.testing import HashingEmbedder, ScriptedModel
 
 __all__ = ["RETRIEVE"]
 
@@ -43,16 +38,6 @@ def trivial(world: World) -> Any:
     (world.folder / "terms.txt").write_text("splendid\n")
     listed, warning = message_blacklist(settings(world).message_blacklist)
     return [listed.covers(text) for text in ("splendid!", "thanks")], warning
-
-
-def score(world: World) -> Any:
-    parts = Components(relevance=0.9, evidence=0.1, coverage=0.5, reliability=0.3)
-    return compute_confidence_score(parts, settings(world).confidence)
-
-
-def labels(world: World) -> Any:
-    own = settings(world).confidence
-    return [compute_confidence(score, own) for score in (0.2, 0.35, 0.55, 0.65)]
 
 
 _TEXTS: Final = (
@@ -125,17 +110,15 @@ def found_slowly(world: World) -> Any:
     return store.retrieve([{"content": _MESSAGE}])
 
 
-def attempts(world: World) -> Any:
-    """How often a broken search is tried, where vectors are needed."""
-    store = world.open()
-    store.commit_many(_TEXTS)
-    store._session.embedder = FailingEmbedder("error", dimensions=64)
-    return store.retrieve([{"content": _MESSAGE}]).metadata.tool_calls[0].attempts
+def weakly(observe: Callable[[World], Any]) -> Callable[[World], Any]:
+    """Observes where no first round is strong, which ends a search before anything else does."""
 
+    def observed(world: World) -> Any:
+        world.monkeypatch.setattr("vestig.retrieve.stop.HIGH", 1.0)
+        return observe(world)
 
-_CONFIDENCE: Final = "retrieve.confidence"
-# A strong first round ends a search before anything else does.
-_NEVER_HIGH: Final = {"retrieve.confidence.high": 1.0}
+    return observed
+
 
 RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.max_facts": Act(3, counts),
@@ -143,22 +126,14 @@ RETRIEVE: Final[dict[str, Act]] = {
     "retrieve.max_iterations": Act(1, rounds),
     "retrieve.deadline_ms": Act(100, patience),
     "retrieve.llm": Act(False, purposes),
-    "retrieve.llm_max_calls": Act(1, purposes, _NEVER_HIGH),
-    "retrieve.early_stop_min_iterations": Act(5, rounds, _NEVER_HIGH),
-    "retrieve.novelty_min_new_facts": Act(0, rounds, _NEVER_HIGH),
-    "retrieve.novelty_patience": Act(1, patient, _NEVER_HIGH),
-    "retrieve.stop_confidence_required": Act("medium", purposes, _NEVER_HIGH),
-    "retrieve.tool_timeout_s": Act(0.05, patience),
-    "retrieve.tool_max_retries": Act(0, attempts, {"recall.profile": "baseline"}),
+    "retrieve.llm_max_calls": Act(1, weakly(purposes)),
+    "retrieve.early_stop_min_iterations": Act(5, weakly(rounds)),
+    "retrieve.novelty_min_new_facts": Act(0, weakly(rounds)),
+    "retrieve.novelty_patience": Act(1, weakly(patient)),
+    "retrieve.stop_confidence_required": Act("medium", weakly(purposes)),
     "retrieve.budget": Act(40, counts),
     "retrieve.fallback_max_queries": Act(3, queries),
     "retrieve.fallback_max_query_length": Act(12, queries),
     "retrieve.synonyms": Act({"broke": ["wrecked"]}, queries),
     "retrieve.message_blacklist": Act("terms.txt", trivial),
-    **{
-        f"{_CONFIDENCE}.weights.{name}": Act(0.9, score)
-        for name in ("relevance", "evidence", "coverage", "reliability")
-    },
-    f"{_CONFIDENCE}.high": Act(0.5, labels),
-    f"{_CONFIDENCE}.medium": Act(0.4, labels),
 }

@@ -64,6 +64,12 @@ def named_by_all(world: World) -> tuple[Any, list[str]]:
     return store, ids
 
 
+def expanded(world: World) -> Any:
+    store, ids = named_by_all(world)
+    found = store.graph.expand_with_graph([ids[0], ids[3]])
+    return len(found.via_entities), len(found.via_related)
+
+
 def sure(world: World) -> Any:
     store, ids = named_by_all(world)
     return len(store.graph.expand_via_entities([ids[0]]))
@@ -108,7 +114,12 @@ def approximate(world: World) -> Any:
 _RETENTION: Final = "lifecycle.retention"
 _LARGE: Final = {**_QUIET, "hygiene.near_duplicate.enabled": False}
 
-EDGES: Final[dict[str, Act]] = {}
+EDGES: Final[dict[str, Act]] = {
+    "entities.max_evidence_length": Act(50, evidence, _QUIET),
+    "links.expansion.max_expand_via_entities": Act(1, expanded, _QUIET),
+    "links.expansion.max_expand_via_related": Act(1, expanded, _QUIET),
+    "links.expansion.min_confidence": Act(0.9, sure, _QUIET),
+}
 
 SEARCH: Final[dict[str, Act]] = {
     "search.limit": Act(2, found, _QUIET),

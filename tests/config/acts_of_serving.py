@@ -144,7 +144,6 @@ SERVING: Final[dict[str, Act]] = {
     "serve.audit_payloads": Act(True, logged),
     "serve.cors_origins": Act(["http://page.example"], shared),
     "serve.allowed_hosts": Act(["memory.example"], status("GET", "count", Host="memory.example")),
-    "serve.allowed_origins": Act(["http://page.example"], shared),
     "serve.max_concurrent": Act(3, at_once(3), {"serve.max_waiting": 0}),
     "serve.max_waiting": Act(0, at_once(3), {"serve.max_wait_ms": 20_000}),
     "serve.max_wait_ms": Act(20, at_once(3, 0.5)),

@@ -114,9 +114,7 @@ def act_of(value: float | bool, kind: str, name: str, given: dict[str, Any]) -> 
 
 SIGNALLED: Final[dict[str, Act]] = {
     **{
-        f"signals.{name}.enabled": act_of(
-            False, "all" if name in OF_DOCUMENTS else "chat_peer", name, weighing(parts(name))
-        )
+        f"signals.{name}.enabled": act_of(False, "chat_peer", name, weighing(parts(name)))
         for name in SWITCHES
         if name != "sittings"
     },

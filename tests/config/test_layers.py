@@ -320,9 +320,7 @@ def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
         ("max_facts", 501),
         ("max_messages", 0),
         ("max_iterations", 51),
-        ("tool_timeout_s", 0),
-        ("confidence", {"medium": 0.8}),
-        ("confidence", {"sim_lo": 0.8}),
+        ("confidence", {"high": 0.8}),
     ],
     ids=str,
 )

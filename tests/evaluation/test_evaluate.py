@@ -15,7 +15,7 @@ from vestig.api.store import Vestig
 from vestig.config import load
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS
-from vestig.evaluation.variants import plan, switches_of
+from vestig.evaluation.variants import ablations_of, plan
 from vestig.testing import HashingEmbedder
 
 PROFILES = ["baseline", "default"]
@@ -142,20 +142,24 @@ def test_each_cut_is_measured_by_a_recall_with_that_limit(
 
 def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
     folder = bench(units(), queries())
-    changes = [{"signals.words.enabled": False}, {"ranking.tracerank_power": 0.0}]
+    changes = [{"signals.topic.enabled": False}, {"ranking.tracerank_power": 0.0}]
     report = _evaluated(folder, switches=changes, ablate=True, peers=False)
     names = [row.name for row in report.rows]
-    assert "default signals.words.enabled=false" in names
+    assert "default signals.topic.enabled=false" in names
     assert "default ranking.tracerank_power=0.0" in names
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        off = switches_of(store._session.config)
+        off = ablations_of(store._session.config)
     ablated = [row for row in report.rows if row.kind == "ablation"]
-    assert [row.overrides for row in ablated] == [{key: False} for key in off]
+    assert [row.overrides for row in ablated] == list(off.values())
     for key in ("ranking.enabled", "usage.enabled", "signals.topic.enabled"):
-        assert key in off
+        assert {key: False} in off.values()
     one = report.row("default without words")
-    assert one.settings["signals.words.enabled"] is False
-    assert one.metrics == report.row("default signals.words.enabled=false").metrics
+    assert one.settings["ranking.weights.all.words"] == 0
+    assert report.row("default without topic").settings["signals.topic.enabled"] is False
+    assert (
+        report.row("default without topic").metrics
+        == report.row("default signals.topic.enabled=false").metrics
+    )
     compared = {(c.row, c.against) for c in report.comparisons}
     assert ("default without words", "default") in compared
     assert ("default", "baseline") in compared
@@ -163,14 +167,14 @@ def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> N
 
 def test_only_signals_that_weigh_something_are_ablated() -> None:
     config = load(environ={}, overrides={"ranking.weights.all.late_window": 0.5})
-    off = switches_of(config)
-    assert {"signals.words.enabled", "signals.late.enabled"} <= set(off)
-    assert "signals.rerank.enabled" not in off, "it weighs nothing"
+    off = ablations_of(config)
+    assert {"words", "late"} <= set(off)
+    assert "rerank" not in off, "it weighs nothing"
     quiet = config.with_overrides({"signals.late.enabled": False})
-    assert "signals.late.enabled" not in switches_of(quiet), "it is off"
-    other = switches_of(config.with_overrides(profile="reference"))
-    assert not [key for key in other if key.startswith("signals.")], "nothing sums them"
-    assert "walk.enabled" in other
+    assert "late" not in ablations_of(quiet), "it is off"
+    other = ablations_of(config.with_overrides(profile="reference"))
+    assert not {"words", "late", "topic"} & set(other), "nothing sums them"
+    assert other["walk"] == {"walk.enabled": False}
 
 
 def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:

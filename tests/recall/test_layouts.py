@@ -9,10 +9,12 @@ import pytest
 
 from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explainer, memory
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
+from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
 from vestig.recall.layouts import render
 from vestig.times import from_us
 
+WHOLE, BARE = ReasonSettings(), ReasonSettings(include_path=False, include_scores=False)
 S, B, E = id_text("mem", START), id_text("mem", OTHER), id_text("ent", ENTITY)
 
 
@@ -35,9 +37,9 @@ def result(*hits: RecallHit, **fields: Any) -> RecallResult:
     )  # fmt: skip
 
 
-def hit(row: MadeRow, whole: bool = True, **fields: Any) -> RecallHit:
+def hit(row: MadeRow, parts: ReasonSettings = WHOLE, **fields: Any) -> RecallHit:
     own = memory(row.id, **fields)
-    made = explainer(entities=ada(), whole=whole)
+    made = explainer(entities=ada(), parts=parts)
     return RecallHit(
         memory=own,
         score=row.final_score,
@@ -111,6 +113,14 @@ def test_explain_shows_the_terms_that_add_something() -> None:
     )
 
 
+def test_groups_that_are_left_out() -> None:
+    assert render(result(hit(DIRECT, BARE, content="One line")), "explain") == (
+        f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
+        "Reason: Close in meaning (similarity 0.8700).\n"
+        "Content: One line"
+    )
+
+
 def test_compact_and_list() -> None:
     found = result(hit(DIRECT, content="x" * 101), hit(WALKED, content="One line"))
     assert render(found, "compact").startswith(
@@ -135,7 +145,7 @@ def test_what_is_associated_stands_behind_the_results(layout: str, separator: st
     """A line each: how the walk came there where the reason has it, then the text on one line."""
     linked = (
         hit(WALKED, content="a\n---\nRelated: b"),
-        hit(MadeRow(id=START), False, content="x" * 101),
+        hit(MadeRow(id=START), BARE, content="x" * 101),
     )
     direct = hit(DIRECT, content="One line")
     assert render(result(direct, associated=linked), layout) == (

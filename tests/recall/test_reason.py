@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from scan_rows import (
     EDGE,
@@ -19,6 +20,7 @@ from scan_rows import (
     memory,
 )
 from vestig.answers import Reason
+from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
 from vestig.recall.reason import Explainer, shares
 from vestig.times import DAY_US, from_us
@@ -227,12 +229,27 @@ def test_versions_are_named() -> None:
     assert "own_final_score" not in older.to_dict()
 
 
-def test_a_reason_can_be_left_out() -> None:
-    assert reason(walked(), explainer(whole=False)).to_dict() == {
+def test_parts_of_a_reason_can_be_left_out() -> None:
+    row = walked()
+
+    def shown(**parts: bool) -> set[str]:
+        found = reason(row, explainer(parts=ReasonSettings(**parts)))
+        return {n for n in found.__struct_fields__ if getattr(found, n) is not UNSET}
+
+    assert reason(row, explainer(parts=ReasonSettings(enabled=False))).to_dict() == {
         "retrieval_method": "graph_traversal",
         "similarity": 0.5,
         "final_score": 0.5,
     }
+    scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
+              "start_score", "base", "start_base", "tracerank_boost", "newer_than",
+              "older_than"}  # fmt: skip
+    paths = {"path", "hops", "steps", "signal_strength", "path_score"}
+    whole = shown()
+    assert scores | paths < whole
+    assert whole - shown(include_scores=False) == scores
+    assert whole - shown(include_path=False) == paths
+    assert whole - shown(include_scores=False, include_path=False) == scores | paths
 
 
 def test_the_json_leaves_out_what_is_null_or_changes_nothing() -> None:

@@ -46,20 +46,19 @@ def test_the_rounds_are_used_up() -> None:
     assert (found.stop_reason, found.iterations_used) == ("max_iterations", 1)
 
 
-def test_enough_facts_after_the_floor() -> None:
+def test_enough_facts_after_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vestig.retrieve.stop.HIGH", 1.0)
     wanted = {"max_facts": 2, "messages": said("Does the billing service run on kubernetes?")}
-    found = made(configured(**{"confidence.high": 1.0}), **wanted)
+    found = made({}, **wanted)
     assert found.stop_reason == "max_facts"
     assert found.new_facts_per_iteration[0] == 2
     assert found.iterations_used == 2
     assert made(configured(early_stop_min_iterations=0), **wanted).iterations_used == 1
 
 
-def test_a_strong_first_round() -> None:
-    found = made(
-        configured(**{"confidence.high": 0.4, "confidence.medium": 0.2}),
-        messages=said("Does the billing service run on kubernetes?"),
-    )
+def test_a_strong_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vestig.retrieve.stop.HIGH", 0.4)
+    found = made({}, messages=said("Does the billing service run on kubernetes?"))
     assert (found.stop_reason, found.iterations_used) == ("strong_first_pass", 1)
     assert found.coverage_score >= 0.9
 
@@ -76,13 +75,13 @@ def test_nothing_left_to_ask() -> None:
 
 
 def test_every_back_end_failed_twice() -> None:
-    with opened(profile="baseline", **configured(tool_max_retries=1)) as store:
+    with opened(profile="baseline") as store:
         store._session.embedder = FailingEmbedder("error", dimensions=HashingEmbedder().dimensions)
         found = store.retrieve(QUESTION)
     assert found.metadata.stop_reason == "error"
     assert found.metadata.iterations_used == 2
     searches = found.metadata.tool_calls
-    assert [(one.success, one.attempts) for one in searches[:2]] == [(False, 2), (False, 2)]
+    assert [(one.success, one.attempts) for one in searches[:2]] == [(False, 3), (False, 3)]
     assert searches[0].error == "ProviderError"
     assert found.metadata.queries_executed == 0 < found.metadata.queries_generated
     assert (found.confidence, found.metadata.confidence_score) == ("low", 0)
@@ -108,9 +107,13 @@ def test_the_time_is_used_up() -> None:
     assert [one.code for one in found.degraded if one.code == "deadline_hit"]
 
 
-def test_a_search_that_takes_too_long_is_cut_and_counts_as_failed() -> None:
+def test_a_search_that_takes_too_long_is_cut_and_counts_as_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vestig.retrieve.calls._SEARCH_S_MAX", 0.1)
+    monkeypatch.setattr("vestig.retrieve.calls._ATTEMPTS_MAX", 1)
     slow = Slow()
-    with opened(embedder=slow, **configured(tool_timeout_s=0.1, tool_max_retries=0)) as store:
+    with opened(embedder=slow) as store:
         slow.seconds = 3.0
         started = time.monotonic()
         found = store.retrieve(QUESTION).metadata
@@ -121,7 +124,9 @@ def test_a_search_that_takes_too_long_is_cut_and_counts_as_failed() -> None:
     assert found.confidence_breakdown["reliability"].value == 0
 
 
-def test_a_search_that_succeeds_again_counts_as_repeated() -> None:
+def test_a_search_that_succeeds_again_counts_as_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vestig.retrieve.calls._SEARCH_S_MAX", 0.2)
+
     class Once(HashingEmbedder):
         fails = 0
 
@@ -132,7 +137,7 @@ def test_a_search_that_succeeds_again_counts_as_repeated() -> None:
             return super().embed(texts)
 
     embedder = Once()
-    with opened(embedder=embedder, **configured(tool_timeout_s=0.2)) as store:
+    with opened(embedder=embedder) as store:
         embedder.fails = 1
         found = store.retrieve(QUESTION).metadata
     assert [one.attempts for one in found.tool_calls][:2] == [2, 1]

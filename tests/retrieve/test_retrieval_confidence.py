@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.config import load
-from vestig.errors import ConfigError
 from vestig.retrieve.confidence import (
     Components,
     compute_confidence,
@@ -121,35 +119,3 @@ def test_no_component_that_grows_lowers_the_score(
 def test_the_breakdown_always_sums_to_the_score(parts: Components) -> None:
     products = [part.product for part in confidence_breakdown(parts).values()]
     assert sum(products) == pytest.approx(compute_confidence_score(parts), abs=1e-12)
-
-
-def test_weights_are_divided_by_their_sum() -> None:
-    doubled = load(
-        environ={},
-        overrides={
-            f"retrieve.confidence.weights.{name}": 0.5
-            for name in ("relevance", "evidence", "coverage", "reliability")
-        },
-    ).settings.retrieve.confidence
-    assert compute_confidence_score(Components(relevance=1.0), doubled) == 0.25
-    full = Components(relevance=1.0, evidence=1.0, coverage=1.0, reliability=1.0)
-    assert compute_confidence_score(full, doubled) == 1
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        ({"medium": 0.8}, "retrieve.confidence.medium"),
-        ({"high": 0.2}, "retrieve.confidence.medium"),
-        (
-            {"weights": {"relevance": 0, "evidence": 0, "coverage": 0, "reliability": 0}},
-            "retrieve.confidence.weights",
-        ),
-    ],
-)
-def test_values_that_contradict_each_other_are_refused(
-    values: dict[str, object], named: str
-) -> None:
-    with pytest.raises(ConfigError, match=named):
-        load(environ={}, overrides={"retrieve": {"confidence": values}})
-    assert load(environ={}, overrides={"retrieve.confidence.medium": 0.6})

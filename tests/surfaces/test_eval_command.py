@@ -98,7 +98,7 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
         "--switch",
         "ranking.base=cosine ranking.tracerank_power=0.0",
         "--switch",
-        "signals.words.enabled=false",
+        "signals.late.enabled=false",
         "--leave-out",
         "other",
     )
@@ -106,7 +106,7 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
     names = [row["name"] for row in benchmark["rows"]]
     assert names[:2] == ["baseline", "default"]
     assert 'default ranking.base="cosine" ranking.tracerank_power=0.0' in names
-    assert "default signals.words.enabled=false" in names
+    assert "default signals.late.enabled=false" in names
     assert "default without words" in names
 
 

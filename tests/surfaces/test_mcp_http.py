@@ -194,7 +194,7 @@ def test_an_address_that_others_reach_needs_a_token(
     assert run(words) == 2
     out, err = capfd.readouterr()
     assert out == ""
-    assert "mcp.host: 0.0.0.0 is reached by other machines" in err
+    assert "--host: 0.0.0.0 is reached by other machines" in err
 
 
 @pytest.mark.parametrize("port", ["-1", "65536"])
@@ -212,7 +212,7 @@ def test_a_taken_port_is_named(
     config = str(written_config(tmp_path))
     words = ["mcp", "--transport", "http", "--port", str(site.port), "--config", config]
     assert run(words) == 2
-    assert "mcp.host, mcp.port: expected an address to listen on" in capfd.readouterr().err
+    assert "--host, --port: expected an address to listen on" in capfd.readouterr().err
 
 
 def test_sigterm_ends_it_with_exit_0_and_nothing_on_standard_output(tmp_path: Path) -> None:
@@ -224,17 +224,3 @@ def test_sigterm_ends_it_with_exit_0_and_nothing_on_standard_output(tmp_path: Pa
         assert time.monotonic() - started < END_S
         assert site.process.stdout is not None
         assert site.process.stdout.read() == b""
-
-
-def test_the_file_can_choose_the_transport(tmp_path: Path) -> None:
-    config = written_config(tmp_path, "mcp: {transport: http, port: 0}\n")
-    with subprocess.Popen(
-        [sys.executable, "-c", MAIN, "mcp", "--config", str(config)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        found = Site(process)
-        try:
-            assert found.ask(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}')[0] == 200
-        finally:
-            process.terminate()

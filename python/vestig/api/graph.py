@@ -468,7 +468,7 @@ class Graph:
             limit: Most memories.
             include_expired: Superseded and deprecated memories too.
             min_confidence: Least confidence of both mentions; default
-                0.75.
+                links.expansion.min_confidence.
             namespace: The namespace to act in instead of the store's own.
         """
         from vestig.graph import expand
@@ -519,14 +519,14 @@ class Graph:
         *,
         namespace: str | None = None,
     ) -> Expansion:
-        """Both expansions; limits of None are 3 each.
+        """Both expansions; limits of None are those of `links.expansion`.
 
         Args:
             ids: Ids of the memories to start from.
             entity_limit: Most memories by entities; default
-                3.
+                links.expansion.max_expand_via_entities.
             related_limit: Most memories by RELATED edges; default
-                3.
+                links.expansion.max_expand_via_related.
             namespace: The namespace to act in instead of the store's own.
         """
         from vestig.graph import expand

@@ -475,6 +475,7 @@ class Batch:
             memory.id,
             mentions,
             with_edges=chosen.links.mentions.enabled,
+            evidence_chars_max=chosen.entities.max_evidence_length,
         )
         self._name_resolution.inserted(place, mentions)
         if update is not None:

@@ -185,7 +185,7 @@ class _Decision:
         mention = EntityMention(
             entity_id=entity_id, confidence=kept.confidence, evidence=kept.evidence
         )
-        return mention_edge(self._memory.id, mention)
+        return mention_edge(self._memory.id, mention, self._chosen.entities.max_evidence_length)
 
 
 def _target(kept: KeptEntity, known: Sequence[Entity]) -> Entity | None:

@@ -18,7 +18,7 @@ from vestig.config.graph_sections import EntitySettings
 from vestig.language.names.forms import cased_name, norm_key
 from vestig.language.names.ontology import Ontology
 from vestig.language.names.rules import is_specific
-from vestig.language.text_forms import CONTROL_CHARACTERS, EVIDENCE_CHARS_MAX, evidence_text
+from vestig.language.text_forms import CONTROL_CHARACTERS, evidence_text
 from vestig.language.time.expressions import find_windows
 from vestig.types import Memory, Stability
 
@@ -150,7 +150,7 @@ def kept_entities(
         if kept is None:
             unusable += 1
             continue
-        if kept.confidence < settings.min_confidence:
+        if kept.confidence < settings.min_confidence and not settings.store_low_confidence:
             uncertain += 1
             continue
         place = text.casefold().find(kept.name.casefold())
@@ -178,16 +178,14 @@ def _checked_entity(
     named = type if known is None else known.name
     if not _is_type(named) or not _is_name(given.name, named):
         return None, False
-    evidence = given.evidence.strip()
+    evidence, longest = given.evidence.strip(), settings.max_evidence_length
     confidence = settings.min_confidence if given.confidence is None else given.confidence
     kept = KeptEntity(
         name=cased_name(given.name),
         type=named,
         confidence=min(1.0, max(0.0, confidence)),
-        evidence=evidence_text(evidence) if evidence in text else "",
-        description=" ".join(CONTROL_CHARACTERS.sub("", given.description).split())[
-            :EVIDENCE_CHARS_MAX
-        ],
+        evidence=evidence_text(evidence, longest) if evidence in text else "",
+        description=" ".join(CONTROL_CHARACTERS.sub("", given.description).split())[:longest],
     )
     return kept, known is None
 

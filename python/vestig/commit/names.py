@@ -46,7 +46,9 @@ def _split(entity: GivenEntity, types: Ontology) -> GivenEntity:
 
 
 def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Mention]:
-    """Return those whose confidence reaches the minimum."""
+    """Return those whose confidence reaches the minimum; with `store_low_confidence`, all."""
+    if settings.store_low_confidence:
+        return list(names)
     return [name for name in names if name.confidence >= settings.min_confidence]
 
 

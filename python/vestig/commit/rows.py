@@ -276,14 +276,20 @@ def add_mentions(
     mentions: Sequence[EntityMention],
     *,
     with_edges: bool,
+    evidence_chars_max: int,
 ) -> None:
     """Entities that the memory names, new ones stored with it, and its MENTIONS edges."""
     rows.entities += [mention.new for mention in mentions if mention.new is not None]
     if with_edges:
-        rows.edges += [mention_edge(memory_id, one, rows.ids.take("edge")) for one in mentions]
+        rows.edges += [
+            mention_edge(memory_id, one, evidence_chars_max, rows.ids.take("edge"))
+            for one in mentions
+        ]
 
 
-def mention_edge(memory_id: str, mention: EntityMention, id: str | None = None) -> NewEdge:
+def mention_edge(
+    memory_id: str, mention: EntityMention, evidence_chars_max: int, id: str | None = None
+) -> NewEdge:
     """The MENTIONS edge of one mention. `id` None = a new one."""
     return NewEdge(
         id=new_id("edge") if id is None else id,
@@ -291,7 +297,7 @@ def mention_edge(memory_id: str, mention: EntityMention, id: str | None = None) 
         to_id=mention.entity_id,
         edge_type=EdgeType.MENTIONS,
         confidence=mention.confidence,
-        evidence=evidence_text(mention.evidence),
+        evidence=evidence_text(mention.evidence, evidence_chars_max),
     )
 
 

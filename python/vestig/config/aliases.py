@@ -16,9 +16,14 @@ _MOVED: Final = {
     ),
     ("m3.retrieval", "recall"): "include_expired",
     ("m4.entity_types", "entities"): "ontology allowed_types",
-    ("m4.entity_extraction", "entities"): "enabled min_confidence",
+    ("m4.entity_extraction", "entities"): (
+        "enabled min_confidence store_low_confidence max_evidence_length"
+    ),
     ("m4.edge_creation", "links"): (
         "mentions.enabled related.enabled related.similarity_threshold related.max_edges_per_memory"
+    ),
+    ("m4.graph_expansion", "links.expansion"): (
+        "max_expand_via_entities max_expand_via_related min_confidence"
     ),
     ("m5", "ranking"): "enabled",
     ("m5.hyde", "questions"): "enabled allowed_triggers model offline content_weight",
@@ -33,11 +38,10 @@ _MOVED: Final = {
         " edge_types min_signal max_hops max_entity_degree deterministic_threshold"
     ),
     ("m5.final", "ranking"): "base association path_power tracerank_power",
-    ("m5.explainability", "recall.reasons"): "enabled",
+    ("m5.explainability", "recall.reasons"): "enabled include_path include_scores",
     ("m5.signals", "ranking"): "weights",
     ("m5.signals", "signals"): (
-        "date.enabled reply.enabled person.enabled entity_walk.enabled pair.enabled title.enabled"
-        " late.enabled late.pool rerank.enabled rerank.pool"
+        "topic.enabled sittings.enabled late.enabled late.pool rerank.enabled rerank.pool"
     ),
 }
 # old spelling → key

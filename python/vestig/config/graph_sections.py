@@ -9,6 +9,7 @@ import msgspec
 from vestig.config.kinds import (
     AtLeastOne,
     Count,
+    CountOrZero,
     NotNegative,
     Positive,
     Section,
@@ -125,6 +126,18 @@ class EntitySettings(Section, frozen=True, kw_only=True):
     max_per_memory: Annotated[
         Count, doc("Entities stored per memory, the most certain first.", shown=True)
     ] = 10
+    store_low_confidence: Annotated[
+        bool,
+        doc("Store less certain entities too; the expansion of links passes over them."),
+    ] = False
+    max_evidence_length: Annotated[
+        Count,
+        CountOrZero,
+        doc(
+            "Characters of the quoted evidence of an entity or a link, and of the description that"
+            " a language model gives an entity."
+        ),
+    ] = 200
     model: Annotated[
         Text | None,
         doc("Language model that finds entities in memories; null: llm.model."),
@@ -143,6 +156,19 @@ class RelatedSettings(Section, frozen=True, kw_only=True):
     max_edges_per_memory: Annotated[Count, doc("Links made per new memory.", shown=True)] = 10
 
 
+class ExpansionSettings(Section, frozen=True, kw_only=True):
+    max_expand_via_entities: Annotated[
+        CountOrZero, doc("Memories that expand_with_graph adds by shared entities.")
+    ] = 3
+    max_expand_via_related: Annotated[
+        CountOrZero, doc("Memories that expand_with_graph adds by RELATED edges.")
+    ] = 3
+    min_confidence: Annotated[
+        Share, doc("Confidence from which a mention counts in an expansion.")
+    ] = 0.75
+
+
 class LinkSettings(Section, frozen=True, kw_only=True):
     mentions: MentionsSettings = MentionsSettings()
     related: RelatedSettings = RelatedSettings()
+    expansion: ExpansionSettings = ExpansionSettings()

@@ -370,21 +370,6 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
         text = f"expected only {known} in a template, got {{{{{placeholder}}}}}"
         problems.add(_source(entries[key]), key, text)
     _check_entity_types(settings, entries, problems)
-    _check_retrieve(settings, entries, problems)
-
-
-def _check_retrieve(settings: Settings, entries: Mapping[str, Entry], problems: Problems) -> None:
-    """Thresholds of the confidence of retrieval are in order, and something is weighed."""
-    chosen = settings.retrieve.confidence
-    if chosen.medium > chosen.high:
-        problems.add(
-            _source(entries["retrieve.confidence.medium"]),
-            "retrieve.confidence.medium",
-            f"expected at most retrieve.confidence.high ({chosen.high}), got {chosen.medium}",
-        )
-    if not any(msgspec.structs.astuple(chosen.weights)):
-        key = "retrieve.confidence.weights"
-        problems.add(_source(entries[f"{key}.relevance"]), key, "expected a weight above 0")
 
 
 # The type of names whose type the rules cannot tell.

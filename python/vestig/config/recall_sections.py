@@ -201,6 +201,8 @@ class ReasonSettings(Section, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("false: results carry method, similarity and final score only.")
     ] = True
+    include_path: Annotated[bool, doc("Give path and hops of each result.")] = True
+    include_scores: Annotated[bool, doc("Give the scores behind each result.")] = True
 
 
 class RecallSettings(Section, frozen=True, kw_only=True):

@@ -10,9 +10,7 @@ from vestig.config.kinds import (
     Count,
     CountOrZero,
     Section,
-    Share,
     Text,
-    Timeout,
     doc,
 )
 
@@ -25,27 +23,6 @@ IterationCount = Annotated[int, msgspec.Meta(ge=1, le=50)]
 Tokens = Annotated[int, msgspec.Meta(ge=40, le=2_147_483_647)]
 Milliseconds = Annotated[int, msgspec.Meta(ge=1, le=3_600_000)]
 QueryLength = Annotated[int, msgspec.Meta(ge=10, le=2_147_483_647)]
-
-
-class ConfidenceWeights(Section, frozen=True, kw_only=True):
-    relevance: Annotated[
-        Share, doc("Weight of relevance alone in the confidence, which it bounds.")
-    ] = 0.35
-    evidence: Annotated[
-        Share, doc("Weight of how often the facts were stated in the confidence.")
-    ] = 0.20
-    coverage: Annotated[
-        Share, doc("Weight of how much of the question was found in the confidence.")
-    ] = 0.25
-    reliability: Annotated[Share, doc("Weight of searches without failures in the confidence.")] = (
-        0.20
-    )
-
-
-class RetrieveConfidenceSettings(Section, frozen=True, kw_only=True):
-    weights: ConfidenceWeights = ConfidenceWeights()
-    high: Annotated[Share, doc("Score from which confidence is high.")] = 0.60
-    medium: Annotated[Share, doc("Score from which confidence is medium; at most high.")] = 0.25
 
 
 class RetrieveSettings(Section, frozen=True, kw_only=True):
@@ -79,10 +56,6 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
         Literal["high", "medium", "low"],
         doc("How sure the language model must be that a search may end."),
     ] = "high"
-    tool_timeout_s: Annotated[Timeout, doc("Seconds that one search of a round may take.")] = 10.0
-    tool_max_retries: Annotated[
-        CountOrZero, doc("How often a search that failed is tried again.")
-    ] = 2
     fallback_max_queries: Annotated[
         Count, doc("Queries that rules make for one round of a search; at most 20 count.")
     ] = 12
@@ -100,4 +73,3 @@ class RetrieveSettings(Section, frozen=True, kw_only=True):
             " of greetings and thanks."
         ),
     ] = None
-    confidence: RetrieveConfidenceSettings = RetrieveConfidenceSettings()

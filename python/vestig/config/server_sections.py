@@ -49,14 +49,12 @@ class ServeSettings(Section, frozen=True, kw_only=True):
         bool, doc("Write bodies of requests and answers to that log too: they hold texts.")
     ] = False
     cors_origins: Annotated[
-        tuple[Text, ...], doc("Origins whose pages may call the server from a browser.")
+        tuple[Text, ...],
+        doc("Origins beside the server's own whose pages may call it from a browser."),
     ] = ()
     allowed_hosts: Annotated[
         tuple[Text, ...],
         doc("Names in a request's Host beside those of this machine's loopback and serve.host."),
-    ] = ()
-    allowed_origins: Annotated[
-        tuple[Text, ...], doc("Origins that a request may come from beside the server's own.")
     ] = ()
     max_concurrent: Annotated[Count, doc("Requests that run at once.")] = 2
     max_waiting: Annotated[CountOrZero, doc("Requests that may wait for one of those to end.")] = 64
@@ -92,26 +90,6 @@ class McpSettings(Section, frozen=True, kw_only=True):
         msgspec.Meta(min_length=1),
         doc("Tools that agents are offered; without forget, say, none can erase."),
     ] = _ALL_TOOLS
-    transport: Annotated[
-        Literal["stdio", "http"],
-        doc(
-            "stdio: the client starts the server and speaks over its standard streams; http: it"
-            " listens, and speaks streamable HTTP at /mcp.",
-            shown=True,
-        ),
-    ] = "stdio"
-    host: Annotated[
-        Text,
-        doc(
-            "Address on which it listens; one that other machines reach needs serve.token_env.",
-            shown=True,
-        ),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int,
-        msgspec.Meta(ge=0, le=65_535),
-        doc("Port on which it listens; 0: any that is free.", shown=True),
-    ] = 8766
     result_tokens: Annotated[
         int,
         msgspec.Meta(ge=200, le=1_000_000),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-import msgspec
-
 from vestig.config.kinds import Count, Section, doc
 
 # What a weight can be given to, in the order in which the linear score sums it.
@@ -55,45 +53,40 @@ class RerankSwitch(Section, frozen=True, kw_only=True):
     ] = 20
 
 
-def part(what: str, *, shown: bool = False) -> msgspec.Meta:
-    """The description of a signal's switch."""
-    return doc(f"Part of the linear score: {what}.", shown=shown)
-
-
 class SignalSettings(Section, frozen=True, kw_only=True):
-    words: Annotated[SignalSwitch, part(TERMS["words"])] = SignalSwitch()
-    date: Annotated[SignalSwitch, part(TERMS["date"])] = SignalSwitch()
-    question: Annotated[SignalSwitch, part(TERMS["question"])] = SignalSwitch()
-    reply: Annotated[SignalSwitch, part(TERMS["reply"])] = SignalSwitch()
-    long: Annotated[SignalSwitch, part(TERMS["long"])] = SignalSwitch()
-    person: Annotated[SignalSwitch, part(TERMS["person"])] = SignalSwitch()
-    topic: Annotated[SignalSwitch, part(TERMS["topic"])] = SignalSwitch()
+    """Switches; any other term is switched off by a weight of 0 (`ranking.weights`)."""
+
+    topic: Annotated[
+        SignalSwitch, doc("Part of the linear score: meaning; false: words and names alone rank.")
+    ] = SignalSwitch()
     sittings: Annotated[
         SignalSwitch,
-        doc("Whether notes that were written within an hour of each other count as a session."),
+        doc("Notes that were written within an hour of each other count as a session."),
     ] = SignalSwitch()
-    entity_walk: Annotated[SignalSwitch, part(TERMS["entity_walk"])] = SignalSwitch()
-    pair: Annotated[SignalSwitch, part(TERMS["pair"])] = SignalSwitch()
-    title: Annotated[SignalSwitch, part(TERMS["title"])] = SignalSwitch()
     late: Annotated[
         LateSwitch,
-        part(
-            "word pieces of query and memory, each with its best partner (late interaction)",
+        doc(
+            "Part of the linear score: word pieces of query and memory, each with its best partner"
+            " (late interaction); false: nothing is stored for it.",
             shown=True,
         ),
     ] = LateSwitch()
-    rerank: Annotated[RerankSwitch, part(TERMS["rerank"], shown=True)] = RerankSwitch()
+    rerank: Annotated[
+        RerankSwitch,
+        doc(f"Part of the linear score: {TERMS['rerank']}.", shown=True),
+    ] = RerankSwitch()
 
 
 # What can be switched off.
 SWITCHES: Final = SignalSettings.__struct_fields__
 
 
-def switch_of(term: str) -> str:
-    """The signal that switches a term.
+def switch_of(term: str) -> str | None:
+    """The signal that switches a term; None: its weight alone does.
 
     Example:
         >>> switch_of("late_window"), switch_of("words")
-        ('late', 'words')
+        ('late', None)
     """
-    return "late" if term in LATE_TERMS else term
+    name = "late" if term in LATE_TERMS else term
+    return name if name in SWITCHES else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from vestig.config.signals import KINDS, SITTING_TERMS, SWITCHES, TERMS, switch_of
+from vestig.config.signals import KINDS, SIGNALS, SITTING_TERMS, SWITCHES, TERMS, switch_of
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 
@@ -114,8 +114,8 @@ def weights_of(settings: Settings, kind: str) -> dict[str, float]:
     Example:
         >>> from vestig.config.schema import Settings
         >>> from vestig.config.signals import SignalSettings, SignalSwitch
-        >>> quiet = Settings(signals=SignalSettings(words=SignalSwitch(enabled=False)))
-        >>> ["words" in weights_of(one, "all") for one in (Settings(), quiet)]
+        >>> quiet = Settings(signals=SignalSettings(topic=SignalSwitch(enabled=False)))
+        >>> ["topic" in weights_of(one, "all") for one in (Settings(), quiet)]
         [True, False]
     """
     off = {name for name in SWITCHES if not getattr(settings.signals, name).enabled}
@@ -144,9 +144,9 @@ def weighing(settings: Settings) -> tuple[str, ...]:
         term
         for kind in KINDS
         for term, weight in all_weights(settings, kind).items()
-        if weight != 0
+        if weight != 0 and term != "bias"
     }
-    found = {switch_of(term) for term in terms}
+    found = {switch_of(term) or term for term in terms}
     if not SITTING_TERMS.isdisjoint(terms):
         found.add("sittings")
-    return tuple(name for name in SWITCHES if name in found)
+    return tuple(name for name in dict.fromkeys((*SIGNALS, *SWITCHES)) if name in found)

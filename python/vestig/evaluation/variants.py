@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config import Config
-from vestig.config.signals import SWITCHES
+from vestig.config.signals import KINDS, SWITCHES
 from vestig.config.weights import weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
@@ -66,33 +66,31 @@ def _variant(
     )
 
 
-def switches_of(config: Config) -> list[str]:
-    """Signals and switches that are on: every `….enabled` that changes results. A
-    signal changes them where the base is linear and it weighs something.
+def ablations_of(config: Config) -> dict[str, dict[str, Any]]:
+    """Return what can be switched off one by one, with the keys that do so: every `….enabled` that
+    is on and changes results, and every term that weighs something where terms are summed.
 
     Example:
         >>> from vestig.config import load
-        >>> found = switches_of(load(environ={}))
-        >>> "signals.words.enabled" in found, "recall.reasons.enabled" in found
-        (True, False)
+        >>> found = ablations_of(load(environ={}))
+        >>> found["late"], "recall.reasons" in found
+        ({'signals.late.enabled': False}, False)
+        >>> found["words"]
+        {'ranking.weights.chat_peer.words': 0.0, 'ranking.weights.all.words': 0.0}
     """
     settings = config.settings
     ranking = settings.ranking
     counted = weighing(settings) if ranking.enabled and ranking.base == "linear" else ()
-    silent = {f"signals.{name}.enabled" for name in SWITCHES if name not in counted}
-    return [
-        key
-        for key, entry in config.effective().items()
-        if key.startswith(_RANKED_BY)
-        and key.endswith(".enabled")
-        and key not in silent
-        and entry.value is True
-    ]
-
-
-def _short(key: str) -> str:
-    """A switch in few words: `signals.words.enabled` → `words`."""
-    return key.removesuffix(".enabled").removeprefix("signals.")
+    found: dict[str, dict[str, Any]] = {}
+    for key, entry in config.effective().items():
+        if key.startswith(_RANKED_BY) and key.endswith(".enabled") and entry.value is True:
+            name = key.removesuffix(".enabled").removeprefix("signals.")
+            if not key.startswith("signals.") or name in counted:
+                found[name] = {key: False}
+    for name in counted:
+        if name not in SWITCHES:
+            found[name] = {f"ranking.weights.{kind}.{name}": 0.0 for kind in KINDS}
+    return found
 
 
 def _tuned(config: Config, named: Sequence[str] | None) -> list[str]:
@@ -136,8 +134,8 @@ def plan(
             row = f"{_row_name(name)} {words}"
             rows.append(_variant(config, name, "switch", dict(change), row))
         if ablate:
-            for key in switches_of(config.with_overrides({}, profile=name)):
-                row = f"{_row_name(name)} without {_short(key)}"
-                rows.append(_variant(config, name, "ablation", {key: False}, row))
+            for off, change in ablations_of(config.with_overrides({}, profile=name)).items():
+                row = f"{_row_name(name)} without {off}"
+                rows.append(_variant(config, name, "ablation", change, row))
     # a switch that is named twice is one row
     return list({row.name: row for row in rows}.values())

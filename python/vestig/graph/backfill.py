@@ -215,7 +215,7 @@ class _Backfill:
                 mention = EntityMention(
                     entity_id=id, confidence=name.confidence, evidence=name.evidence
                 )
-                found.append(mention_edge(memory.id, mention))
+                found.append(mention_edge(memory.id, mention, chosen.max_evidence_length))
         return found
 
     # --- either pass -----------------------------------------------------------------------

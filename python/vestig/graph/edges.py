@@ -112,6 +112,7 @@ def link(
         weight=weight,
         confidence=confidence,
         evidence=evidence,
+        evidence_chars_max=session.config.settings.entities.max_evidence_length,
     )
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
@@ -144,6 +145,7 @@ def link_request(
     weight: object,
     confidence: object,
     evidence: object,
+    evidence_chars_max: int,
 ) -> LinkRequest:
     """The arguments of `link`, checked.
 
@@ -161,7 +163,9 @@ def link_request(
         relation=_relation(relation, kind),
         weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
         confidence=sure,
-        evidence=None if evidence is None else evidence_text(_text("evidence", evidence)),
+        evidence=None
+        if evidence is None
+        else evidence_text(_text("evidence", evidence), evidence_chars_max),
     )
 
 

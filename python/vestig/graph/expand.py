@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from vestig.arguments import count_argument, flag_argument, listed
 from vestig.errors import ValidationError
@@ -13,11 +13,6 @@ from vestig.session import nodes
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Memory, Status, _Value
-
-# Memories that each of both ways adds where the call names no number, and the confidence from which
-# a mention counts there: that from which entities are stored.
-_ADDED_EACH_WAY: Final = 3
-_CONFIDENCE_MIN: Final = 0.75
 
 
 class ViaEntities(_Value, frozen=True, kw_only=True):
@@ -103,7 +98,8 @@ def via_entities(
     """Memories that mention the same entities, most shared first, ties by id."""
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
-    least = _least(_CONFIDENCE_MIN if min_confidence is None else min_confidence)
+    own = session.config.settings.links.expansion.min_confidence
+    least = _least(own if min_confidence is None else min_confidence)
     space = session.in_namespace(namespace)
     with session.operation("expand_via_entities"), session.ledger.read() as view:
         given = _known(view, space, ids, expired)
@@ -169,11 +165,12 @@ def via_both(
     related_limit: object,
     namespace: object,
 ) -> Expansion:
-    """Return what both ways add; limits of None are 3 each."""
+    """Return what both ways add; limits of None are those of `links.expansion`."""
+    own = session.config.settings.links.expansion
     if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
         ids = list(ids)
-    most = _ADDED_EACH_WAY if entity_limit is None else entity_limit
-    others = _ADDED_EACH_WAY if related_limit is None else related_limit
+    most = own.max_expand_via_entities if entity_limit is None else entity_limit
+    others = own.max_expand_via_related if related_limit is None else related_limit
     count_argument("entity_limit", most, least=0)
     count_argument("related_limit", others, least=0)
     return Expansion(

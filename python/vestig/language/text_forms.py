@@ -121,19 +121,17 @@ def unusable_reason(text: str) -> str | None:
     return None
 
 
-# Code points of the words that an edge or an entity quotes: a sentence, not the memory again.
-EVIDENCE_CHARS_MAX: Final = 200
 _CUT: Final = "..."
 
 
-def evidence_text(text: str) -> str:
-    """Return the words of a memory as an edge stores them: what is longer than
-    `EVIDENCE_CHARS_MAX` code points is cut and ends in `...`.
+def evidence_text(text: str, chars_max: int) -> str:
+    """Return the words of a memory as an edge stores them: what is longer than `chars_max` code
+    points (`entities.max_evidence_length`) is cut and ends in `...`.
 
     Example:
-        >>> len(evidence_text("a" * 201)), evidence_text("a" * 201)[-4:]
+        >>> len(evidence_text("a" * 201, 200)), evidence_text("a" * 201, 200)[-4:]
         (200, 'a...')
     """
-    if len(text) <= EVIDENCE_CHARS_MAX:
+    if len(text) <= chars_max:
         return text
-    return text[: EVIDENCE_CHARS_MAX - len(_CUT)] + _CUT
+    return text[: max(0, chars_max - len(_CUT))] + _CUT[:chars_max]

@@ -499,7 +499,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
         query_time=from_us(request.moments.query_time_us),
-        whole=ranking.gives_reasons,
+        parts=ranking.reasons,
     )
 
 

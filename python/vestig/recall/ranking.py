@@ -9,6 +9,7 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
+from vestig.config.recall_sections import ReasonSettings
 from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.config.weights import weights_of
 from vestig.ports import ScanRanking
@@ -60,8 +61,8 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     associated: int
     # whether the newest of several versions comes first
     newer_first: bool
-    # False: a reason holds no more than method and scores
-    gives_reasons: bool
+    # what a reason holds
+    reasons: ReasonSettings
     # terms that weigh something, where terms are summed
     weighed: frozenset[str]
     # how many memories a cross-encoder reads
@@ -200,7 +201,7 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         seed=walk.seed,
         associated=walk.associated,
         newer_first=fields.base == "linear" and final.newer_first,
-        gives_reasons=settings.recall.reasons.enabled,
+        reasons=settings.recall.reasons,
         weighed=weighed,
         rerank_pool=settings.signals.rerank.pool,
     )

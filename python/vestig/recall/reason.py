@@ -17,6 +17,7 @@ from vestig.answers import (
     Step,
     TraceRankBoost,
 )
+from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
 from vestig.language.content_words import frame_words
 from vestig.language.text_forms import one_line
@@ -46,6 +47,22 @@ _LABELS: Final = {
     "temporal": "Of the time asked for:",
     "entity": "Names",
 }
+# Fields of a reason that `recall.reasons.include_scores` and `include_path` leave out.
+_SCORES: Final = (
+    "semantic_score",
+    "hypothetical",
+    "signals",
+    "alpha_used",
+    "metadata_score",
+    "start_score",
+    "base",
+    "start_base",
+    "tracerank_boost",
+    "own_final_score",
+    "newer_than",
+    "older_than",
+)
+_PATH: Final = ("path", "hops", "steps", "signal_strength", "path_score")
 # Characters of the question before a reply that a reason shows.
 _QUESTION_CHARS: Final = 80
 
@@ -131,8 +148,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     meta_shares: dict[str, float]
     has_vector: bool
     query_time: datetime
-    # False: a reason holds no more than method and scores
-    whole: bool = True
+    # without `enabled` a reason holds no more than method and scores
+    parts: ReasonSettings = ReasonSettings()
 
     def signals(self, row: ScanRow) -> dict[str, SignalTrace]:
         """The terms that have a value and a weight, greatest contribution first. The sum of
@@ -199,7 +216,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         """
         method = "graph_traversal" if _walked_to(row) else "direct_match"
         similarity = self.similarity(row)
-        if not self.whole:
+        if not self.parts.enabled:
             return Reason(
                 retrieval_method=method, similarity=similarity, final_score=row.final_score
             )
@@ -215,7 +232,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         matched = self._matched(row)
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
-        return Reason(
+        made = Reason(
             retrieval_method=method,
             similarity=similarity,
             final_score=row.final_score,
@@ -247,6 +264,16 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
                 ]
             ),
         )
+        return self._shown(made)
+
+    def _shown(self, reason: Reason) -> Reason:
+        """The reason without the parts that the configuration leaves out."""
+        left_out = (() if self.parts.include_scores else _SCORES) + (
+            () if self.parts.include_path else _PATH
+        )
+        if not left_out:
+            return reason
+        return msgspec.structs.replace(reason, **dict.fromkeys(left_out, UNSET))
 
     def _why(
         self,

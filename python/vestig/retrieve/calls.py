@@ -6,9 +6,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
-from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ProviderError, StoreLockedError
 from vestig.retrieve.result import ToolCall
 from vestig.session.session import Session
@@ -16,6 +15,10 @@ from vestig.time_limit import within
 from vestig.times import from_us
 
 _T = TypeVar("_T")
+# A search that takes longer than this hangs, and one that failed three times will fail again; the
+# request as a whole has its own deadline.
+_SEARCH_S_MAX: Final = 10.0
+_ATTEMPTS_MAX: Final = 3
 
 
 class Deadline:
@@ -65,9 +68,8 @@ class Calls:
         deadline: of the request.
     """
 
-    def __init__(self, session: Session, settings: RetrieveSettings, deadline: Deadline) -> None:
+    def __init__(self, session: Session, deadline: Deadline) -> None:
         self.session = session
-        self.settings = settings
         self.deadline = deadline
         self.made: list[ToolCall] = []
 
@@ -98,23 +100,22 @@ class Calls:
         search: Callable[[], _T],
         count: Callable[[_T], int],
     ) -> _T | None:
-        """Return what a search gives, None where it failed: each attempt runs at most
-        `retrieve.tool_timeout_s` seconds and no longer than the request.
+        """Return what a search gives, None where it failed: each attempt runs ten
+        seconds at most and no longer than the request.
 
         Args:
             search: changes nothing, for what runs too long is left to end by itself.
             count: the number of its results.
         """
-        settings = self.settings
         started, moment = time.perf_counter(), from_us(self.session.now_us())
         attempts, error, found = 0, None, None
-        while attempts <= settings.tool_max_retries:
+        while attempts < _ATTEMPTS_MAX:
             left_s = self.deadline.left_s
             if attempts and left_s <= 0:
                 break
             attempts += 1
             try:
-                found = within(min(settings.tool_timeout_s, max(left_s, 0.001)), search)
+                found = within(min(_SEARCH_S_MAX, max(left_s, 0.001)), search)
                 error = None
                 break
             except (ProviderError, StoreLockedError, TimeoutError) as failure:

@@ -10,7 +10,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from vestig.config.retrieve_sections import RetrieveConfidenceSettings
 from vestig.types import _Value
 
 Label = Literal["high", "medium", "low"]
@@ -19,7 +18,17 @@ Label = Literal["high", "medium", "low"]
 BEST_FACTS: Final = 10
 # Distinct pieces of evidence from which a fact is as well supported as it can be.
 _ENOUGH_EVIDENCE: Final = 3
-_DEFAULTS: Final = RetrieveConfidenceSettings()
+# Shares of the components in the score, with the sum 1: relevance counts most, and the rest bears
+# it out. The labels follow from the score: of questions about nothing in a store at least four of
+# five are below medium, of those that it answers at most one of ten.
+_WEIGHTS: Final[Mapping[str, float]] = {
+    "relevance": 0.35,
+    "evidence": 0.20,
+    "coverage": 0.25,
+    "reliability": 0.20,
+}
+HIGH: Final = 0.60
+_MEDIUM: Final = 0.25
 
 
 class Components(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +108,7 @@ def reliability_component(failed: int, retried: int, calls: int) -> float:
     return max(0.0, 1 - (failed + 0.5 * retried) / calls) if calls else 0.0
 
 
-def confidence_breakdown(
-    components: Components, settings: RetrieveConfidenceSettings = _DEFAULTS
-) -> dict[str, ConfidencePart]:
+def confidence_breakdown(components: Components) -> dict[str, ConfidencePart]:
     """Component → value, weight and product; the weights have the sum 1, the products that of the
     score. What relevance adds is its weight alone, for it bounds the whole.
 
@@ -110,19 +117,16 @@ def confidence_breakdown(
         >>> parts["relevance"].product, round(parts["reliability"].product, 9)
         (0.175, 0.08)
     """
-    weights: Mapping[str, float] = msgspec.structs.asdict(settings.weights)
-    whole, bound = sum(weights.values()), components.relevance
+    whole, bound = sum(_WEIGHTS.values()), components.relevance
     found = {}
-    for name, weight in weights.items():
+    for name, weight in _WEIGHTS.items():
         value, share = getattr(components, name), weight / whole
         part = 1.0 if name == "relevance" else value
         found[name] = ConfidencePart(value=value, weight=share, product=bound * share * part)
     return found
 
 
-def compute_confidence_score(
-    components: Components, settings: RetrieveConfidenceSettings = _DEFAULTS
-) -> float:
+def compute_confidence_score(components: Components) -> float:
     """Relevance times the weighted mean of 1 and the other components, from 0 to 1.
 
     Example:
@@ -130,20 +134,20 @@ def compute_confidence_score(
         >>> round(compute_confidence_score(found), 9)
         0.45
     """
-    parts = confidence_breakdown(components, settings).values()
+    parts = confidence_breakdown(components).values()
     return min(components.relevance, sum(part.product for part in parts))
 
 
-def compute_confidence(score: float, settings: RetrieveConfidenceSettings = _DEFAULTS) -> Label:
+def compute_confidence(score: float) -> Label:
     """The label of a score.
 
     Example:
         >>> compute_confidence(0.7), compute_confidence(0.3), compute_confidence(0.2)
         ('high', 'medium', 'low')
     """
-    if score >= settings.high:
+    if score >= HIGH:
         return "high"
-    return "medium" if score >= settings.medium else "low"
+    return "medium" if score >= _MEDIUM else "low"
 
 
 def _share(part: int, whole: int) -> float:

@@ -60,7 +60,7 @@ class _Retrieval:
         self.request = request
         self.deadline = Deadline(request.deadline_s)
         self.search = FactSearch(session, config, request, self.deadline)
-        self.calls = Calls(session, self.settings, self.deadline)
+        self.calls = Calls(session, self.deadline)
         self.planner = Planner(self.search, config, request)
         self.analysis = self.planner.analyse()
         window = request.messages[-MESSAGES_READ:]
@@ -234,9 +234,9 @@ class _Retrieval:
         self, reason: StopReason, facts: list[str], messages: list[str], summary: str
     ) -> RetrieveResult:
         """Everything put together, counted and logged."""
-        rounds, confidence = self.rounds, self.settings.confidence
+        rounds = self.rounds
         components = rounds.components(self.calls)
-        score = compute_confidence_score(components, confidence)
+        score = compute_confidence_score(components)
         self.add_degraded(reason)
         metadata = RetrieveMetadata(
             request_id=self.request.request_id,
@@ -257,7 +257,7 @@ class _Retrieval:
             duplicates_merged=rounds.pool.duplicates,
             stop_reason=reason,
             confidence_score=score,
-            confidence_breakdown=confidence_breakdown(components, confidence),
+            confidence_breakdown=confidence_breakdown(components),
             degraded=tuple(self.degraded),
             warnings=tuple(self.warnings),
         )
@@ -267,7 +267,7 @@ class _Retrieval:
             facts=tuple(facts),
             messages=tuple(messages),
             context_summary=summary,
-            confidence=compute_confidence(score, confidence),
+            confidence=compute_confidence(score),
             metadata=metadata,
             details=self.details() if debug else UNSET,
             reasoning_trace=tuple(self.trace) if debug else UNSET,

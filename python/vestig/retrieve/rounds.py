@@ -193,4 +193,4 @@ class Rounds:
 
     def score(self, calls: Calls) -> float:
         """The confidence so far, from 0 to 1."""
-        return compute_confidence_score(self.components(calls), self.settings.confidence)
+        return compute_confidence_score(self.components(calls))

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.retrieve.confidence import HIGH
 
 StopReason = Literal[
     "error",
@@ -79,7 +80,7 @@ def stop_reason(at: Progress, settings: RetrieveSettings) -> StopReason | None:
     if at.iteration >= at.max_iterations:
         return "max_iterations"
     above_floor = at.iteration >= settings.early_stop_min_iterations
-    strong = at.coverage >= _STRONG_COVERAGE and at.score >= settings.confidence.high
+    strong = at.coverage >= _STRONG_COVERAGE and at.score >= HIGH
     if not above_floor and strong:
         return "strong_first_pass"
     if above_floor and at.facts >= at.max_facts and at.coverage >= _ENOUGH_COVERAGE:

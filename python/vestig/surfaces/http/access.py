@@ -70,15 +70,14 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
     token: str | None
     hosts: frozenset[str]
-    origins: frozenset[str]
     cors_origins: frozenset[str]
 
     @classmethod
-    def of(cls, settings: ServeSettings, section: str = "serve") -> Access:
+    def of(cls, settings: ServeSettings, named_by: str = "serve.host") -> Access:
         """The rules that the configuration gives.
 
         Args:
-            section: of the configuration that named the address.
+            named_by: the key or the option that named the address.
 
         Raises:
             ConfigError: an address that others reach and no token, or a short one; a variable that
@@ -88,7 +87,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         token = None if named is None else read_secret("serve.token_env", named)
         if token is None and not is_loopback(settings.host):
             raise ConfigError(
-                f"{section}.host: {settings.host} is reached by other machines: expected"
+                f"{named_by}: {settings.host} is reached by other machines: expected"
                 " serve.token_env to name the variable of a token, or a loopback address"
             )
         if token is not None:
@@ -99,7 +98,6 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             token=token,
             hosts=frozenset(hosts),
-            origins=frozenset((*settings.allowed_origins, *settings.cors_origins)),
             cors_origins=frozenset(settings.cors_origins),
         )
 
@@ -117,10 +115,10 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
                 "unauthorized", "Host: expected a name in serve.allowed_hosts", status=403
             )
         origins = values(headers, b"origin")
-        known = {*self.origins, f"http://{host}"}
+        known = {*self.cors_origins, f"http://{host}"}
         if len(origins) > 1 or (origins and origins[0] not in known):
             raise Refusal(
-                "unauthorized", "Origin: expected an origin in serve.allowed_origins", status=403
+                "unauthorized", "Origin: expected an origin in serve.cors_origins", status=403
             )
 
     def check_token(self, headers: Headers) -> None:

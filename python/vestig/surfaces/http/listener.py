@@ -151,11 +151,11 @@ class _Answered:
         await send_problem(send, problem, scope.get("state", {}).get("request_id") or new_id("req"))
 
 
-def listen(host: str, port: int, section: str = "serve") -> socket.socket:
+def listen(host: str, port: int, named_by: str = "serve.host, serve.port") -> socket.socket:
     """A socket that listens.
 
     Args:
-        section: of the configuration that named the address.
+        named_by: the keys or the options that named the address.
 
     Raises:
         ConfigError: the address cannot be had.
@@ -171,7 +171,6 @@ def listen(host: str, port: int, section: str = "serve") -> socket.socket:
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "no host name"
         raise ConfigError(
-            f"{section}.host, {section}.port: expected an address to listen on, got {host}:{port}:"
-            f" {why}"
+            f"{named_by}: expected an address to listen on, got {host}:{port}: {why}"
         ) from None
     return found

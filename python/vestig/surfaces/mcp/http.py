@@ -90,8 +90,8 @@ def serve_http(server: Server, settings: ServeSettings, say: Callable[[str], Non
     Raises:
         ConfigError: an address that others reach and no token; one that cannot be had.
     """
-    access = Access.of(settings, "mcp")
-    place = listen(settings.host, settings.port, "mcp")
+    access = Access.of(settings, "--host")
+    place = listen(settings.host, settings.port, "--host, --port")
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,

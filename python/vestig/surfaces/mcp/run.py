@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # the process that started this one, before anything takes time
 _PARENT: Final = os.getppid()
 _PORT_MAX: Final = 65_535
+# Where it listens over HTTP unless the command says otherwise: beside `vestig serve`.
+_HOST: Final = "127.0.0.1"
+_PORT: Final = 8_766
 _PACKAGE: Final = "mcp"
 
 
@@ -48,22 +51,20 @@ def run(call: Call) -> NoReturn:
     from vestig.surfaces.mcp.answers import OpenStore
     from vestig.surfaces.mcp.server import Calls, make_server
 
-    settings = call.config.settings.mcp
     calls = Calls()
     # jobs that commits leave are worked here while an agent thinks
     call.store._start_worker()
     at = OpenStore(store=call.store, session=call.session)
-    server = make_server(at, settings.tools, calls)
-    if call.args.get("transport", settings.transport) == "stdio":
+    server = make_server(at, call.config.settings.mcp.tools, calls)
+    if call.args.get("transport", "stdio") == "stdio":
         from vestig.surfaces.mcp.stdio import serve_stdio
 
         code = anyio.run(serve_stdio, server, _PARENT)
     else:
         from vestig.surfaces.mcp.http import serve_http
 
-        own = {"host": settings.host, "port": settings.port}
-        named = {name: call.args[name] for name in own if name in call.args}
-        serve_http(server, replace(call.config.settings.serve, **{**own, **named}), _say)
+        host, port = call.args.get("host", _HOST), call.args.get("port", _PORT)
+        serve_http(server, replace(call.config.settings.serve, host=host, port=port), _say)
         code = 0
     if not calls.running:
         call.store.close()
