@@ -165,7 +165,11 @@ DICE: Final = {
 }
 SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
 
+SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
+
 WALK: Final[dict[str, Act]] = {
+    "recall.expand_summaries": Act(True, summary, SUMMED),
+    "recall.summary_prior": Act(-0.05, summary, SUMMED),
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
     f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
     f"{QUESTIONS}.content_weight": Act(0.1, found_by_question),

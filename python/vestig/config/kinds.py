@@ -12,6 +12,7 @@ NAMESPACE_PATTERN: Final = r"^(?!\.{1,2}$)[a-z0-9._-]{1,64}$"
 Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
 CountOrZero = Annotated[int, msgspec.Meta(ge=0, le=2_147_483_647)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+SignedShare = Annotated[float, msgspec.Meta(ge=-1, le=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[float, msgspec.Meta(ge=1)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]

@@ -18,6 +18,7 @@ from vestig.config.kinds import (
     Section,
     Seed,
     Share,
+    SignedShare,
     Text,
     doc,
 )
@@ -127,6 +128,7 @@ class RankingSettings(Section, frozen=True, kw_only=True):
     # (`vestig eval`), so they come beside the results.
     association: Annotated[
         Share,
+        SignedShare,
         doc(
             "Share of the score of its start that a memory reached by the walk inherits by its"
             " signal. Where ranking.base is linear, 0 keeps walked memories out of the ranking:"
@@ -162,6 +164,7 @@ class ReferenceSettings(Section, frozen=True, kw_only=True):
 
     alpha_meta: Annotated[
         Share,
+        SignedShare,
         doc(
             "Share of the metadata in the start score. Keys of this section act where"
             " ranking.base is semantic or blend."
@@ -240,6 +243,12 @@ class RecallSettings(Section, frozen=True, kw_only=True):
             shown=True,
         ),
     ] = False
+    expand_summaries: Annotated[
+        bool, doc("Memories that a summary among the candidates covers compete too.")
+    ] = False
+    summary_prior: Annotated[
+        SignedShare, doc("Added to the score that a summary starts from; -0.05: ties go to facts.")
+    ] = 0.0
     synthesize: Annotated[
         bool,
         doc(

@@ -40,6 +40,8 @@ _BY_COSINE: Final[dict[str, Any]] = {
     "alpha": 0.0,
     "questions": False,
     "start_enabled": False,
+    "summary_prior": 0.0,
+    "expand_summaries": False,
 }
 
 
@@ -181,8 +183,8 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         start_enabled=walk.start.enabled,
         start_limit=walk.start.limit,
         walk=_walk(settings) if final.enabled and walk.enabled else None,
-        summary_prior=0.0,
-        expand_summaries=False,
+        summary_prior=settings.recall.summary_prior,
+        expand_summaries=settings.recall.expand_summaries,
         late_pool=settings.signals.late.pool,
         sittings=settings.signals.sittings.enabled,
     )
@@ -219,6 +221,8 @@ def _for_reranking(fields: RankingFields) -> CoreRanking:
             start_enabled=True,
             tracerank_power=0.0,
             association=0.0,
+            summary_prior=0.0,
+            expand_summaries=False,
         )
     )
 
