@@ -20,6 +20,7 @@ from vestig.types import (
 __all__ = [
     "BackupReport",
     "CompactReport",
+    "DeprecateReport",
     "DoctorReport",
     "EdgeRebuildReport",
     "EnrichReport",
@@ -197,18 +198,35 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
+class DeprecateReport(_Value, frozen=True, kw_only=True):
+    """Holds which memories `deprecate(where=…)` withdrew, or with `dry_run` would.
+
+    `had_superseded`: memories that those which the filter selects had superseded, and that it does
+    not select. They stay superseded; committing the text of one again makes it current.
+    """
+
+    memory_ids: tuple[str, ...]
+    had_superseded: tuple[str, ...] = ()
+    dry_run: bool = False
+    seq: int
+    degraded: tuple[Degradation, ...] = ()
+
+
 class ForgetReport(_Value, frozen=True, kw_only=True):
     """Holds what `forget` removed, and the proof that it is gone from every file.
 
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
     and links by likeness, is removed, and made again without it; later, where `degraded` has
-    `enrichment_pending`. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
+    `enrichment_pending`. `had_superseded`: memories that stay and that the removed ones had
+    superseded; they stay superseded, and committing the text of one again makes it current.
+    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
     that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
     what is not of this store and may still hold the texts.
     """
 
     memory_ids: tuple[str, ...]
     reembedded: tuple[str, ...] = ()
+    had_superseded: tuple[str, ...] = ()
     rows_removed: dict[str, int]
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()

@@ -104,6 +104,61 @@ def test_a_terminal_is_asked(
     assert vestig("memory", "list", "--json").document["total"] == left
 
 
+def stored(vestig: Vestig, text: str, *words: str) -> str:
+    return str(vestig("add", text, *words, "--json").document["memory_id"])
+
+
+@pytest.mark.parametrize("command", ["deprecate", "forget"])
+def test_what_a_session_or_a_source_brought_is_taken_out(vestig: Vestig, command: str) -> None:
+    kept = stored(vestig, "The office is in Bergen", "--source", "handbook")
+    joke = ("--session-id", "s 9", "--sequence")
+    gone = {
+        stored(vestig, "The office is on the moon", *joke, "1", "--supersedes", kept),
+        stored(vestig, "The office is on the sun", *joke, "2"),
+    }
+    both = stored(vestig, "The office has nine rooms", "--source", "crawler")
+    assert stored(vestig, "The office has nine rooms", "--source", "handbook") == both
+    refused = vestig(command, "--session", "s 9")
+    assert refused.code == 2
+    assert "2 memories would be " in refused.err
+    assert "selected by session_ids" in refused.err
+    assert "--yes confirms it" in refused.err
+    plan = vestig(command, "--session", "s 9", "--dry-run")
+    assert (plan.code, plan.out in refused.err) == (0, True)
+    assert all(id in plan.out for id in (*gone, kept))
+    assert vestig("count").out == "3\n"
+    report = vestig(command, "--session", "s 9", "--yes", "--json").document
+    assert (set(report["memory_ids"]), report["had_superseded"]) == (gone, [kept])
+    again = vestig(command, "--session", "s 9", "--yes")
+    assert (again.code, again.out) == (1, f"Nothing to {command}\n")
+    assert vestig(command, "--source", "crawler", "--only", "--yes").code == 1
+    assert vestig("count").out == "1\n"
+    done = vestig(command, "--source", "crawler", "--yes")
+    assert (done.code, done.out.startswith("1 memory ")) == (0, True)
+    assert vestig("count").out == "0\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "where: expected id, or a filter"),
+        (("--yes",), "where: expected id, or a filter"),
+        (("--since", "2020-01-01", "--yes"), "all=True"),
+        (("--session", "", "--yes"), "session_ids: expected"),
+        (("--session", "s", "--only", "--yes"), "only: expected it beside `sources`"),
+        ((UNKNOWN, "--session", "s", "--yes"), "id: expected either id or where"),
+        ((UNKNOWN, "--dry-run"), "dry_run: expected it beside where"),
+    ],
+)
+def test_a_withdrawal_that_selects_nothing_is_refused(
+    vestig: Vestig, ids: list[str], words: tuple[str, ...], told: str
+) -> None:
+    answer = vestig("deprecate", *words)
+    assert answer.code == 2
+    assert told in answer.err
+    assert vestig("memory", "list", "--json").document["total"] == len(ids)
+
+
 def test_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert ids
     report = vestig("housekeeping", "gc", "--dry-run", "--json").document

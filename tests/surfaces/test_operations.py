@@ -59,6 +59,7 @@ SURFACE_ONLY = {
     "memory recall": {"explain", "timing", "format", "mode", "order"},
     "memory list": {"snippet_len", "ascending"},
     "entity purge": {"yes"},
+    "memory deprecate": {"yes"},
     "memory forget": {"yes", "finish"},
     "rebuild": {"accept_ledger"},
     "doctor": {"clock", "forget_lost", "all_stores"},
@@ -100,7 +101,7 @@ METHODS = {
     "import": "import_",
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
-FILTERED = ("recall", "retrieve", "search", "list", "count", "forget", "export")
+FILTERED = ("recall", "retrieve", "search", "list", "count", "deprecate", "forget", "export")
 RENAMED = {
     "file": {
         "export": "target",

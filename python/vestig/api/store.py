@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
 from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
+        DeprecateReport,
         ForgetReport,
         ImportReport,
         MemoryDetail,
@@ -378,6 +379,7 @@ class Vestig:
 
         return updating.update(self._session, asked)
 
+    @overload
     def deprecate(
         self,
         id: str,
@@ -385,22 +387,69 @@ class Vestig:
         t_invalid: Time = None,
         *,
         namespace: str | None = None,
-    ) -> StateChange:
-        """Withdraws a memory; with `t_invalid` its fact ended then.
+    ) -> StateChange: ...
+    @overload
+    def deprecate(
+        self,
+        id: None = None,
+        reason: str = "Manual deprecation",
+        t_invalid: Time = None,
+        *,
+        where: Filter | FilterFields,
+        all: bool = False,
+        only: bool = False,
+        dry_run: bool = False,
+        namespace: str | None = None,
+    ) -> DeprecateReport: ...
+    def deprecate(
+        self,
+        id: str | None = None,
+        reason: str = "Manual deprecation",
+        t_invalid: Time = None,
+        *,
+        where: Filter | FilterFields | None = None,
+        all: bool = False,
+        only: bool = False,
+        dry_run: bool = False,
+        namespace: str | None = None,
+    ) -> StateChange | DeprecateReport:
+        """Withdraws a memory, or all that a filter selects: no read shows them unless it asks for
+        expired ones, and time travel still does. With `t_invalid` their facts ended then. What
+        must not be kept at all goes by `forget`.
 
         Args:
-            id: Id of the memory, or at least 8 characters of it.
+            id: Id of the memory, or at least 8 characters of it; either this or `where`.
             reason: Why; kept in the event.
             t_invalid: When the fact ended; absent: the memory is withdrawn as wrong.
+            where: Which memories are withdrawn, archived ones too unless it names statuses. What is
+                superseded or deprecated stays so. A field without a value selects nothing.
+            all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
+            only: Of `sources`, only what no other source stated; what another one stated too stays.
+            dry_run: Say what would be withdrawn and change nothing.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            NotFoundError: unknown in this namespace. ConflictError: it has ended already.
+            ValidationError: nothing is selected, or `t_invalid` lies before a fact began.
+            NotFoundError: an unknown id. ConflictError: the memory of that id has ended already.
+                Nothing is changed in these cases.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("Deploys run on Fridays", source="handbook")
+            ...     _ = store.commit("Deploys are forbidden for good", source="crawler")
+            ...     report = store.deprecate(where={"sources": "crawler"}, only=True)
+            ...     len(report.memory_ids), [memory.content for memory in store.list()]
+            (1, ['Deploys run on Fridays'])
         """
         asked = checked(DeprecateRequest, given(locals()))
         from vestig.memories import states
 
-        return states.deprecate(self._session, asked)
+        states.check_deprecation(asked)
+        if asked.id is not None:
+            return states.deprecate(self._session, asked)
+        return states.deprecate_selected(self._session, asked)
 
     def supersede(
         self,
@@ -488,6 +537,7 @@ class Vestig:
         *,
         where: Filter | FilterFields | None = None,
         all: bool = False,
+        only: bool = False,
         force: bool = False,
         dry_run: bool = False,
         actor: str | None = None,
@@ -503,6 +553,7 @@ class Vestig:
             where: Which memories go, superseded, deprecated and archived ones too unless it names
                 statuses. A field without a value selects nothing.
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
+            only: Of `sources`, only what no other source stated; what another one stated too stays.
             force: Pinned memories too.
             dry_run: Say what would go and keep it.
             actor: Who forgets; kept in the tombstone.

@@ -20,20 +20,6 @@ class StateRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
-class DeprecateRequest(Request, frozen=True, kw_only=True):
-    """A memory that is withdrawn, or whose fact ended."""
-
-    call: ClassVar = "deprecate"
-
-    id: MemoryId
-    reason: Reason = "Manual deprecation"
-    t_invalid: Annotated[
-        int | None,
-        Time("When the fact ended; absent: the memory is withdrawn as wrong.", "--t-invalid"),
-    ] = None
-    namespace: InNamespace = None
-
-
 class SupersedeRequest(Request, frozen=True, kw_only=True):
     """A memory that another one replaces."""
 
@@ -63,20 +49,88 @@ def _selected(fields: Collection[str]) -> dict[str, Any]:
 _EVERY = {"required": ["all"], "properties": {"all": {"const": True}}}
 
 
-class ForgetRequest(Request, frozen=True, kw_only=True):
-    """Memories that go for good."""
+# Of calls whose filter says what goes.
+_All = Annotated[
+    bool,
+    Flag("Take a filter that only narrows (times, kinds, statuses …) as the selection.", "--all"),
+]
+_Only = Annotated[
+    bool,
+    Flag(
+        "Of `sources`, only what no other source stated; what another one stated too stays.",
+        "--only",
+    ),
+]
 
-    call: ClassVar = "forget"
-    rules: ClassVar = (
-        not_both("ids", "where"),
+
+def _selecting(named: str) -> tuple[dict[str, Any], ...]:
+    """Rules of a call that takes memories by `named`, or by a filter that selects some."""
+    sources = {"type": "object", "required": ["sources"]}
+    return (
+        not_both(named, "where"),
         {
             "anyOf": [
-                given_all("ids"),
+                given_all(named),
                 _selected(SELECTORS),
                 {**_selected(SELECTORS | NARROWING), "allOf": [_EVERY]},
             ]
         },
+        {
+            "anyOf": [
+                {"properties": {"only": {"enum": [False, None]}}},
+                {"required": ["where"], "properties": {"where": sources}},
+            ]
+        },
     )
+
+
+class DeprecateRequest(Request, frozen=True, kw_only=True):
+    """Memories that are withdrawn, or whose facts ended."""
+
+    call: ClassVar = "deprecate"
+    rules: ClassVar = (
+        *_selecting("id"),
+        {
+            "anyOf": [
+                {"properties": {"dry_run": {"enum": [False, None]}}},
+                given_all("where"),
+            ]
+        },
+    )
+
+    id: Annotated[
+        str | None,
+        Id(
+            "Id of the memory, or at least 8 characters of it; either this or `where`.",
+            required=False,
+        ),
+    ] = None
+    reason: Reason = "Manual deprecation"
+    t_invalid: Annotated[
+        int | None,
+        Time("When the fact ended; absent: the memory is withdrawn as wrong.", "--t-invalid"),
+    ] = None
+    where: Annotated[
+        Filter,
+        Where(
+            "Which memories are withdrawn, archived ones too unless it names statuses. What is"
+            " superseded or deprecated stays so. A field without a value selects nothing.",
+            selects=True,
+        ),
+    ] = NO_FILTER
+    all: _All = False
+    only: _Only = False
+    dry_run: Annotated[
+        bool, Flag("Say what would be withdrawn and change nothing.", "--dry-run")
+    ] = False
+    namespace: InNamespace = None
+
+
+class ForgetRequest(Request, frozen=True, kw_only=True):
+    """Memories that go for good."""
+
+    call: ClassVar = "forget"
+    rules: ClassVar = _selecting("ids")
 
     ids: Annotated[
         tuple[str, ...] | None,
@@ -96,12 +150,8 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
             selects=True,
         ),
     ] = NO_FILTER
-    all: Annotated[
-        bool,
-        Flag(
-            "Take a filter that only narrows (times, kinds, statuses …) as the selection.", "--all"
-        ),
-    ] = False
+    all: _All = False
+    only: _Only = False
     force: Annotated[bool, Flag("Pinned memories too.", "--force")] = False
     dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
     actor: Annotated[

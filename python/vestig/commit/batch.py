@@ -434,7 +434,7 @@ class Batch:
             )
         decision.kind = CommitOutcomeKind.EXACT_DUPE if exact else CommitOutcomeKind.NEAR_DUPE
         decision.memory_id, decision.event_id, decision.score = memory.id, event.id, score
-        self._supersede(decision, memory.id, to_us(memory.t_valid))
+        self._supersede(item, decision, memory.id, to_us(memory.t_valid))
 
     def _insert(
         self,
@@ -491,7 +491,7 @@ class Batch:
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
-        self._supersede(decision, memory.id, memory.t_valid_us)
+        self._supersede(item, decision, memory.id, memory.t_valid_us)
 
     def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""
@@ -514,9 +514,16 @@ class Batch:
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
         return tuple(scored[: chosen.max_edges_per_memory])
 
-    def _supersede(self, decision: Decision, successor_id: str, t_valid_us: int) -> None:
+    def _supersede(
+        self, item: Item, decision: Decision, successor_id: str, t_valid_us: int
+    ) -> None:
         """Supersession rows of `supersedes`, in the commit's own transaction."""
-        successor = states.Successor(id=successor_id, t_valid_us=t_valid_us)
+        successor = states.Successor(
+            id=successor_id,
+            t_valid_us=t_valid_us,
+            source=item.request.source,
+            actor=item.request.actor,
+        )
         for old in decision.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:

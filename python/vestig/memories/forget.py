@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from vestig.calls.filter import FIELDS, NARROWING, SELECTORS
 from vestig.calls.states import ForgetRequest
 from vestig.errors import (
     ConflictError,
@@ -14,10 +13,13 @@ from vestig.errors import (
     StoreLockedError,
     ValidationError,
 )
-from vestig.filters import FilterParts, filter_parts, moments
-from vestig.ids import id_text, split_ids
+from vestig.memories.selection import (
+    check_selection,
+    selected_ids,
+    stated_by_no_other,
+    superseded_by_them,
+)
 from vestig.results import ForgetReport, GcReport
-from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
@@ -37,28 +39,27 @@ RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
 def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> ForgetReport:
     """Removes memories for good, and proves it."""
-    _check_target(asked)
+    check_selection(asked, "ids", asked.ids)
     by_id, dry_run = asked.ids is not None, asked.dry_run
     space = session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("forget", without_store="make"), session.freeing_space():
-        found = []
-        if not by_id:
-            at = moments(session.now_us())
-            parts = filter_parts(
-                asked.where, space, at, include_expired=True, include_archived=True
-            )
-            found = _matching(session, parts)
+        found = [] if by_id else selected_ids(session, space, asked.where)
+        had_superseded: tuple[str, ...] = ()
         removed, seq, memories = Removed(rows={"memories": 0}), 0, list[Memory]()
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
             seq = txn.seq
             named = found if asked.ids is None else _named(session, txn, space, asked.ids)
+            if asked.only:
+                named = stated_by_no_other(txn, space, named, asked.where.given()["sources"])
             memories = txn.memories(space, named)
             if by_id:
                 _check_all(session, txn, space, named, memories)
             _check_pins(memories, force=asked.force)
             if memories:
-                removed = txn.forget(space, [memory.id for memory in memories], actor=asked.actor)
+                named = [memory.id for memory in memories]
+                had_superseded = superseded_by_them(txn, space, named)
+                removed = txn.forget(space, named, actor=asked.actor)
                 if dry_run:
                     raise RollBack
                 degraded.extend(clock_notice(txn.clock_behind_us))
@@ -74,6 +75,7 @@ def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> Forg
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             reembedded=tuple(removed.embed_jobs),
+            had_superseded=had_superseded,
             rows_removed=removed.rows,
             entities_removed=removed.rows.get("entities", 0),
             summaries_removed=removed.summaries,
@@ -172,30 +174,6 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
 # --- which memories --------------------------------------------------------------------------
 
 
-def _check_target(asked: ForgetRequest) -> None:
-    """Refuses a call that selects nothing."""
-    given = asked.where.given()
-    if asked.ids is not None:
-        if given:
-            raise ValidationError("ids", "ids and where", "either ids or where, not both")
-        return
-    # `unscoped: false` restricts nothing
-    effective = {name for name, value in given.items() if name != "unscoped" or value}
-    if not effective & (SELECTORS | NARROWING if asked.all else SELECTORS):
-        raise ValidationError(
-            "where",
-            f"only {', '.join(given)}" if given else "no filter",
-            "ids, or a filter that says which memories",
-            "name at least one of "
-            + ", ".join(name for name in FIELDS if name in SELECTORS)
-            + (
-                "; all=True takes what only narrows as the selection"
-                if effective & NARROWING
-                else ""
-            ),
-        )
-
-
 def _named(session: Session, view: LedgerView, space: str, ids: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(session.full_id(view, space, id, "ids") for id in ids))
 
@@ -220,13 +198,3 @@ def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
                 f"cannot forget {memory.id}: it is pinned{since}; nothing was forgotten, unpin it"
                 " or use force"
             )
-
-
-def _matching(session: Session, parts: FilterParts) -> list[str]:
-    """Ids that the filter lets through, of one state of the store."""
-
-    def read(view: LedgerView, core: Any) -> list[str]:
-        raw = session.keeper.eligible(view, resolved(view, core, parts))
-        return [id_text("mem", one) for one in split_ids(raw)]
-
-    return session.keeper.run(read)

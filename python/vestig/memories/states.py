@@ -7,6 +7,7 @@ Each call checks the memory under the write lock, decides one `ChangeSet` and wr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -16,8 +17,15 @@ from vestig.calls.states import DeprecateRequest, StateRequest, SupersedeRequest
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
+from vestig.memories.selection import (
+    check_selection,
+    selected_ids,
+    stated_by_no_other,
+    superseded_by_them,
+)
+from vestig.results import DeprecateReport
 from vestig.session.session import Session
-from vestig.session.transaction import catch_up, clock_notice, keep_answer
+from vestig.session.transaction import RollBack, catch_up, clock_notice, keep_answer
 from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
@@ -40,10 +48,13 @@ class StateChange(_Value, frozen=True, kw_only=True):
 
 
 class Successor(msgspec.Struct, frozen=True, kw_only=True):
-    """The newer memory, which may not be stored yet."""
+    """The newer memory, which may not be stored yet. `source`, `actor`: of whoever says that it
+    takes the place of another."""
 
     id: str
     t_valid_us: int
+    source: str = "manual"
+    actor: str | None = None
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,9 +264,10 @@ def replace(
     if end is not None:
         columns["t_invalid_us"] = end
     payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
+    happened = event(old, EventType.SUPERSEDE, now_us, payload)
     return Replacement(
         patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
-        event=event(old, EventType.SUPERSEDE, now_us, payload),
+        event=msgspec.structs.replace(happened, source=successor.source, actor=successor.actor),
         record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
     )
 
@@ -308,8 +320,22 @@ def simple(session: Session, action: str, asked: StateRequest) -> StateChange:
     return change_state(session, asked.id, action, decision, asked.namespace)
 
 
+def check_deprecation(asked: DeprecateRequest) -> None:
+    """Refuses a call that selects nothing, or in two ways.
+
+    Raises:
+        ValidationError: says what would select.
+    """
+    check_selection(asked, "id", asked.id)
+    if asked.id is not None and asked.dry_run:
+        raise ValidationError(
+            "dry_run", True, "it beside where", "show(id) says what one memory is"
+        )
+
+
 def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
     """Withdraws a memory, or ends its fact at `t_invalid`."""
+    assert asked.id is not None, "a filter has a call of its own"
     end = asked.t_invalid
 
     def decision(
@@ -319,6 +345,49 @@ def deprecate(session: Session, asked: DeprecateRequest) -> StateChange:
         return deprecate_changes(memory, asked.reason or "", end, now), ()
 
     return change_state(session, asked.id, "deprecate", decision, asked.namespace)
+
+
+def deprecate_selected(session: Session, asked: DeprecateRequest) -> DeprecateReport:
+    """Withdraws every memory that a filter selects and that has not expired, in one
+    transaction."""
+    end, space = asked.t_invalid, session.in_namespace(asked.namespace)
+    degraded: list[Degradation] = []
+    with session.operation("deprecate", without_store="make"):
+        found = selected_ids(session, space, asked.where)
+        report: DeprecateReport | None = None
+        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
+            if asked.only:
+                found = stated_by_no_other(txn, space, found, asked.where.given()["sources"])
+            memories = [one for one in txn.memories(space, found) if one.status not in _FINAL]
+            for memory in memories:
+                check_end(memory, end)
+            report = DeprecateReport(
+                memory_ids=tuple(memory.id for memory in memories),
+                had_superseded=superseded_by_them(txn, space, found),
+                dry_run=asked.dry_run,
+                seq=txn.seq,
+            )
+            if asked.dry_run or not memories:
+                raise RollBack
+            now_us, why = session.now_us(), asked.reason or ""
+            parts = [deprecate_changes(memory, why, end, now_us) for memory in memories]
+            seq = txn.apply(joined(space, parts))
+            degraded.extend(clock_notice(txn.clock_behind_us))
+            report = done = msgspec.structs.replace(report, seq=seq, degraded=tuple(degraded))
+            keep_answer(txn, lambda: done)
+        assert report is not None, "only after it is left the transaction without writing"
+        if report.dry_run or not report.memory_ids:
+            return report
+        return msgspec.structs.replace(report, degraded=catch_up(session, degraded))
+
+
+def joined(namespace: str, parts: Sequence[ChangeSet]) -> ChangeSet:
+    """Changes of several memories as one."""
+    return ChangeSet(
+        namespace=namespace,
+        patches=tuple(patch for part in parts for patch in part.patches),
+        events=tuple(event for part in parts for event in part.events),
+    )
 
 
 def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:

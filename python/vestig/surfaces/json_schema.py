@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
-from vestig.calls.declaration import not_both, schema_of
+from vestig.calls.declaration import given_all, not_both, schema_of
 from vestig.calls.filter import Where, nearest_argument
 from vestig.errors import ValidationError
 from vestig.hints import nearest_name, unknown_name_error
@@ -101,8 +101,10 @@ def body_schema(schema: Mapping[str, Any], arguments: Arguments | None = None) -
     if arguments is not None:
         rules += arguments.call.rules
         if arguments.confirmed:
-            sure = ({"required": [n], "properties": {n: _TRUE}} for n in ("confirm", "dry_run"))
-            rules.append({"anyOf": list(sure)})
+            sure = [{"required": [n], "properties": {n: _TRUE}} for n in ("confirm", "dry_run")]
+            if arguments.confirmed == "where":
+                sure.append({"not": given_all("where")})
+            rules.append({"anyOf": sure})
     return {**schema, "allOf": rules} if rules else dict(schema)
 
 
@@ -189,7 +191,8 @@ takes: where, as_of, known_at, valid_at, namespace
     )
     if arguments.confirmed:
         sure = found.pop("confirm", False)
-        if not (sure or found.get("dry_run", False)):
+        needed = arguments.confirmed == "always" or arguments.confirmed in found
+        if needed and not (sure or found.get("dry_run", False)):
             raise ValidationError("confirm", sure, "true", "or dry_run: true, which shows the plan")
     return found
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from vestig.calls.argument import Argument, Flag, Objects
+from vestig.calls.argument import Argument, Flag, Id, Objects
 from vestig.calls.declaration import Request, required_of, rows_of
 from vestig.calls.filter import FIELDS, Where
 from vestig.surfaces.outlines import OUTLINES
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 # Options of every command.
 _GLOBAL: Final = ("namespace", "profile")
-_CONFIRM: Final = Flag("true: do it. Needed unless dry_run is true.", name="confirm")
+# Of operations that ask first.
+YES: Final = Flag("Do not ask.", "--yes", name="yes")
+# When an operation is confirmed; "where": for what a filter selects.
+Confirmed = Literal["", "always", "where"]
+_NEEDED: Final[Mapping[Confirmed, str]] = {
+    "always": "Needed unless dry_run is true.",
+    "where": "Needed beside where unless dry_run is true.",
+}
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -45,14 +52,15 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of an operation as one JSON object: the arguments of one public call.
 
     `method` is that call, dotted from the store (`admin.stats`); `without`: names that no client
-    gives. `confirmed`: it destroys, so `confirm: true` has to stand beside it unless `dry_run`
-    does; the call itself does not take it.
+    gives. `confirmed`: it destroys, or withdraws many at once, always or where this argument is
+    given, so that `confirm: true` has to stand beside it unless `dry_run` does; the call itself
+    does not take it.
     """
 
     method: str
     call: type[Request]
     without: tuple[str, ...] = ()
-    confirmed: bool = False
+    confirmed: Confirmed = ""
 
     @property
     def rows(self) -> dict[str, Argument]:
@@ -62,7 +70,10 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
             for name, row in rows_of(self.call).items()
             if not row.program_only and name not in self.without
         }
-        return found | ({_CONFIRM.name: _CONFIRM} if self.confirmed else {})
+        if self.confirmed:
+            help = f"true: do it. {_NEEDED[self.confirmed]}"
+            found["confirm"] = Flag(help, name="confirm")
+        return found
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -95,7 +106,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     `without_store`: on a path without a store the operation answers as from an empty one, makes it,
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
-    surfaces that speak JSON have it, without what `without` names and, where `confirmed`, with a
+    surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
     confirmation.
     """
 
@@ -116,7 +127,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
     offered: bool = True
     without: tuple[str, ...] = ()
-    confirmed: bool = False
+    confirmed: Confirmed = ""
 
     @property
     def help(self) -> str:
@@ -151,7 +162,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         own = [
             row
             for name, row in rows.items()
-            if (row.flag or row.stdin or row.many or name in required)
+            if (row.flag or row.stdin or row.many or isinstance(row, Id) or name in required)
             and not row.program_only
             and not isinstance(row, Objects)
             and name not in (*_GLOBAL, *taken)

@@ -196,18 +196,37 @@ def test_forgetting_has_to_be_confirmed(site: Site) -> None:
     assert site.get(f"show/{id}").status == 404
 
 
+def test_withdrawing_what_a_filter_selects_has_to_be_confirmed(site: Site) -> None:
+    id = site.commit("The safe is behind the third picture", source="crawler", session_id="s")
+    other = site.commit("The safe is behind the fourth picture", source="handbook")
+    chosen = {"where": {"session_ids": "s"}}
+    for body in (chosen, {**chosen, "confirm": False}, {**chosen, "confirm": 1}):
+        assert site.post("deprecate", body).status == 422
+    plan = site.post("deprecate", {**chosen, "dry_run": True})
+    assert (plan.status, plan.document["memory_ids"]) == (200, [id])
+    assert site.get(f"show/{id}").document["status"] == "ACTIVE"
+    only = {"where": {"sources": ["crawler"]}, "only": True, "confirm": True}
+    done = site.post("deprecate", only)
+    assert (done.status, done.document["memory_ids"]) == (200, [id])
+    # one id is what it always was
+    assert site.post("deprecate", {"id": other}).document["status"] == "DEPRECATED"
+
+
 @pytest.mark.parametrize("nothing", [None, "", [], {}], ids=repr)
+@pytest.mark.parametrize("call", ["deprecate", "forget"])
 @pytest.mark.parametrize("field", ["ids", "tags", "scope", "authors", "metadata", "session_ids"])
-def test_a_selector_without_a_value_forgets_nothing(site: Site, field: str, nothing: Any) -> None:
+def test_a_selector_without_a_value_takes_nothing_out(
+    site: Site, field: str, call: str, nothing: Any
+) -> None:
     site.commit("The garden gate squeaks in the wind", tags=["gate"])
     before = site.store.count(where={"include_expired": True})
     for body in (
         {"where": {field: nothing}},
         {"where": {field: nothing}, "all": True},
         {"where": {field: nothing, "include_expired": True}},
-        *([{"ids": nothing}] if field == "ids" else []),
+        *([{"ids": nothing}] if (field, call) == ("ids", "forget") else []),
     ):
-        reply = site.post("forget", {**body, "confirm": True})
+        reply = site.post(call, {**body, "confirm": True})
         assert (reply.status, reply.code) == (422, "validation"), body
     assert site.store.count(where={"include_expired": True}) == before
 

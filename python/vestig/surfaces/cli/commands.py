@@ -204,7 +204,12 @@ def _metavar(param: Argument) -> str | None:
 
 
 # Other spellings of options, in every command that has them.
-_SHORT_FLAGS: Final = {"--limit": ("-n",), "--tags": ("-t", "--tag")}
+_SHORT_FLAGS: Final = {
+    "--limit": ("-n",),
+    "--tags": ("-t", "--tag"),
+    "--session-ids": ("--session",),
+    "--sources": ("--source",),
+}
 # Characters that an error repeats of what was typed.
 _TYPED_CHARS: Final = 60
 # What a shell reads within double quotes.

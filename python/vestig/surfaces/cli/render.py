@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vestig.results import (
         BackupReport,
         CompactReport,
+        DeprecateReport,
         DestroyReport,
         DoctorReport,
         EnrichReport,
@@ -214,10 +215,28 @@ _ALREADY = {
 }
 
 
+def deprecated(value: StateChange | DeprecateReport, args: Args) -> str:
+    """Return which memory was withdrawn, or how many a filter selected."""
+    from vestig.results import DeprecateReport
+
+    if not isinstance(value, DeprecateReport):
+        return f"Memory {value.memory_id} deprecated successfully"
+    if not value.memory_ids:
+        return "Nothing to deprecate"
+    if value.dry_run:
+        return deprecation_plan(value, args)
+    head = f"{_memories(value.memory_ids)} deprecated"
+    return "\n".join([head, *_had_superseded(value.had_superseded)])
+
+
+def deprecation_plan(report: DeprecateReport, args: Args) -> str:
+    """Return what would be withdrawn: how many, by which fields of the filter, and their ids."""
+    lines = _planned(report.memory_ids, "deprecated", args)
+    return "\n".join([*lines, *_had_superseded(report.had_superseded)])
+
+
 def state(value: StateChange, _: Args) -> str:
     """Return what a change of state did."""
-    if value.action == "deprecate":
-        return f"Memory {value.memory_id} deprecated successfully"
     words = _DONE if value.changed else _ALREADY
     return f"Memory {value.memory_id} {words[value.action]}"
 
@@ -263,15 +282,9 @@ _PLANNED_IDS: Final = 20
 def forget_plan(report: ForgetReport, args: Args) -> str:
     """Return what would be deleted: by which fields of the filter, ids, counts of rows, and what
     lies outside the store."""
-    ids = report.memory_ids
-    fields = ", ".join(name for name in FIELDS if name in args)
-    by = f", selected by {fields}" if fields else ""
-    lines = [f"{_memories(ids)} would be forgotten for good{by}:"]
-    lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
-    if len(ids) > _PLANNED_IDS:
-        lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
+    lines = _planned(report.memory_ids, "forgotten for good", args)
     rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
-    return "\n".join([*lines, f"Rows: {rows}", *_reembedded(report), f"Note: {report.outside}"])
+    return "\n".join([*lines, f"Rows: {rows}", *_beside(report)])
 
 
 def forgotten(report: ForgetReport, args: Args) -> str:
@@ -283,9 +296,38 @@ def forgotten(report: ForgetReport, args: Args) -> str:
     return (
         f"{_memories(report.memory_ids)} forgotten: {report.files_scanned} files"
         f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
-        f" {report.shared_occurrences} occurrences in other memories\n"
-        + "\n".join([*_reembedded(report), f"Note: {report.outside}"])
+        f" {report.shared_occurrences} occurrences in other memories\n" + "\n".join(_beside(report))
     )
+
+
+def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
+    """How many memories would be `done`, by which fields of the filter, and their ids."""
+    fields = ", ".join(name for name in FIELDS if name in args)
+    by = f", selected by {fields}" if fields else ""
+    return [f"{_memories(ids)} would be {done}{by}:", *_indented(ids)]
+
+
+def _indented(ids: Sequence[str]) -> list[str]:
+    """The first ids, a line each, and how many more there are."""
+    more = [f"  … and {len(ids) - _PLANNED_IDS} more"] if len(ids) > _PLANNED_IDS else []
+    return [*(f"  {id}" for id in ids[:_PLANNED_IDS]), *more]
+
+
+def _beside(report: ForgetReport) -> list[str]:
+    """Lines about what a forgetting leaves or changes beside the memories that go."""
+    return [
+        *_reembedded(report),
+        *_had_superseded(report.had_superseded),
+        f"Note: {report.outside}",
+    ]
+
+
+def _had_superseded(ids: Sequence[str]) -> list[str]:
+    """The memories that stay superseded though their successors go."""
+    if not ids:
+        return []
+    head = f"{_memories(ids)} that these superseded, and that stay superseded (add a text again to"
+    return [f"{head} make it current):", *_indented(ids)]
 
 
 def _memories(ids: Sequence[str]) -> str:

@@ -405,7 +405,9 @@ def forget(at: OpenStore, given: Mapping[str, Any]) -> str:
         f"Forgotten for good: {count} {'memory' if count == 1 else 'memories'}. A search of"
         f" {report.files_scanned} files found nothing of it. {report.outside}"
     )
-    return " ".join([said, *_degraded(report.degraded)])
+    old = ", ".join(at.short(report.had_superseded).values())
+    stays = [f"It had superseded {old}, and nothing brings that back."] if old else []
+    return " ".join([said, *stays, *_degraded(report.degraded)])
 
 
 def stats(at: OpenStore, _: Mapping[str, Any]) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import graph
-from vestig.calls.argument import Flag
-from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operation import YES, Call, Operation
 
 if TYPE_CHECKING:
     from vestig.graph.backfill import BackfillReport
@@ -156,12 +155,12 @@ OPERATIONS: Final = (
         name="entity purge",
         call=graph.PurgeEntitiesRequest,
         method="graph.purge_entities",
-        options=(Flag("Do not ask.", "--yes", name="yes"),),
+        options=(YES,),
         run=_purge,
         document="entities_purged",
         text=_purged,
         writes=True,
-        confirmed=True,
+        confirmed="always",
     ),
     Operation(
         name="housekeeping entity-backfill",

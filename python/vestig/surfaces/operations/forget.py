@@ -8,7 +8,7 @@ from vestig.calls.argument import Flag
 from vestig.calls.declaration import rows_of
 from vestig.calls.states import ForgetRequest
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation, filter_arguments
+from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 
 
 def _forget(call: Call) -> Any:
@@ -34,7 +34,7 @@ _FORGET: Final = Operation(
     name="memory forget",
     call=ForgetRequest,
     options=(
-        Flag("Do not ask.", "--yes", name="yes"),
+        YES,
         Flag(
             "Repeat the erase of an earlier call that could not be completed.",
             "--finish",
@@ -47,7 +47,7 @@ _FORGET: Final = Operation(
     # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
     exit_code=lambda report: 1 if report.rows_removed.get("memories") == 0 else 0,
     writes=True,
-    confirmed=True,
+    confirmed="always",
 )
 
 OPERATIONS: Final = (_FORGET,)

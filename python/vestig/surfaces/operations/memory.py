@@ -8,9 +8,10 @@ from typing import Any, Final
 from vestig.arguments import Provenance
 from vestig.calls import commit, reads, recall, states
 from vestig.calls.argument import Flag, Integer
-from vestig.errors import ValidationError
+from vestig.calls.declaration import rows_of
+from vestig.errors import ConflictError, ValidationError
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation, filter_arguments
+from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 from vestig.surfaces.operations.layout import LAYOUT, WALK
 from vestig.types import CommitOutcomeKind
 
@@ -69,6 +70,18 @@ def _supersede(call: Call) -> Any:
         stored = f'`vestig add "…" --supersedes {old}` stores a new text in its place'
         raise ValidationError("new", "a text", "the id of a memory that is stored", stored)
     return call.store.supersede(old, new, **call.args)
+
+
+def _deprecate(call: Call) -> Any:
+    given = filter_arguments(call.args, rows_of(states.DeprecateRequest))
+    sure = given.pop("yes", False) or given.get("dry_run", False)
+    if "where" in given and not sure:
+        plan = call.store.deprecate(**{**given, "dry_run": True})
+        if not plan.memory_ids:
+            return plan
+        if call.confirm is None or not call.confirm(render.deprecation_plan(plan, call.args)):
+            raise ConflictError("nothing was withdrawn: the plan was not confirmed")
+    return call.store.deprecate(**given)
 
 
 def _state(action: str) -> Operation:
@@ -150,9 +163,14 @@ OPERATIONS: Final = (
     Operation(
         name="memory deprecate",
         call=states.DeprecateRequest,
+        options=(YES,),
+        run=_deprecate,
         document="state",
-        text=render.state,
+        text=render.deprecated,
+        # 1: a filter that matched nothing
+        exit_code=lambda done: 1 if getattr(done, "memory_ids", None) == () else 0,
         writes=True,
+        confirmed="where",
     ),
     Operation(
         name="memory supersede",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import files, upkeep
 from vestig.calls.argument import Flag, Text
 from vestig.surfaces.cli import render
-from vestig.surfaces.operation import Call, Operation, filter_arguments
+from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 
 if TYPE_CHECKING:
     from vestig.results import ImportReport
@@ -186,7 +186,7 @@ OPERATIONS: Final = (
         name="destroy",
         options=(
             Text("Directory of the store.", name="path"),
-            Flag("Do not ask.", "--yes", name="yes"),
+            YES,
         ),
         run=_destroy,
         document="destruction",
