@@ -13,7 +13,9 @@ from vestig.language.stopwords import STOPWORDS
 DAY_US = 86_400_000_000
 FRAMING = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "kind", "type", "sort",
-     "many", "much", "often", "long", "old", "recently", "currently", "now", "do", "did", "does")
+     "many", "much", "often", "long", "old", "recently", "currently", "now", "do", "did", "does",
+     "remind", "tell", "let", "know", "wonder", "wondering", "idea", "remember", "please", "thanks",
+     "thank", "quick", "again")
 )  # fmt: skip
 Window = tuple[int | None, int | None]
 

@@ -170,6 +170,22 @@ def test_what_is_missing_is_named(opener: Opener) -> None:
     assert opener("empty").recall("Where is Oslo?").missing == ("Oslo",)
 
 
+def test_words_that_ask_are_not_missing(opener: Opener) -> None:
+    """How a question is put says nothing of what it is about."""
+    store = opener(embedder=BuiltinEmbedder())
+    store.commit("The observatory dome was repainted white in June.")
+    plain = store.recall("Which colour has the observatory dome?")
+    for asked in (
+        "Could you please tell me which colour the observatory dome has?",
+        "I was wondering which colour the observatory dome has, thanks!",
+        "Any idea which colour the observatory dome has? Let me know.",
+        "Remind me again: which colour has the observatory dome?",
+    ):
+        found = store.recall(asked)
+        assert found.missing == plain.missing == ("colour",)
+        assert found[0].id == plain[0].id
+
+
 def test_queries_of_signs_have_a_low_confidence(opener: Opener) -> None:
     store = opener(embedder=BuiltinEmbedder())
     for text in NOTES:
