@@ -110,6 +110,7 @@ ADMIN_METHODS = {
     "enrich",
     "forget_finish",
     "gc",
+    "prune",
     "metrics",
     "rebuild",
     "stats",

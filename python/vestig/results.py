@@ -34,6 +34,8 @@ __all__ = [
     "MemoryDetail",
     "MemoryPage",
     "ModelCost",
+    "PruneKept",
+    "PruneReport",
     "RebuildReport",
     "SequenceResult",
     "StoreStats",
@@ -236,6 +238,32 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     shared_occurrences: int
     residues: int
     outside: str
+    dry_run: bool = False
+    seq: int
+    degraded: tuple[Degradation, ...] = ()
+
+
+class PruneKept(_Value, frozen=True, kw_only=True):
+    """Counts of the memories that were due and stay: they are pinned, of the policy `permanent`, or
+    their `retention_until` has not come."""
+
+    pinned: int = 0
+    permanent: int = 0
+    retention_until: int = 0
+
+
+class PruneReport(_Value, frozen=True, kw_only=True):
+    """Holds what `prune` removed for good, or with `dry_run` would.
+
+    `evaluated`: how many memories it looked at, `removed`: how many went, with `memory_ids`;
+    `errors`: those that could not be removed, each with its place among those that were due.
+    """
+
+    evaluated: int
+    removed: int
+    kept: PruneKept = PruneKept()
+    memory_ids: tuple[str, ...] = ()
+    errors: tuple[ItemError, ...] = ()
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()

@@ -185,3 +185,26 @@ def test_an_import_names_what_was_forgotten_elsewhere(
     report = vestig("import", first, "--merge", "--json", *there).document
     assert (report["memories"], report["forgotten_elsewhere"]) == (0, [])
     assert vestig("memory", "list", "--json", *there).document["total"] == len(FACTS) - 1
+
+
+def test_prune_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+    old = stored(vestig, "The lift is out of order", "--retention-until", "2020-01-01")
+    pinned = stored(vestig, "The door is out of order", "--retention-until", "2020-01-01", "--pin")
+    plan = vestig("prune", "--dry-run")
+    assert plan.code == 0
+    assert plan.out.splitlines() == [
+        f"{len(ids) + 2} memories looked at, 1 would be removed for good, 1 due but kept"
+        " (1 by pinned)",
+        f"  {old}",
+    ]
+    assert vestig("show", old).code == 0
+    report = vestig("housekeeping", "prune", "--json").document
+    assert (report["schema"], report["memory_ids"]) == ("vestig/prune/1", [old])
+    assert report["kept"] == {"pinned": 1, "permanent": 0, "retention_until": 0}
+    assert vestig("show", pinned).code == 0
+    assert vestig("prune").out == (
+        f"{len(ids) + 1} memories looked at, 0 removed for good, 1 due but kept (1 by pinned)\n"
+    )
+    refused = vestig("prune", "--superseded-after-days", "-1")
+    assert (refused.code, "superseded_after_days" in refused.err) == (2, True)
+    assert vestig("prune", "--superseded-after-days", "0").code == 0

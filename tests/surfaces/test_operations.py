@@ -22,7 +22,7 @@ VERBS = ("add", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")
 SHORT = {
     "add", "recall", "list", "show", "forget", "supersede", "deprecate", "update", "history",
-    "pin", "unpin", "archive", "restore",
+    "pin", "unpin", "archive", "restore", "prune",
 }  # fmt: skip
 COMMANDS = {
     "count",
@@ -38,6 +38,7 @@ COMMANDS = {
     "housekeeping enrich",
     "housekeeping entity-backfill",
     "housekeeping gc",
+    "housekeeping prune",
     "housekeeping compact",
     "export",
     "import",
@@ -101,7 +102,17 @@ METHODS = {
     "import": "import_",
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
-FILTERED = ("recall", "retrieve", "search", "list", "count", "deprecate", "forget", "export")
+FILTERED = (
+    "recall",
+    "retrieve",
+    "search",
+    "list",
+    "count",
+    "deprecate",
+    "forget",
+    "export",
+    "prune",
+)
 RENAMED = {
     "file": {
         "export": "target",

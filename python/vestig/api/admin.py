@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
 from vestig.arguments import function_argument
+from vestig.calls.declaration import checked, given
+from vestig.calls.filter import Filter, FilterFields
+from vestig.calls.upkeep import PruneRequest
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
     from vestig.ports import Progress
-    from vestig.results import DoctorReport, EnrichReport, ForgetReport, GcReport
+    from vestig.results import DoctorReport, EnrichReport, ForgetReport, GcReport, PruneReport
 
 
 @names_faults_of_methods
@@ -45,6 +48,46 @@ class Admin:
         from vestig.memories import forget
 
         return forget.gc(self._session, dry_run=dry_run)
+
+    def prune(
+        self,
+        superseded_after_days: float | None = None,
+        where: Filter | FilterFields | None = None,
+        dry_run: bool = False,
+        *,
+        namespace: str | None = None,
+    ) -> PruneReport:
+        """Removes for good, as `forget` does, each memory whose `retention_until` is past, and with
+        `superseded_after_days` each that was superseded so long ago. Pinned memories stay, those of
+        the policy `permanent`, and those whose `retention_until` is to come; of the policy
+        `decision` only superseded ones go. Nothing is ever removed without this call.
+
+        Args:
+            superseded_after_days: Also what was superseded at least so many days ago; absent: only
+                what its own retention_until says.
+            where: Of which memories, superseded, deprecated and archived ones too unless it names
+                statuses. A field without a value is refused.
+            dry_run: Say what would go and keep everything.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: a negative number of days. ForgetIncompleteError: as `forget`.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     old = store.commit("The lift is out of order", retention_until="2020-01-01")
+            ...     _ = store.commit("The stairs are open", retention_until="2900-01-01")
+            ...     report = store.admin.prune()
+            ...     report.evaluated, report.removed, report.memory_ids == (old.memory_id,)
+            (2, 1, True)
+        """
+        asked = checked(PruneRequest, given(locals()))
+        from vestig.commit.enrich import enrich_inline
+        from vestig.memories import prune as pruning
+
+        return pruning.prune(self._session, asked, run_jobs=enrich_inline)
 
     def stats(self, *, namespace: str | None = None) -> StoreStats:
         """Counts, seq and bytes of the store.

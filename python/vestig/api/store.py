@@ -272,7 +272,7 @@ class Vestig:
             claim: What it states of whom: an object with subject, fact_type, and any of subject_id,
                 object, object_id, object_type, relationship_type, attributes, confidence, evidence.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
-            retention_until: Keep it at least until then.
+            retention_until: Keep it until then; the next prune after it removes it.
             pinned: Protect it from decay and from being forgotten.
             supersedes: Ids of memories that this fact replaces.
             on_near_dup: What to do with a text that restates a known fact; default
@@ -351,7 +351,7 @@ class Vestig:
             metadata: JSON values of the caller's own, by name.
             scope: A label inside the namespace, by which reads select.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
-            retention_until: Keep it at least until then.
+            retention_until: Keep it until then; the next prune after it removes it.
             t_valid: When the fact began to hold; default t_ref.
             t_invalid: When the fact ended, if it did.
             temporal_stability: How long such a fact holds; derived when absent.

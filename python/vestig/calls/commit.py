@@ -70,7 +70,9 @@ _RetentionPolicy = Annotated[
         words=RetentionPolicy,
     ),
 ]
-_RetentionUntil = Annotated[int | None, Time("Keep it at least until then.", "--retention-until")]
+_RetentionUntil = Annotated[
+    int | None, Time("Keep it until then; the next prune after it removes it.", "--retention-until")
+]
 _TValid = Annotated[int | None, Time("When the fact began to hold; default t_ref.", "--t-valid")]
 _TInvalid = Annotated[int | None, Time("When the fact ended, if it did.", "--t-invalid")]
 _TemporalStability = Annotated[

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Annotated, ClassVar
 
-from vestig.calls.argument import Flag, Function, Integer
+from vestig.calls.argument import Flag, Function, Integer, Number
 from vestig.calls.declaration import Request
+from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.calls.shared import InNamespace
 
 
@@ -34,6 +35,33 @@ class GcRequest(Request, frozen=True, kw_only=True):
     call: ClassVar = "gc"
 
     dry_run: Annotated[bool, Flag("Say what would go and keep everything.", "--dry-run")] = False
+
+
+class PruneRequest(Request, frozen=True, kw_only=True):
+    """Removal of what need not be kept any longer."""
+
+    call: ClassVar = "prune"
+
+    superseded_after_days: Annotated[
+        float | None,
+        Number(
+            "Also what was superseded at least so many days ago; absent: only what its own"
+            " retention_until says.",
+            "--superseded-after-days",
+            least=0,
+            most=36_525,
+        ),
+    ] = None
+    where: Annotated[
+        Filter,
+        Where(
+            "Of which memories, superseded, deprecated and archived ones too unless it names"
+            " statuses. A field without a value is refused.",
+            selects=True,
+        ),
+    ] = NO_FILTER
+    dry_run: Annotated[bool, Flag("Say what would go and keep everything.", "--dry-run")] = False
+    namespace: InNamespace = None
 
 
 class EnrichRequest(Request, frozen=True, kw_only=True):

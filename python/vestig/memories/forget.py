@@ -69,7 +69,7 @@ def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> Forg
             session.drop_cached(seq)
             catch_up(session, degraded)
             jobs = tuple(removed.embed_jobs.values())
-            proof = _prove_and_run(
+            proof = prove_and_run(
                 session, {seq: removed.runs}, lambda: run_jobs(session, space, jobs), degraded
             )
         return ForgetReport(
@@ -120,7 +120,7 @@ def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.Erasur
         return proof
 
 
-def _prove_and_run(
+def prove_and_run(
     session: Session,
     runs: erase.RunsBySeq,
     run: Callable[[], list[Degradation]],

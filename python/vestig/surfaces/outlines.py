@@ -125,6 +125,12 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "housekeeping gc": Outline(
         "store", "Remove sources that produced nothing, and links without ends."
     ),
+    "housekeeping prune": Outline(
+        "store",
+        "Delete for good what is past its retention_until, or was superseded long ago. Nothing is"
+        " removed without this command; --dry-run says what would be.",
+        short="prune",
+    ),
     "housekeeping enrich": Outline(
         "store", "Run the jobs of the queue: missing vectors, and what a language model adds."
     ),

@@ -90,7 +90,7 @@ def test_entities_and_edges(notes: tuple[Site, list[str]]) -> None:
 
 def test_upkeep(notes: tuple[Site, list[str]], tmp_path: Path) -> None:
     site, _ = notes
-    for name in ("gc", "enrich", "compact", "entity-backfill"):
+    for name in ("gc", "prune", "enrich", "compact", "entity-backfill"):
         assert site.post(f"housekeeping/{name}", {}).status == 200, name
     assert site.post("rebuild", {}).document["schema"] == "vestig/rebuild/1"
     assert site.get("stats").document["memories"] == 2

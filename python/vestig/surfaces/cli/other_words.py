@@ -35,7 +35,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "backup": "snapshot copy",
     "rebuild": "reindex index embed",
     "housekeeping compact": "vacuum optimize optimise",
-    "housekeeping": "maintenance prune clean cleanup",
+    "housekeeping": "maintenance clean cleanup",
     "serve": "server start api http",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",

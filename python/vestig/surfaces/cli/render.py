@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         MemoryDetail,
         MemoryPage,
         ModelCost,
+        PruneReport,
         RebuildReport,
         StoreStats,
     )
@@ -330,7 +331,7 @@ def _had_superseded(ids: Sequence[str]) -> list[str]:
     return [f"{head} make it current):", *_indented(ids)]
 
 
-def _memories(ids: Sequence[str]) -> str:
+def _memories(ids: Sequence[object]) -> str:
     return "1 memory" if len(ids) == 1 else f"{len(ids)} memories"
 
 
@@ -349,6 +350,24 @@ def garbage_collected(report: GcReport, _: Args) -> str:
     would = "would be " if report.dry_run else ""
     counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
     return f"{counts} and {report.edges_removed} links {would}removed"
+
+
+_ERRORS_SHOWN: Final = 5
+
+
+def pruned(report: PruneReport, _: Args) -> str:
+    """Counts of a prune: looked at, removed, and kept although they were due."""
+    would = "would be " if report.dry_run else ""
+    kept = {name: count for name, count in report.kept.to_dict().items() if count}
+    why = f" ({', '.join(f'{count} by {name}' for name, count in kept.items())})" if kept else ""
+    lines = [
+        f"{_memories(range(report.evaluated))} looked at, {report.removed} {would}removed for good,"
+        f" {sum(kept.values())} due but kept{why}",
+        *(_indented(report.memory_ids) if report.dry_run else []),
+        *(f"not removed: {error.message}" for error in report.errors[:_ERRORS_SHOWN]),
+    ]
+    more = len(report.errors) - _ERRORS_SHOWN
+    return "\n".join(lines + ([f"… and {more} more errors"] if more > 0 else []))
 
 
 def imported(value: ImportReport, _: Args) -> str:

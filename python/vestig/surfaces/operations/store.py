@@ -93,6 +93,15 @@ OPERATIONS: Final = (
         writes=True,
     ),
     Operation(
+        name="housekeeping prune",
+        call=upkeep.PruneRequest,
+        method="admin.prune",
+        document="prune",
+        text=render.pruned,
+        exit_code=lambda report: 1 if report.errors else 0,
+        writes=True,
+    ),
+    Operation(
         name="housekeeping enrich",
         call=upkeep.EnrichRequest,
         method="admin.enrich",

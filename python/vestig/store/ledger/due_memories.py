@@ -1,0 +1,72 @@
+"""Memories that are due to be removed, and what keeps some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from vestig.ids import id_text
+from vestig.store.ledger.reads import LedgerView
+from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import fetch, known_ids, select_in
+from vestig.types import RetentionPolicy, Status
+
+_SUPERSEDED: Final = f"status = '{Status.SUPERSEDED.value}'"
+# ?1: the namespace; ?2: now; ?3: superseded so long ago, null = not asked for
+_DUE: Final = (
+    "SELECT id, pinned, retention_policy, retention_until_us > ?2 FROM memories"
+    " WHERE namespace = ?1 AND ((retention_until_us <= ?2"
+    f" AND (retention_policy <> '{RetentionPolicy.DECISION.value}' OR {_SUPERSEDED}))"
+    f" OR ({_SUPERSEDED} AND t_expired_us <= ?3))"
+)
+
+
+class DueMemory(NamedTuple):
+    """A memory that is due. `kept_by`: what keeps it: pinned, permanent or retention_until; None =
+    nothing does."""
+
+    id: str
+    kept_by: str | None
+
+
+class DueTimes(NamedTuple):
+    """Times by which memories are due, in microseconds: the end of their retention, and when they
+    were superseded (None = that makes none due)."""
+
+    now_us: int
+    superseded_us: int | None
+
+
+def due_memories(
+    view: LedgerView, namespace: str, times: DueTimes, ids: Sequence[str] | None = None
+) -> list[DueMemory]:
+    """Memories whose retention is over, or that were superseded long ago, in the order in which
+    they were stored. Of the policy `decision` only superseded ones are due.
+
+    Args:
+        ids: only these; None = all.
+    """
+    first = (namespace, *times)
+    with store_faults(view.where):
+        if ids is None:
+            rows = fetch(view.connection, f'{_DUE} ORDER BY "row"', first)
+        else:
+            sql = f"{_DUE} AND id IN (?*)"
+            rows = list(select_in(view.connection, sql, tuple(known_ids(ids, "mem")), first))
+    return [DueMemory(id_text("mem", id), _kept_by(*kept)) for id, *kept in rows]
+
+
+def count_all(view: LedgerView, namespace: str) -> int:
+    """How many memories a namespace has, whatever their status."""
+    with store_faults(view.where):
+        sql = "SELECT COUNT(*) FROM memories WHERE namespace = ?"
+        ((count,),) = fetch(view.connection, sql, (namespace,))
+    return int(count)
+
+
+def _kept_by(pinned: int, policy: str, protected: int | None) -> str | None:
+    if pinned:
+        return "pinned"
+    if policy == RetentionPolicy.PERMANENT.value:
+        return "permanent"
+    return "retention_until" if protected else None
