@@ -10,8 +10,8 @@ import pytest
 import vestig
 from graph_rows import entity, mention, summary
 from scripted import Opener
+from vestig.calls.graph import EDGE_TYPES
 from vestig.errors import NotFoundError, ValidationError
-from vestig.graph.edges import ALL_TYPES
 from vestig.testing import FrozenClock
 
 PUMP, GASKET, LEDGER, CANOE = (
@@ -57,8 +57,8 @@ def test_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
 def test_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:
     with pytest.raises(ValidationError) as caught:
         store.graph.link(*pair, "FOO")
-    assert len(ALL_TYPES) == 6
-    for name in ALL_TYPES:
+    assert len(EDGE_TYPES) == 6
+    for name in EDGE_TYPES:
         assert name in str(caught.value)
 
 

@@ -7,9 +7,24 @@ from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
-from vestig.arguments import function_argument
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
+from vestig.calls.graph import (
+    EdgeRequest,
+    EdgesRequest,
+    EntitiesRequest,
+    EntityBackfillRequest,
+    EntityRequest,
+    ExpandBothRequest,
+    ExpandRequest,
+    ExpireEntityRequest,
+    ExtractEntitiesRequest,
+    LinkRequest,
+    MergeEntitiesRequest,
+    PurgeEntitiesRequest,
+    RebuildEdgesRequest,
+    UnlinkRequest,
+)
 from vestig.calls.search import SearchRequest
 from vestig.results import EdgeRebuildReport
 from vestig.session.session import Session
@@ -139,16 +154,10 @@ class Graph:
             ...     [(one.entity.canonical_name, one.mentions) for one in store.graph.entities()]
             [('Ada Lovelace', 2)]
         """
+        asked = checked(EntitiesRequest, given(locals()))
         from vestig.graph import entities
 
-        return entities.list_entities(
-            self._session,
-            entity_type=entity_type,
-            offset=offset,
-            limit=limit,
-            include_expired=include_expired,
-            namespace=namespace,
-        )
+        return entities.list_entities(self._session, asked)
 
     def entity(
         self,
@@ -171,11 +180,10 @@ class Graph:
         Raises:
             NotFoundError: unknown in this namespace, or expired.
         """
+        asked = checked(EntityRequest, given(locals()))
         from vestig.graph import entities
 
-        return entities.show_entity(
-            self._session, id, expand=expand, include_expired=include_expired, namespace=namespace
-        )
+        return entities.show_entity(self._session, asked)
 
     def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
         """Makes `a` another name of `b`: edges and names of `a` become those of `b`, and
@@ -200,9 +208,10 @@ class Graph:
             ...     merged.id == b, store.graph.entity(a).id == b, merged.entity.aliases
             (True, True, ('ACME', 'ACME Incorporated'))
         """
+        asked = checked(MergeEntitiesRequest, given(locals()))
         from vestig.graph import entities
 
-        return entities.merge_entities(self._session, a, b, namespace=namespace)
+        return entities.merge_entities(self._session, asked)
 
     def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
         """Hides an entity and its edges. A memory that names it again makes a new one.
@@ -214,9 +223,10 @@ class Graph:
         Raises:
             NotFoundError: unknown in this namespace, or expired already.
         """
+        asked = checked(ExpireEntityRequest, given(locals()))
         from vestig.graph import entities
 
-        return entities.expire_entity(self._session, id, namespace=namespace)
+        return entities.expire_entity(self._session, asked)
 
     def purge_entities(
         self,
@@ -238,9 +248,10 @@ class Graph:
             NotFoundError: an unknown id. ConflictError: an entity that is not expired. Nothing is
                 removed then.
         """
+        asked = checked(PurgeEntitiesRequest, given(locals()))
         from vestig.graph import entities
 
-        return entities.purge_entities(self._session, ids, dry_run=dry_run, namespace=namespace)
+        return entities.purge_entities(self._session, asked)
 
     # --- names in texts ----------------------------------------------------------------------
 
@@ -260,17 +271,10 @@ class Graph:
             namespace: The namespace to act in instead of the store's own.
             progress: Called with what is done and how much there is, or None.
         """
-        function_argument("progress", progress)
+        asked = checked(ExtractEntitiesRequest, given(locals()))
         from vestig.graph import backfill
 
-        return backfill.backfill(
-            self._session,
-            reprocess=reprocess,
-            batch_size=batch_size,
-            dry_run=False,
-            namespace=namespace,
-            progress=progress,
-        )
+        return backfill.backfill(self._session, asked, every=asked.reprocess)
 
     def entity_backfill(
         self,
@@ -298,17 +302,10 @@ class Graph:
             ...     store.graph.entities().total
             0
         """
-        function_argument("progress", progress)
+        asked = checked(EntityBackfillRequest, given(locals()))
         from vestig.graph import backfill
 
-        return backfill.backfill(
-            self._session,
-            reprocess=True,
-            batch_size=batch_size,
-            dry_run=dry_run,
-            namespace=namespace,
-            progress=progress,
-        )
+        return backfill.backfill(self._session, asked, dry=asked.dry_run)
 
     # --- edges -----------------------------------------------------------------------
 
@@ -336,7 +333,7 @@ class Graph:
             relation: Label of a RELATION, such as WORKS_AT.
             weight: Finite, at least 0; 0 is kept and never walked.
             confidence: From 0 to 1, or None.
-            evidence: Why; cut to 200 characters.
+            evidence: Why; cut to entities.max_evidence_length.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
@@ -353,19 +350,10 @@ class Graph:
             ...     edge.changed, store.graph.link(a, b, "RELATED").id == edge.id
             (True, True)
         """
+        asked = checked(LinkRequest, given(locals()))
         from vestig.graph import edges
 
-        return edges.link(
-            self._session,
-            from_id,
-            to_id,
-            edge_type,
-            relation=relation,
-            weight=weight,
-            confidence=confidence,
-            evidence=evidence,
-            namespace=namespace,
-        )
+        return edges.link(self._session, asked)
 
     def unlink(self, edge_id: str, *, namespace: str | None = None) -> EdgeChange:
         """Ends an edge; time travel still shows it as it was. A computed edge that is
@@ -378,9 +366,10 @@ class Graph:
         Raises:
             NotFoundError: an edge that this namespace does not hold.
         """
+        asked = checked(UnlinkRequest, given(locals()))
         from vestig.graph import edges
 
-        return edges.unlink(self._session, edge_id, namespace=namespace)
+        return edges.unlink(self._session, asked)
 
     def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
         """One edge, ended or not, with what its ends are called.
@@ -390,9 +379,10 @@ class Graph:
             snippet_len: Characters shown of each end.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(EdgeRequest, given(locals()))
         from vestig.graph import edges
 
-        return edges.edge(self._session, id, snippet_len=snippet_len, namespace=namespace)
+        return edges.edge(self._session, asked)
 
     def edges(
         self,
@@ -414,17 +404,10 @@ class Graph:
             snippet_len: Characters shown of each end.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(EdgesRequest, given(locals()))
         from vestig.graph import edges
 
-        return edges.edges(
-            self._session,
-            node_id,
-            edge_type=edge_type,
-            limit=limit,
-            include_expired=include_expired,
-            snippet_len=snippet_len,
-            namespace=namespace,
-        )
+        return edges.edges(self._session, asked)
 
     def rebuild_edges(
         self,
@@ -442,12 +425,10 @@ class Graph:
             progress: Called with what is done and how much there is, or None.
             namespace: The namespace to act in instead of the store's own.
         """
-        function_argument("progress", progress)
+        asked = checked(RebuildEdgesRequest, given(locals()))
         from vestig.graph import related
 
-        counts = related.rebuild_edges(
-            self._session, edge_type, progress=progress, namespace=namespace
-        )
+        counts = related.rebuild_edges(self._session, asked)
         return EdgeRebuildReport(**{**counts, "degraded": tuple(counts["degraded"])})
 
     # --- expansion ---------------------------------------------------------------------------
@@ -471,16 +452,10 @@ class Graph:
                 links.expansion.min_confidence.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(ExpandRequest, given(locals()))
         from vestig.graph import expand
 
-        return expand.via_entities(
-            self._session,
-            ids,
-            limit=limit,
-            include_expired=include_expired,
-            min_confidence=min_confidence,
-            namespace=namespace,
-        )
+        return expand.via_entities(self._session, asked)
 
     def expand_via_related(
         self,
@@ -500,16 +475,10 @@ class Graph:
             min_confidence: Least weight of the edge.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(ExpandRequest, given(locals()))
         from vestig.graph import expand
 
-        return expand.via_related(
-            self._session,
-            ids,
-            limit=limit,
-            include_expired=include_expired,
-            min_confidence=min_confidence,
-            namespace=namespace,
-        )
+        return expand.via_related(self._session, asked)
 
     def expand_with_graph(
         self,
@@ -529,12 +498,7 @@ class Graph:
                 links.expansion.max_expand_via_related.
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(ExpandBothRequest, given(locals()))
         from vestig.graph import expand
 
-        return expand.via_both(
-            self._session,
-            ids,
-            entity_limit=entity_limit,
-            related_limit=related_limit,
-            namespace=namespace,
-        )
+        return expand.via_both(self._session, asked)

@@ -10,6 +10,7 @@ values that are always taken; some others are, too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -315,12 +316,12 @@ class Number(Argument, frozen=True, kw_only=True):
     def check(self, field: str, value: Any) -> Any:
         number = as_number(value)
         most = float("inf") if self.most is None else self.most
-        if number is None or not self.least <= number <= most or number == float("inf"):
+        if number is None or not self.least <= number <= most or number > sys.float_info.max:
             allowed = f"a number >= {self.least:g}"
             if self.most is not None:
                 allowed = f"a number from {self.least:g} to {self.most:g}"
             raise ValidationError(field, value, allowed)
-        return float(number)
+        return float(number) + 0.0  # makes -0.0 a plain zero
 
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         bound = {} if self.most is None else {"maximum": self.most}

@@ -1,27 +1,43 @@
 """Entities, and edges between nodes."""
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import SCOPE_CHARS_MAX
-from vestig.calls.argument import Choice, Flag, Function, Id, Integer, Label, Number, Words
+from vestig.calls.argument import Choice, Flag, Function, Id, Ids, Integer, Label, Number, Words
 from vestig.calls.declaration import Request, given_all
 from vestig.calls.shared import InNamespace
+from vestig.errors import ValidationError
 from vestig.types import EdgeType
 
 _STORED = tuple(kind.value for kind in EdgeType)
 # Those that others make are told by whom.
 EDGE_TYPES = (*_STORED, "AFFECTS")
 
+
+class _Entity(Label, frozen=True, kw_only=True):
+    """An entity by its id, at least 8 characters of it, its name or an alias."""
+
+    blank: bool = False
+
+    @property
+    def expected(self) -> str:
+        return "the id or the name of an entity"
+
+    def check(self, field: str, value: Any) -> Any:
+        if not isinstance(value, str) or not value.strip():
+            raise ValidationError(field, value, self.expected)
+        return super().check(field, value)
+
+
 _EntityId = Annotated[
-    str,
-    Label("The entity by its id, at least 8 characters of it, its name or an alias.", blank=False),
+    str, _Entity("The entity by its id, at least 8 characters of it, its name or an alias.")
 ]
 _BatchSize = Annotated[
     int, Integer("Memories of one transaction.", "--batch-size", default_text="500")
 ]
 _Progress = Annotated[
-    Callable[..., object] | None,
+    Callable[[int, int | None], None] | None,
     Function("Called with what is done and how much there is, or None."),
 ]
 _EDGE_ID = "Id of the edge, or at least 8 characters of it."
@@ -67,9 +83,9 @@ class MergeEntitiesRequest(Request, frozen=True, kw_only=True):
 
     a: Annotated[
         str,
-        Label("The entity that becomes a name of the other, by id, name or alias.", blank=False),
+        _Entity("The entity that becomes a name of the other, by id, name or alias."),
     ]
-    b: Annotated[str, Label("The one that stays, by id, name or alias.", blank=False)]
+    b: Annotated[str, _Entity("The one that stays, by id, name or alias.")]
     namespace: InNamespace = None
 
 
@@ -194,7 +210,7 @@ class LinkRequest(Request, frozen=True, kw_only=True):
     ] = None
     evidence: Annotated[
         str | None,
-        Label("Why; cut to 200 characters.", "--evidence"),
+        Label("Why; cut to entities.max_evidence_length.", "--evidence"),
     ] = None
     namespace: InNamespace = None
 
@@ -255,4 +271,41 @@ class RebuildEdgesRequest(Request, frozen=True, kw_only=True):
         ),
     ] = EdgeType.RELATED.value
     progress: _Progress = None
+    namespace: InNamespace = None
+
+
+_StartIds = Annotated[
+    tuple[str, ...], Ids("Ids of the memories to start from.", many=True, unordered=True)
+]
+
+
+class ExpandRequest(Request, frozen=True, kw_only=True):
+    """Memories one hop from others, by shared entities or by RELATED edges; a `min_confidence` of
+    None is the configured one for entities, and 0 for edges."""
+
+    call: ClassVar = "expand_via_entities"
+
+    ids: _StartIds
+    limit: Annotated[int, Integer("Most memories.", least=0)] = 5
+    include_expired: Annotated[bool, Flag("Superseded and deprecated memories too.")] = False
+    min_confidence: Annotated[
+        float | None,
+        Number(
+            "Least confidence of the mentions, or of the edge.",
+            least=0,
+            most=1,
+            default_text="links.expansion.min_confidence",
+        ),
+    ] = None
+    namespace: InNamespace = None
+
+
+class ExpandBothRequest(Request, frozen=True, kw_only=True):
+    """Memories one hop from others, both ways."""
+
+    call: ClassVar = "expand_with_graph"
+
+    ids: _StartIds
+    entity_limit: Annotated[int | None, Integer("Most memories by entities.", least=0)] = None
+    related_limit: Annotated[int | None, Integer("Most memories by RELATED edges.", least=0)] = None
     namespace: InNamespace = None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.calls.graph import EntityBackfillRequest, ExtractEntitiesRequest
 from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
 from vestig.commit.rows import mention_edge
@@ -52,22 +52,18 @@ class _Page(msgspec.Struct, frozen=True, kw_only=True):
 
 def backfill(
     session: Session,
+    asked: ExtractEntitiesRequest | EntityBackfillRequest,
     *,
-    reprocess: object,
-    batch_size: object,
-    dry_run: object,
-    namespace: object,
-    progress: Progress | None,
+    every: bool = True,
+    dry: bool = False,
 ) -> BackfillReport:
-    """Reads every live memory again, or with `reprocess` false those without entities."""
-    every = flag_argument("reprocess", reprocess)
-    dry = flag_argument("dry_run", dry_run)
-    size = count_argument("batch_size", batch_size)
+    """Reads every live memory again, or with `every` false those without entities."""
+    size = asked.batch_size
     if session.read_only and not dry:
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("entity_backfill", without_store="make"):
-        run = _Backfill(session, space, dry=dry, progress=progress)
+        run = _Backfill(session, space, dry=dry, progress=asked.progress)
         ids = run.wanted(every=every)
         for start in range(0, len(ids), size):
             run.add_names(ids[start : start + size])

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from typing import Final
 
 import msgspec
 
-from vestig.arguments import (
-    as_number,
-    check_unicode,
-    count_argument,
-    flag_argument,
-    relation_label,
-)
+from vestig.arguments import relation_label
+from vestig.calls.graph import EdgeRequest, EdgesRequest, LinkRequest, UnlinkRequest
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, memory_id_text, new_id
@@ -27,43 +20,14 @@ from vestig.session.transaction import catch_up, clock_notice
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
-AFFECTS: Final = "AFFECTS"
-# All types of edges; AFFECTS is a view of the event log.
-ALL_TYPES: Final = (*(kind.value for kind in EdgeType), AFFECTS)
 # type → prefix of both ends
 _LINKABLE: Final = {EdgeType.RELATED: "mem", EdgeType.SUMMARIZES: "mem", EdgeType.RELATION: "ent"}
 _MAKERS: Final = {
     "MENTIONS": "extraction makes it, from the names in a memory's text",
     "PRODUCED": "every commit that has a source makes it",
-    AFFECTS: "it is a view of the event log, which every change of a memory writes",
+    "AFFECTS": "it is a view of the event log, which every change of a memory writes",
 }
-LIST_LIMIT_DEFAULT: Final = 20
-
-
-class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked link; memories by id, entities by id or name, as the caller wrote them."""
-
-    from_id: str
-    to_id: str
-    edge_type: EdgeType
-    relation: str | None
-    weight: float
-    confidence: float | None
-    evidence: str | None
-
-    def edge(self, from_id: str, to_id: str) -> NewEdge:
-        """The row, between full ids."""
-        return NewEdge(
-            id=new_id("edge"),
-            from_id=from_id,
-            to_id=to_id,
-            edge_type=self.edge_type,
-            weight=self.weight,
-            confidence=self.confidence,
-            evidence=self.evidence,
-            origin="caller",
-            relation=self.relation,
-        )
+_ENDS: Final = ("from_id", "to_id")
 
 
 class EdgeChange(nodes.Described, frozen=True, kw_only=True):
@@ -91,38 +55,30 @@ class EdgePage(SequenceResult[EdgeDetail], frozen=True, kw_only=True):
     seq: int
 
 
-def link(
-    session: Session,
-    from_id: object,
-    to_id: object,
-    edge_type: object,
-    *,
-    relation: object,
-    weight: object,
-    confidence: object,
-    evidence: object,
-    namespace: object,
-) -> EdgeChange:
+def link(session: Session, asked: LinkRequest) -> EdgeChange:
     """Stores an edge of origin `caller`, or finds the one that is there."""
-    request = link_request(
-        from_id,
-        to_id,
-        edge_type,
-        relation=relation,
-        weight=weight,
-        confidence=confidence,
-        evidence=evidence,
-        evidence_chars_max=session.config.settings.entities.max_evidence_length,
+    kind = _by_ends(asked) if asked.edge_type is None else _linkable(asked.edge_type)
+    ends = {name: _end_text(name, getattr(asked, name), kind) for name in _ENDS}
+    new = NewEdge(
+        id=new_id("edge"),
+        from_id=ends["from_id"],
+        to_id=ends["to_id"],
+        edge_type=kind,
+        weight=asked.weight,
+        confidence=asked.confidence,
+        evidence=_cut(session, asked.evidence),
+        origin="caller",
+        relation=_relation(asked.relation, kind),
     )
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("link", without_store="make"):
-        request = _with_ids(session, space, request)
+        if _LINKABLE[kind] == "ent":
+            ends = {name: entity_id(session, space, text, name) for name, text in ends.items()}
         with session.ledger.write(session.now_us(), make=False) as txn:
-            start = _end(session, txn, space, request, "from_id")
-            end = _end(session, txn, space, request, "to_id")
-            check_ends(request, start, end)
-            new = request.edge(start.id, end.id)
+            start, end = (_end(session, txn, space, kind, ends[name], name) for name in _ENDS)
+            _check_ends(kind, start, end)
+            new = msgspec.structs.replace(new, from_id=start.id, to_id=end.id)
             found, seq = _stored(txn, space, new), txn.seq
             if found is None:
                 seq = txn.apply(ChangeSet(namespace=space, edges=(new,)))
@@ -136,90 +92,30 @@ def link(
         return EdgeChange(edge=stored, action="link", changed=True, seq=seq, degraded=notes)
 
 
-def link_request(
-    from_id: object,
-    to_id: object,
-    edge_type: object,
-    *,
-    relation: object,
-    weight: object,
-    confidence: object,
-    evidence: object,
-    evidence_chars_max: int,
-) -> LinkRequest:
-    """The arguments of `link`, checked.
-
-    Raises:
-        ValidationError: names the field, what was given and what is allowed.
-    """
-    kind = _by_ends(from_id, to_id, relation) if edge_type is None else _linkable(edge_type)
-    sure = None
-    if confidence is not None:
-        sure = number_argument("confidence", confidence, 1.0, "a number from 0 to 1, or null")
-    return LinkRequest(
-        from_id=_end_text("from_id", from_id, kind),
-        to_id=_end_text("to_id", to_id, kind),
-        edge_type=kind,
-        relation=_relation(relation, kind),
-        weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
-        confidence=sure,
-        evidence=None
-        if evidence is None
-        else evidence_text(_text("evidence", evidence), evidence_chars_max),
-    )
-
-
-def _by_ends(from_id: object, to_id: object, relation: object) -> EdgeType:
+def _by_ends(asked: LinkRequest) -> EdgeType:
     """RELATED between two memories, RELATION between two entities."""
-    ends = (_text("from_id", from_id), _text("to_id", to_id))
-    memories = [memory_id_text(end) is not None for end in ends]
-    if relation is not None or not any(memories):
+    memories = [memory_id_text(getattr(asked, name)) is not None for name in _ENDS]
+    if asked.relation is not None or not any(memories):
         return EdgeType.RELATION
     if all(memories):
         return EdgeType.RELATED
-    raise ValidationError("to_id", to_id, "two memories or two entities", f"from_id is {from_id!r}")
-
-
-def _end_text(field: str, value: object, kind: EdgeType) -> str:
-    """The id of a memory, or what a caller calls an entity."""
-    if _LINKABLE[kind] == "mem":
-        return check_id_prefix(field, value, "mem")
-    text = _text(field, value).strip()
-    if not text or text.startswith("mem_"):
-        raise ValidationError(
-            field, value, f"the id (ent_…) or the name of an entity for {kind.value}"
-        )
-    return text
-
-
-def _with_ids(session: Session, space: str, request: LinkRequest) -> LinkRequest:
-    """With the ids of the entities that are named."""
-    if _LINKABLE[request.edge_type] == "mem":
-        return request
-    return msgspec.structs.replace(
-        request,
-        from_id=entity_id(session, space, request.from_id, "from_id"),
-        to_id=entity_id(session, space, request.to_id, "to_id"),
+    raise ValidationError(
+        "to_id", asked.to_id, "two memories or two entities", f"from_id is {asked.from_id!r}"
     )
 
 
-def edge_type_argument(value: object) -> str:
-    """One of the ten types of edges.
-
-    Raises:
-        ValidationError: any other; lists the ten.
-
-    Example:
-        >>> edge_type_argument("RELATED")
-        'RELATED'
-    """
-    if not isinstance(value, str) or value not in ALL_TYPES:
-        raise ValidationError("edge_type", value, "one of " + ", ".join(ALL_TYPES))
-    return str(value)
+def _end_text(field: str, text: str, kind: EdgeType) -> str:
+    """The id of a memory, or what a caller calls an entity."""
+    if _LINKABLE[kind] == "mem":
+        return check_id_prefix(field, text, "mem")
+    if text.strip().startswith("mem_"):
+        raise ValidationError(
+            field, text, f"the id (ent_…) or the name of an entity for {kind.value}"
+        )
+    return text.strip()
 
 
-def _linkable(value: object) -> EdgeType:
-    word = edge_type_argument(value)
+def _linkable(word: str) -> EdgeType:
     if word in _MAKERS:
         raise ValidationError(
             "edge_type", word, "one of " + ", ".join(_LINKABLE), f"{word}: {_MAKERS[word]}"
@@ -227,38 +123,21 @@ def _linkable(value: object) -> EdgeType:
     return EdgeType(word)
 
 
-def _relation(value: object, edge_type: EdgeType) -> str | None:
+def _relation(given: str | None, kind: EdgeType) -> str | None:
     """The label of a RELATION."""
-    if edge_type is EdgeType.RELATION:
-        return relation_label(value)
-    if value is not None:
-        raise ValidationError("relation", value, f"nothing: {edge_type.value} has no label")
+    if kind is EdgeType.RELATION:
+        return relation_label(given)
+    if given is not None:
+        raise ValidationError("relation", given, f"nothing: {kind.value} has no label")
     return None
 
 
-def _text(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
-    return check_unicode(field, value)
+def _cut(session: Session, evidence: str | None) -> str | None:
+    most = session.config.settings.entities.max_evidence_length
+    return None if evidence is None else evidence_text(evidence, most)
 
 
-def number_argument(field: str, value: object, most: float, allowed: str) -> float:
-    """A finite number from 0 to `most`; true is no number.
-
-    Example:
-        >>> number_argument("weight", 1, 2.0, "a number from 0 to 2")
-        1.0
-    """
-    given = as_number(value)
-    if given is not None:
-        # NaN is in no range; what no float can hold is above it.
-        number = float(given) if abs(given) <= sys.float_info.max else math.inf
-        if 0.0 <= number <= most and not math.isinf(number):
-            return number + 0.0  # makes -0.0 a plain zero
-    raise ValidationError(field, value, allowed)
-
-
-def check_ends(request: LinkRequest, start: Memory | Entity, end: Memory | Entity) -> None:
+def _check_ends(kind: EdgeType, start: Memory | Entity, end: Memory | Entity) -> None:
     """Two different nodes, and a summary where a summary belongs.
 
     Raises:
@@ -267,15 +146,14 @@ def check_ends(request: LinkRequest, start: Memory | Entity, end: Memory | Entit
     if start.id == end.id:
         raise ValidationError("to_id", end.id, f"another node than from_id {start.id}")
     summary = isinstance(start, Memory) and start.kind is Kind.SUMMARY
-    if request.edge_type is EdgeType.SUMMARIZES and not summary:
+    if kind is EdgeType.SUMMARIZES and not summary:
         raise ValidationError("from_id", start.id, "a memory of kind SUMMARY for SUMMARIZES")
 
 
 def _end(
-    session: Session, view: LedgerView, space: str, request: LinkRequest, field: str
+    session: Session, view: LedgerView, space: str, kind: EdgeType, id: str, field: str
 ) -> Memory | Entity:
-    id = getattr(request, field)
-    if _LINKABLE[request.edge_type] == "ent":
+    if _LINKABLE[kind] == "ent":
         return nodes.entity(view, space, id, field)
     return session.memory(view, space, id, field)
 
@@ -288,13 +166,13 @@ def _stored(view: LedgerView, space: str, new: NewEdge) -> Edge | None:
     return None
 
 
-def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChange:
+def unlink(session: Session, asked: UnlinkRequest) -> EdgeChange:
     """Ends an edge; one that has ended stays as it is."""
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     degraded: list[Degradation] = []
     with session.operation("unlink", without_store="make"):
         with session.ledger.write(session.now_us(), make=False) as txn:
-            before, seq = _edge(txn, space, edge_id, "edge_id"), txn.seq
+            before, seq = _edge(txn, space, asked.edge_id, "edge_id"), txn.seq
             if before.t_expired is None:
                 seq = txn.apply(ChangeSet(namespace=space, expired_edges=(before.id,)))
                 degraded.extend(clock_notice(txn.clock_behind_us))
@@ -306,48 +184,32 @@ def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChang
         return EdgeChange(edge=after, action="unlink", changed=True, seq=seq, degraded=notes)
 
 
-def edge(session: Session, id: object, *, snippet_len: object, namespace: object) -> EdgeDetail:
+def edge(session: Session, asked: EdgeRequest) -> EdgeDetail:
     """One edge, expired or not."""
-    length = count_argument("snippet_len", snippet_len)
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("edge"), session.ledger.read() as view:
-        return _detailed(view, space, [_edge(view, space, id, "id")], length)[0]
+        found = _edge(view, space, asked.id, "id")
+        return _detailed(view, space, [found], asked.snippet_len)[0]
 
 
-def edges(
-    session: Session,
-    node_id: object,
-    *,
-    edge_type: object,
-    limit: object,
-    include_expired: object,
-    snippet_len: object,
-    namespace: object,
-) -> EdgePage:
+def edges(session: Session, asked: EdgesRequest) -> EdgePage:
     """Edges of a namespace, or of one node, newest first."""
-    kind = None if edge_type is None else edge_type_argument(edge_type)
-    if kind == AFFECTS:
-        raise ValidationError(
-            "edge_type", kind, "a stored type", "AFFECTS is the log of a memory: see `events`"
-        )
-    most = count_argument("limit", LIST_LIMIT_DEFAULT if limit is None else limit)
-    length = count_argument("snippet_len", snippet_len)
-    expired = flag_argument("include_expired", include_expired)
-    space = session.in_namespace(namespace)
+    kind, most, expired = asked.edge_type, asked.limit, asked.include_expired
+    space = session.in_namespace(asked.namespace)
     with session.operation("edges"):
-        node = None if node_id is None else _node_text(session, space, node_id)
+        node = None if asked.node_id is None else _node_text(session, space, asked.node_id)
         with session.ledger.read() as view:
             if node is None:
                 found = view.list_edges(space, edge_type=kind, limit=most, include_expired=expired)
             else:
                 found = _of_node(session, view, space, node, kind, expired)[:most]
-            return EdgePage(edges=tuple(_detailed(view, space, found, length)), seq=view.seq)
+            shown = tuple(_detailed(view, space, found, asked.snippet_len))
+            return EdgePage(edges=shown, seq=view.seq)
 
 
-def _node_text(session: Session, space: str, given: object) -> str:
+def _node_text(session: Session, space: str, given: str) -> str:
     """The id of a memory, or of the entity that is called so; ids may be beginnings."""
-    memory = memory_id_text(given) if isinstance(given, str) else None
-    return memory or entity_id(session, space, given, "node_id")
+    return memory_id_text(given) or entity_id(session, space, given, "node_id")
 
 
 def _of_node(
@@ -370,7 +232,7 @@ def _of_node(
     return sorted(found, key=lambda one: (-one.t_created.timestamp(), one.id))
 
 
-def _edge(view: LedgerView, space: str, id: object, field: str) -> Edge:
+def _edge(view: LedgerView, space: str, id: str, field: str) -> Edge:
     full = nodes.full_edge_id(view, space, id, field)
     found = view.edge(space, full)
     if found is None:

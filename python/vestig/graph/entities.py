@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from vestig.arguments import check_unicode, count_argument, flag_argument, listed
+from vestig.calls.graph import (
+    EntitiesRequest,
+    EntityRequest,
+    ExpireEntityRequest,
+    MergeEntitiesRequest,
+    PurgeEntitiesRequest,
+)
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.commit.entity_merge import check_unexpired, merge_changes
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import NotFoundError
 from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.entity_names import entity_id
@@ -85,26 +91,15 @@ class PurgeReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
-def list_entities(
-    session: Session,
-    *,
-    entity_type: object,
-    offset: object,
-    limit: object,
-    include_expired: object,
-    namespace: object,
-) -> EntityPage:
+def list_entities(session: Session, asked: EntitiesRequest) -> EntityPage:
     """One page and how many there are in all."""
-    if entity_type is not None and (not isinstance(entity_type, str) or not entity_type.strip()):
-        raise ValidationError("entity_type", entity_type, "the name of a type")
-    if isinstance(entity_type, str):
-        check_unicode("entity_type", entity_type)
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
+    kind = asked.entity_type
     listing = EntityListing(
-        offset=count_argument("offset", offset, least=0),
-        limit=count_argument("limit", limit),
-        entity_type=None if entity_type is None else _type_name(session, entity_type),
-        include_expired=flag_argument("include_expired", include_expired),
+        offset=asked.offset,
+        limit=asked.limit,
+        entity_type=None if kind is None else _type_name(session, kind),
+        include_expired=asked.include_expired,
     )
     with session.operation("entities"), session.ledger.read() as view:
         found = view.list_entities(space, listing)
@@ -122,16 +117,13 @@ def _type_name(session: Session, given: str) -> str:
     return given.strip().upper() if known is None else known.name
 
 
-def show_entity(
-    session: Session, id: object, *, expand: object, include_expired: object, namespace: object
-) -> EntityDetail:
+def show_entity(session: Session, asked: EntityRequest) -> EntityDetail:
     """One entity; a merged one is what it was merged into."""
-    with_memories = flag_argument("expand", expand)
-    expired = flag_argument("include_expired", include_expired)
-    space = session.in_namespace(namespace)
+    expired = asked.include_expired
+    space = session.in_namespace(asked.namespace)
     with session.operation("entity"):
-        text = entity_id(session, space, id, expired=expired)
-        return _detail(session, space, text, with_memories=with_memories, expired=expired)
+        text = entity_id(session, space, asked.id, expired=expired)
+        return _detail(session, space, text, with_memories=asked.expand, expired=expired)
 
 
 def _detail(
@@ -158,12 +150,12 @@ def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     return view.entities(space, [full])[0]
 
 
-def merge_entities(session: Session, a: object, b: object, *, namespace: object) -> EntityChange:
+def merge_entities(session: Session, asked: MergeEntitiesRequest) -> EntityChange:
     """Makes the first another name of the second."""
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("merge_entities", without_store="make"):
         degraded: list[Degradation] = []
-        a, b = entity_id(session, space, a, "a"), entity_id(session, space, b, "b")
+        a, b = (entity_id(session, space, getattr(asked, name), name) for name in ("a", "b"))
         with session.ledger.write(session.now_us(), make=False) as txn:
             old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
             parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
@@ -181,12 +173,12 @@ def merge_entities(session: Session, a: object, b: object, *, namespace: object)
         )
 
 
-def expire_entity(session: Session, id: object, *, namespace: object) -> EntityChange:
+def expire_entity(session: Session, asked: ExpireEntityRequest) -> EntityChange:
     """Hides an entity and its edges."""
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("expire_entity", without_store="make"):
         degraded: list[Degradation] = []
-        text = entity_id(session, space, id)
+        text = entity_id(session, space, asked.id)
         with session.ledger.write(session.now_us(), make=False) as txn:
             entity = nodes.entity(txn, space, text)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
@@ -220,14 +212,12 @@ def _stored(session: Session, space: str, id: str) -> Entity:
         return view.entities(space, [id])[0]
 
 
-def purge_entities(
-    session: Session, ids: object, *, dry_run: object, namespace: object
-) -> PurgeReport:
+def purge_entities(session: Session, asked: PurgeEntitiesRequest) -> PurgeReport:
     """Removes expired entities for good."""
-    dry = flag_argument("dry_run", dry_run)
-    space = session.in_namespace(namespace)
+    ids, dry = asked.ids, asked.dry_run
+    space = session.in_namespace(asked.namespace)
     with session.operation("purge_entities", without_store="make"):
-        named = None if ids is None else _named(session, space, ids)
+        named = ids and [entity_id(session, space, id, "ids", expired=True) for id in ids]
         purged: list[str] = []
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
@@ -251,13 +241,6 @@ def purge_entities(
             seq=seq,
             degraded=tuple(degraded),
         )
-
-
-def _named(session: Session, space: str, ids: object) -> list[str]:
-    ids = listed(ids)
-    if not isinstance(ids, (list, tuple)):
-        raise ValidationError("ids", type(ids).__name__, "a list of entity ids")
-    return [entity_id(session, space, id, "ids", expired=True) for id in ids]
 
 
 def _to_purge(view: LedgerView, space: str, ids: Sequence[str] | None) -> list[str]:

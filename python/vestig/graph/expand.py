@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from vestig.arguments import count_argument, flag_argument, listed
-from vestig.errors import ValidationError
-from vestig.graph.edges import number_argument
-from vestig.ids import check_id_prefix, is_full_id
+from vestig.calls.graph import ExpandBothRequest, ExpandRequest
+from vestig.ids import is_full_id
 from vestig.session import nodes
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
@@ -40,21 +37,13 @@ class Expansion(_Value, frozen=True, kw_only=True):
     via_related: tuple[ViaRelated, ...]
 
 
-def _least(min_confidence: object) -> float:
-    return number_argument("min_confidence", min_confidence, 1.0, "a number from 0 to 1")
-
-
-def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str]:
+def _known(view: LedgerView, space: str, ids: Sequence[str], expired: bool) -> list[str]:
     """Full ids of the memories given, once each; unknown and hidden ones are skipped."""
-    ids = listed(ids)
-    if not isinstance(ids, Iterable):
-        raise ValidationError("ids", ids, "a list of ids")
     full: list[str] = []
     for id in ids:
-        text = check_id_prefix("ids", id, "mem")
-        if is_full_id(text, "mem"):
-            full.append(text)
-        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, text), "ids", text):
+        if is_full_id(id, "mem"):
+            full.append(id)
+        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, id), "ids", id):
             full.append(found)
     return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
 
@@ -86,28 +75,19 @@ def _sharing(view: LedgerView, space: str, given: list[str], least: float) -> di
     return shared
 
 
-def via_entities(
-    session: Session,
-    ids: object,
-    *,
-    limit: object,
-    include_expired: object,
-    min_confidence: object,
-    namespace: object,
-) -> list[ViaEntities]:
+def via_entities(session: Session, asked: ExpandRequest) -> list[ViaEntities]:
     """Memories that mention the same entities, most shared first, ties by id."""
-    most = count_argument("limit", limit, least=0)
-    expired = flag_argument("include_expired", include_expired)
-    own = session.config.settings.links.expansion.min_confidence
-    least = _least(own if min_confidence is None else min_confidence)
-    space = session.in_namespace(namespace)
+    expired, least = asked.include_expired, asked.min_confidence
+    if least is None:
+        least = session.config.settings.links.expansion.min_confidence
+    space = session.in_namespace(asked.namespace)
     with session.operation("expand_via_entities"), session.ledger.read() as view:
-        given = _known(view, space, ids, expired)
-        if not given or not most:
+        given = _known(view, space, asked.ids, expired)
+        if not given or not asked.limit:
             return []
         shared = _sharing(view, space, given, least)
         visible = _visible(view, space, sorted(shared), expired)
-        best = sorted(visible, key=lambda id: (-len(shared[id]), id))[:most]
+        best = sorted(visible, key=lambda id: (-len(shared[id]), id))[: asked.limit]
         return [
             ViaEntities(
                 memory=visible[id],
@@ -118,23 +98,13 @@ def via_entities(
         ]
 
 
-def via_related(
-    session: Session,
-    ids: object,
-    *,
-    limit: object,
-    include_expired: object,
-    min_confidence: object,
-    namespace: object,
-) -> list[ViaRelated]:
+def via_related(session: Session, asked: ExpandRequest) -> list[ViaRelated]:
     """Memories with a RELATED edge, heaviest first, ties by id."""
-    most = count_argument("limit", limit, least=0)
-    expired = flag_argument("include_expired", include_expired)
-    least = _least(min_confidence)
-    space = session.in_namespace(namespace)
+    expired, least = asked.include_expired, asked.min_confidence or 0.0
+    space = session.in_namespace(asked.namespace)
     with session.operation("expand_via_related"), session.ledger.read() as view:
-        given = _known(view, space, ids, expired)
-        if not given or not most:
+        given = _known(view, space, asked.ids, expired)
+        if not given or not asked.limit:
             return []
         heaviest: dict[str, tuple[float, str]] = {}
         inputs = set(given)
@@ -146,7 +116,7 @@ def via_related(
                 if other not in heaviest or edge.weight > heaviest[other][0]:
                     heaviest[other] = (edge.weight, id)
         visible = _visible(view, space, sorted(heaviest), expired)
-        best = sorted(visible, key=lambda id: (-heaviest[id][0], id))[:most]
+        best = sorted(visible, key=lambda id: (-heaviest[id][0], id))[: asked.limit]
         return [
             ViaRelated(
                 memory=visible[id],
@@ -157,41 +127,19 @@ def via_related(
         ]
 
 
-def via_both(
-    session: Session,
-    ids: Any,
-    *,
-    entity_limit: object,
-    related_limit: object,
-    namespace: object,
-) -> Expansion:
+def via_both(session: Session, asked: ExpandBothRequest) -> Expansion:
     """Return what both ways add; limits of None are those of `links.expansion`."""
     own = session.config.settings.links.expansion
-    if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
-        ids = list(ids)
-    most = own.max_expand_via_entities if entity_limit is None else entity_limit
-    others = own.max_expand_via_related if related_limit is None else related_limit
-    count_argument("entity_limit", most, least=0)
-    count_argument("related_limit", others, least=0)
+    most, others = asked.entity_limit, asked.related_limit
+
+    def request(limit: int) -> ExpandRequest:
+        return ExpandRequest(ids=asked.ids, limit=limit, namespace=asked.namespace)
+
     return Expansion(
         via_entities=tuple(
-            via_entities(
-                session,
-                ids,
-                limit=most,
-                include_expired=False,
-                min_confidence=None,
-                namespace=namespace,
-            )
+            via_entities(session, request(own.max_expand_via_entities if most is None else most))
         ),
         via_related=tuple(
-            via_related(
-                session,
-                ids,
-                limit=others,
-                include_expired=False,
-                min_confidence=0.0,
-                namespace=namespace,
-            )
+            via_related(session, request(own.max_expand_via_related if others is None else others))
         ),
     )

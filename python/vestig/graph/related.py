@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.graph import RebuildEdgesRequest
 from vestig.changes import ChangeSet, EdgePatch, NewEdge
 from vestig.commit.rows import related_edge
-from vestig.errors import NotFoundError, StoreLockedError, ValidationError
+from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import id_text
 from vestig.ports import Progress
 from vestig.session.session import Session
@@ -182,17 +183,13 @@ class _Rebuild:
         self.counts["reweighted"] += len(found.patches) - found.expired
 
 
-def rebuild_edges(
-    session: Session, edge_type: object, *, progress: Progress | None, namespace: object
-) -> dict[str, Any]:
-    """Computes the edges of a type again; RELATED is the only computed one."""
-    if edge_type != EdgeType.RELATED:
-        raise ValidationError("edge_type", edge_type, "RELATED, the only type that is computed")
+def rebuild_edges(session: Session, asked: RebuildEdgesRequest) -> dict[str, Any]:
+    """Computes RELATED edges again, the only ones that are computed."""
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
-    space = session.in_namespace(namespace)
+    space = session.in_namespace(asked.namespace)
     with session.operation("rebuild_edges", without_store="make"):
-        rebuild = _Rebuild(session, space, progress)
+        rebuild = _Rebuild(session, space, asked.progress)
         found = rebuild.run()
         return {**found, "degraded": [*dict.fromkeys(rebuild.degraded)]}
 

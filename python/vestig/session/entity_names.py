@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.arguments import check_unicode
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import ID_PREFIXES, id_text, split_ids
 from vestig.language.names.forms import norm_name
@@ -36,7 +35,7 @@ def is_entity_id(text: str) -> bool:
 
 
 def entity_id(
-    session: Session, space: str, given: object, field: str = "id", *, expired: bool = False
+    session: Session, space: str, given: str, field: str = "id", *, expired: bool = False
 ) -> str:
     """The id of the entity that is meant; an id, or the beginning of one, is returned as it is.
 
@@ -47,9 +46,7 @@ def entity_id(
         ValidationError: neither an id nor a name, or the name of several entities.
         NotFoundError: nobody has this name.
     """
-    if not isinstance(given, str) or not given.strip():
-        raise ValidationError(field, given, "the id or the name of an entity")
-    text = check_unicode(field, given).strip()
+    text = given.strip()
     if is_entity_id(text):
         return text
     if _OTHER_ID.fullmatch(text):
