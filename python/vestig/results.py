@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar, overload
 
+import msgspec
+
 from vestig.types import (
     Claim,
     Degradation,
@@ -177,9 +179,27 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
+class ImportedFile(_Value, frozen=True, kw_only=True):
+    """Counts of one file of an import, as those of the whole. `format` is null where no format
+    knows it."""
+
+    path: str
+    format: str | None
+    lines: int
+    imported: int
+    skipped: int
+    duplicates: int
+    rejected: int
+    failed: int
+    memories: int
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
+
+
 class ImportReport(_Value, frozen=True, kw_only=True):
     """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
+    `left_out`: counts by kind of what a file holds and an import does not take, such as tool
+    calls. `files`: of several files one each; `format` is then that of all, or `mixed`.
     `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
     one; they stay, and `forget` takes their ids. Of an export that is taken in part, `failed`
     counts the lines that were left out and `errors` names all of them.
@@ -193,6 +213,8 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     rejected: int
     failed: int
     memories: int
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
+    files: tuple[ImportedFile, ...] = ()
     forgotten_elsewhere: tuple[str, ...] = ()
     errors: tuple[ItemError, ...] = ()
     errors_more: int = 0

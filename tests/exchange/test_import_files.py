@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -70,17 +69,6 @@ def test_a_log_that_has_grown_brings_in_its_new_lines_only(opener: Opener, tmp_p
     assert (again.imported, again.skipped) == (0, 25)
     assert kinds_of_events(store) == {"IMPORT"}
     assert store.count() == 25
-
-
-def test_a_file_that_an_older_version_imported_is_skipped(opener: Opener, tmp_path: Path) -> None:
-    store = opener()
-    path = log(tmp_path / "log.jsonl", ["one line of it", "another line of it"])
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:32]
-    for place, text in enumerate(("one line of it", "another line of it"), 1):
-        store.commit(text, source="import", provenance={"artifact_ref": f"file:{digest}:{place}"})
-    report = store.import_(path)
-    assert (report.imported, report.skipped) == (0, 2)
-    assert kinds_of_events(store) == {"IMPORT"}
 
 
 def test_turns_of_a_transcript_that_say_the_same_are_all_kept(

@@ -1148,32 +1148,37 @@ class Vestig:
 
     def import_(
         self,
-        source: str | os.PathLike[str] | IO[str],
+        files: str | os.PathLike[str] | IO[Any] | Sequence[str | os.PathLike[str] | IO[Any]],
         *,
         format: str = "auto",
         scope: str | None = None,
+        recursive: bool = False,
+        include_system: bool = False,
         merge: bool = False,
         partial: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Reads an export, a transcript or memories from a file; resumable.
+        """Reads files of other programs, transcripts, memories or an export; resumable.
 
         Args:
-            source: A file's path, or an open file.
-            format: What the file holds: an export, a transcript, or memories as JSON.
-            scope: The scope of every line, in place of its own.
+            files: A path, a folder, a pattern such as logs/*.jsonl, an open file, or a list.
+            format: What the files hold, in place of what their keys say.
+            scope: The scope of records that name none.
+            recursive: Read the folders in a folder too.
+            include_system: Take turns of the role system of a chat too.
             merge: Merge an export by id into what is there.
             partial: Take what is whole of a cut or changed export; the report names the rest.
-            progress: Called with the lines done and how many there are, or None.
+            progress: Called with the bytes done and how many there are, or None.
 
         Raises:
-            ValidationError: a wrong argument or line; names the line.
+            ValidationError: a wrong argument, or a file that no format knows.
+            FileNotFoundError: no such file.
             ConflictError: an export whose records differ from those that are here.
         """
         asked = checked(ImportRequest, given(locals()))
         from vestig.exchange import importer
 
-        return importer.import_file(self._session, asked)
+        return importer.import_files(self._session, asked)
 
 
 @cache

@@ -7,6 +7,18 @@ from vestig.arguments import SCOPE_CHARS_MAX
 from vestig.calls.argument import NO_FACTS, Choice, Facts, Flag, Function, Label, Port, Text
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.types import Word
+
+
+class ImportFormat(Word):
+    """Formats of files that an import reads."""
+
+    AUTO = "auto"
+    EXPORT = "export"
+    CHATGPT = "chatgpt"
+    OPENAI_CHAT = "openai-chat"
+    MESSAGES = "messages"
+    MEMORIES = "memories"
 
 
 class Folder(Text, frozen=True):
@@ -47,26 +59,30 @@ class ExportRequest(Request, frozen=True, kw_only=True):
 
 
 class ImportRequest(Request, frozen=True, kw_only=True):
-    """How a file is read."""
+    """How files are read."""
 
     call: ClassVar = "import_"
 
-    source: Annotated[Any, Port("A file's path, or an open file.")]
+    files: Annotated[
+        Any, Port("A path, a folder, a pattern such as logs/*.jsonl, an open file, or a list.")
+    ]
     format: Annotated[
-        str,
+        ImportFormat,
         Choice(
-            "What the file holds: an export, a transcript, or memories as JSON.",
+            "What the files hold, in place of what their keys say.",
             "--format",
-            words=("auto", "export", "messages", "memories"),
+            words=ImportFormat,
             default_text="auto",
         ),
-    ] = "auto"
+    ] = ImportFormat.AUTO
     scope: Annotated[
         str | None,
-        Label(
-            "The scope of every line, in place of its own.", "--scope", chars_max=SCOPE_CHARS_MAX
-        ),
+        Label("The scope of records that name none.", "--scope", chars_max=SCOPE_CHARS_MAX),
     ] = None
+    recursive: Annotated[bool, Flag("Read the folders in a folder too.", "--recursive")] = False
+    include_system: Annotated[
+        bool, Flag("Take turns of the role system of a chat too.", "--include-system")
+    ] = False
     merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False
     partial: Annotated[
         bool,
@@ -76,7 +92,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     ] = False
     progress: Annotated[
         Callable[[int, int | None], None] | None,
-        Function("Called with the lines done and how many there are, or None."),
+        Function("Called with the bytes done and how many there are, or None."),
     ] = None
 
 

@@ -19,10 +19,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 from vestig.arguments import check_validity
 from vestig.calls.commit import commit_request
@@ -71,13 +69,6 @@ _PROVIDER_FAILURES_MAX: Final = 2
 _DECIDED_UNDER_LOCK_MAX: Final = 4
 
 
-class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`transcript`: kept whole, so near-duplicates are inserted and hygiene refuses only empty
-    text and control characters."""
-
-    transcript: bool = False
-
-
 class Part(NamedTuple):
     """Some items of a batch, validated and filtered. `results`: of each place, None = not ended
     yet; `items`: (place, item) of those whose arguments are good; `offset`: the place of the first
@@ -99,7 +90,7 @@ class _GroupResult(NamedTuple):
 def commit(session: Session, arguments: Mapping[str, Any]) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception."""
     with session.operation("commit", without_store="make"):
-        item = _prepare(session, arguments, BatchOptions())
+        item = _prepare(session, arguments)
         _enter(session, item)
         with VectorsAhead(session) as ahead:
             _commit_accepted(session, [item], ahead)
@@ -160,7 +151,7 @@ def commit_many(
 def _parts(session: Session, items: Iterable[object]) -> Iterator[Part]:
     waiting, offset = iter(items), 0
     while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-        yield prepare_part(session, group, BatchOptions(), offset)
+        yield prepare_part(session, group, offset)
         offset += len(group)
 
 
@@ -196,13 +187,15 @@ def commit_part(
 
 
 def prepare_part(
-    session: Session, group: Sequence[object], options: BatchOptions, offset: int = 0
+    session: Session, group: Sequence[object], offset: int = 0, whole: Collection[int] = ()
 ) -> Part:
-    """Validates and filters items, without a look at the store."""
+    """Validates and filters items, without a look at the store. `whole`: places of those that are
+    kept whole, that is near-duplicates are inserted, and hygiene refuses only empty text and
+    control characters."""
     part = Part([None] * len(group), [], offset)
     for place, given in enumerate(group):
         try:
-            part.items.append((place, _prepare(session, _arguments(given), options)))
+            part.items.append((place, _prepare(session, _arguments(given), whole=place in whole)))
         except (VestigError, TypeError) as error:
             part.results[place] = _item_error(offset + place, error)
     return part
@@ -270,17 +263,17 @@ def _item_error(index: int, error: Exception) -> ItemError:
 # --- validate, filter ----------------------------------------------------------------------
 
 
-def _prepare(session: Session, arguments: Mapping[str, Any], options: BatchOptions) -> Item:
+def _prepare(session: Session, arguments: Mapping[str, Any], *, whole: bool = False) -> Item:
     """The item of one commit, with an outcome when its text is refused; looks at no store."""
     settings = session.config.settings
-    if options.transcript:
+    if whole:
         arguments = {"on_near_dup": "insert", **arguments}
     if "content" in arguments:
         check_text(arguments["content"])
     request = commit_request(arguments, session.namespace)
     text, given = text_forms(request.content, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
-    if options.transcript:
+    if whole:
         reason = unusable_reason(text)
     else:
         reason = refusal_reason(text, settings.hygiene, turn=turn, given_chars=len(given))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
-from vestig.exchange.file_records import Format, Record, RecordFile, Unreadable
-from vestig.exchange.messages import MessageReader, text_or_number
+from vestig.exchange.file_records import RecordFile, Unreadable
+from vestig.exchange.formats.messages import text_or_number
+from vestig.exchange.formats.reading import Draft, Link, Reading
+from vestig.exchange.formats.table import ROWS, detected
+from vestig.exchange.inputs import Input
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
 from vestig.types import ItemError
 
@@ -21,31 +25,32 @@ KEYS_NAMED_MAX: Final = 20
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a file is read.
 
-    `scope` is that of records that name none. `normalise` is the store's normalisation: a
-    text is split when it is longer than `max_chars` after it.
+    `scope` is that of records that name none. `system`: turns of that role come in. `normalise` is
+    the store's normalisation: a text is split when it is longer than `max_chars` after it.
+    `shared`: arguments of `commit` that each memory gets beside its own.
     """
 
-    format: str = Format.AUTO
+    format: ImportFormat = ImportFormat.AUTO
     scope: str | None = None
+    system: bool = False
     max_chars: int = 4000
     normalise: Callable[[str], str] = normal_form
+    shared: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
-    `transcript`: kept whole, that is near-duplicates are inserted and hygiene refuses only
-    empty text. `line` counts from 1. `older_ref`: the reference under which older versions recorded
-    it; None where the record has an id of its own.
+    `is_whole`: near-duplicates are inserted and hygiene refuses only empty text. `line` counts
+    from 1.
     """
 
     line: int
     artifact_ref: str
-    older_ref: str | None
     scope: str | None
     parts: tuple[str, ...]
     arguments: dict[str, Any]
-    transcript: bool
+    is_whole: bool
 
     def commits(self) -> list[dict[str, Any]]:
         """Arguments of `commit`, one mapping per part."""
@@ -53,47 +58,39 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportFile:
-    """A file of `messages`, `memories` or an `export`; read item by item.
+    """A file of any format that can be imported; read item by item.
 
     For an export only `format` is of use: it is restored, not committed.
 
     Raises:
         FileNotFoundError: no such file.
-        ValidationError: unknown format, or a file in none of them.
+        ValidationError: a file that no format knows.
 
     Example:
         >>> import io
-        >>> file = ImportFile(io.BytesIO(b'{"speaker": "Ada", "text": "Hello", "turn": 0}'))
+        >>> from vestig.exchange.inputs import StreamInput
+        >>> text = b'{"speaker": "Ada", "text": "Hello", "turn": 0}'
+        >>> file = ImportFile(StreamInput(io.BytesIO(text)))
         >>> item, = file.items()
-        >>> item.parts, item.arguments["author"], item.transcript
+        >>> item.parts, item.arguments["author"], item.is_whole
         (('Hello',), 'Ada', True)
     """
 
-    def __init__(self, source: str | Path | IO[Any], options: ImportOptions | None = None) -> None:
+    def __init__(self, source: Input, options: ImportOptions | None = None) -> None:
         self._options = ImportOptions() if options is None else options
-        format = self._options.format
-        if format not in tuple(Format):
-            raise ValidationError("format", format, f"one of {', '.join(Format)}")
         self._file = RecordFile(source)
-        self._messages = MessageReader(self._options.scope)
+        asked = self._options.format
+        self._row = detected(self._file) if asked is ImportFormat.AUTO else ROWS[asked]
+        self._reading = Reading(
+            self._file.name, scope=self._options.scope, system=self._options.system
+        )
         self._control_characters = 0
-        # messages without a text, as those that only call a tool
-        self.unspoken = 0
-        self.format = self._file.detect() if format == Format.AUTO else Format(format)
+        self.format = self._row.format
 
     @property
-    def bytes_total(self) -> int:
-        """Size of the file."""
-        return self._file.bytes_total
-
-    @property
-    def bytes_done(self) -> int:
-        """Bytes of the file that are read."""
-        return self._file.bytes_done
-
-    def close(self) -> None:
-        """Idempotent."""
-        self._file.close()
+    def left_out(self) -> Counter[str]:
+        """Counts, by kind, of what does not come in; complete once `items` is exhausted."""
+        return self._reading.left_out
 
     def export_lines(self) -> Iterable[bytes]:
         """The unpacked lines, unchanged, to restore an export from; each iteration starts anew."""
@@ -102,80 +99,60 @@ class ImportFile:
     def warnings(self) -> list[str]:
         """Return what was noticed; complete once `items` is exhausted."""
         found = []
-        keys = list(self._messages.other_keys)
+        keys = list(self._reading.other_keys)
         if keys:
             named = ", ".join(keys[:KEYS_NAMED_MAX])
             more = f" and {len(keys) - KEYS_NAMED_MAX} more" if len(keys) > KEYS_NAMED_MAX else ""
             found.append(f"other keys are kept in metadata: {named}{more}")
-        if self.unspoken:
-            found.append(f"{self.unspoken} messages without a text were passed over")
         if self._control_characters:
             found.append(f"{self._control_characters} control characters were left out")
         return found
 
-    def items(self) -> Iterator[ImportItem | ItemError]:
+    def items(self) -> Iterator[ImportItem | Link | ItemError]:
         """Items and unreadable lines in file order (`index` of an error = line − 1).
 
         Raises:
             ValidationError: the file is an export, or damaged.
         """
-        if self.format is Format.EXPORT:
-            raise ValidationError("format", "export", "messages or memories; an export is restored")
-        for position, record in enumerate(self._file.records()):
-            if isinstance(record, Unreadable):
-                yield _error(record.line, record.fact)
-                continue
-            try:
-                if self.format is Format.MESSAGES:
-                    item = self._message(record, position)
-                    if item is not None:
-                        yield item
-                else:
-                    yield self._memory(record)
-            except ValidationError as error:
-                yield _error(record.line, str(error))
+        for found in self._row.read(self._file, self._reading):
+            if isinstance(found, Unreadable):
+                yield _error(found.line, found.fact)
+            elif isinstance(found, Link):
+                yield found
+            else:
+                try:
+                    yield self._item(found)
+                except ValidationError as error:
+                    yield _error(found.line, str(error))
 
-    def _message(self, record: Record, position: int) -> ImportItem | None:
-        found = self._messages.read(record.value, position)
-        if found is None:
-            self.unspoken += 1
-            return None
-        content, arguments = found
-        content, left_out = CONTROL_CHARACTERS.subn("", content)
-        self._control_characters += left_out
-        return self._item(record, self._split(content), arguments, transcript=True)
-
-    def _memory(self, record: Record) -> ImportItem:
-        arguments = {key: value for key, value in record.value.items() if value is not None}
-        content = arguments.pop("content", None)
-        if not isinstance(content, str):
-            raise ValidationError("content", type(content).__name__, "text")
-        if "scope" not in arguments and self._options.scope is not None:
-            arguments["scope"] = self._options.scope
-        return self._item(record, (content,), arguments, transcript=False)
-
-    def _item(
-        self,
-        record: Record,
-        parts: tuple[str, ...],
-        arguments: dict[str, Any],
-        *,
-        transcript: bool,
-    ) -> ImportItem:
-        line, older = record.line, None
+    def _item(self, draft: Draft) -> ImportItem:
+        content, arguments = draft.content, draft.arguments
+        if draft.is_cut:
+            content, left_out = CONTROL_CHARACTERS.subn("", content)
+            self._control_characters += left_out
         reference = text_or_number("artifact_ref", arguments.get("artifact_ref"))
         if reference is None:
-            reference = f"file:{record.digest}:{line}"
-            older = f"file:{self._file.digest()}:{line}"
+            reference = f"file:{draft.digest}:{draft.line}"
+        if self._options.scope is not None and arguments.get("scope") is None:
+            arguments = {**arguments, "scope": self._options.scope}
         return ImportItem(
-            line=line,
+            line=draft.line,
             artifact_ref=reference,
-            older_ref=older,
             scope=text_or_number("scope", arguments.get("scope")),
-            parts=parts,
-            arguments={"source": "import", **arguments, "artifact_ref": reference},
-            transcript=transcript,
+            parts=self._split(content) if draft.is_cut else (content,),
+            arguments=self._with_shared({**arguments, "artifact_ref": reference}),
+            is_whole=draft.is_whole,
         )
+
+    def _with_shared(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with those of the whole import, where a record has none of its own; lists
+        are joined."""
+        made = {"source": "import", **self._options.shared, **arguments}
+        for name in ("tags", "entities"):
+            shared, own = self._options.shared.get(name), arguments.get(name)
+            if shared and isinstance(own, (list, tuple)):
+                made[name] = [*own, *(one for one in shared if one not in own)]
+        return made
 
     def _split(self, content: str) -> tuple[str, ...]:
         size = self._options.max_chars

@@ -1,24 +1,24 @@
-"""`import`: exports restored, transcripts and memories committed; resumable."""
+"""`import`: exports restored, all other files committed; resumable."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from vestig.arguments import path_argument
-from vestig.calls.files import ImportRequest
-from vestig.commit.pipeline import BatchOptions, Part, commit_part, prepare_part
+from vestig.calls.files import ImportFormat, ImportRequest
+from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
-from vestig.errors import ValidationError
+from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
-from vestig.exchange.file_records import Format
+from vestig.exchange.formats.reading import Link
+from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
 from vestig.ports import Progress
-from vestig.results import ImportReport
+from vestig.results import ImportedFile, ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
 from vestig.store.portable.restore import restore
@@ -28,37 +28,65 @@ from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemErro
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
 _ERRORS_SHOWN: Final = 100
+# The format of a report on files of several.
+_MIXED: Final = "mixed"
+# Files that lie beside the conversations of an export and hold none.
+_COMPANIONS: Final = frozenset(
+    (
+        "export_manifest.json",
+        "login_history.json",
+        "message_feedback.json",
+        "model_comparisons.json",
+        "sessions-index.json",
+        "shared_conversations.json",
+        "tool_messages.json",
+        "user.json",
+        "user_settings.json",
+        "users.json",
+    )
+)
+_ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+
+
+_COUNTS: Final = (
+    "lines",
+    "imported",
+    "skipped",
+    "duplicates",
+    "rejected",
+    "failed",
+    "memories",
+)
 
 
 class _Tally:
-    """Exact counts of records, and the first errors."""
+    """Exact counts of the records of one file. `lone`: no other file is imported."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Input, run: _Run, *, lone: bool) -> None:
+        self.source = source
+        self.format: ImportFormat | None = None
         self.lines = self.imported = self.skipped = self.duplicates = 0
         self.rejected = self.failed = self.memories = 0
-        self.errors: list[ItemError] = []
-        self.degraded: dict[str, Degradation] = {}
+        self.left_out: Counter[str] = Counter()
+        self._run = run
+        self._where = "" if lone else f"{source.name}: "
 
-    def fail(self, line: int, code: str, message: str) -> None:
+    def refuse(self, error: ItemError) -> None:
+        """A record that could not be read."""
         self.failed += 1
-        self.note(line, code, message)
+        self._note(error.index, error.code, error.message)
 
-    def note(self, line: int, code: str, message: str) -> None:
-        self.errors.append(ItemError(index=line - 1, code=code, message=message))
-
-    def record(self, item: ImportItem, outcomes: list[CommitOutcome | ItemError]) -> None:
+    def record(self, item: ImportItem, outcomes: Sequence[CommitOutcome | ItemError]) -> None:
         """One record by the outcomes of its parts."""
         kinds = set()
         for outcome in outcomes:
             if isinstance(outcome, ItemError):
-                self.fail(item.line, outcome.code, f"line {item.line}: {outcome.message}")
+                message = f"line {item.line}: {outcome.message}"
+                self.refuse(ItemError(index=item.line - 1, code=outcome.code, message=message))
                 return
             kinds.add(outcome.outcome)
             self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
-            for entry in outcome.degraded:
-                before = self.degraded.get(entry.code)
-                count = entry.count + (0 if before is None else before.count)
-                self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
+            self._run.degrade(outcome.degraded)
         if CommitOutcomeKind.INSERTED_NEW in kinds:
             self.imported += 1
         elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
@@ -66,43 +94,97 @@ class _Tally:
             first = outcomes[0]
             assert isinstance(first, CommitOutcome)
             reason = "; ".join(first.hygiene_reasons)
-            self.note(item.line, "hygiene-rejected", f"line {item.line}: {reason}")
+            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
         else:
             self.duplicates += 1
 
+    def counts(self) -> dict[str, Any]:
+        """The fields of a report."""
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        return {**counts, "left_out": dict(sorted(self.left_out.items()))}
 
-def import_file(
-    session: Session,
-    asked: ImportRequest,
-) -> ImportReport:
-    """Reads a file into the store's namespace; running it again skips what is recorded."""
-    source, progress = asked.source, asked.progress
-    merge, partial = asked.merge, asked.partial
-    if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
-        raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
-    if isinstance(source, (str, os.PathLike)):
-        source = path_argument("source", source)
+    def _note(self, index: int, code: str, message: str) -> None:
+        error = ItemError(index=index, code=code, message=f"{self._where}{message}")
+        self._run.errors.append(error)
+
+
+class _Run:
+    """The common ground of all files of an import: errors, warnings, and the counts of each."""
+
+    def __init__(self) -> None:
+        self.tallies: list[_Tally] = []
+        self.errors: list[ItemError] = []
+        self.warnings: dict[str, None] = {}
+        self.degraded: dict[str, Degradation] = {}
+        # files of other kinds, which are passed over
+        self.left_out: Counter[str] = Counter()
+
+    def degrade(self, entries: Sequence[Degradation]) -> None:
+        """Counts what was done less well."""
+        for entry in entries:
+            before = self.degraded.get(entry.code)
+            count = entry.count + (0 if before is None else before.count)
+            self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
+
+    def report(self) -> ImportReport:
+        """The counts of all files."""
+        total: Counter[str] = Counter()
+        left_out = Counter(self.left_out)
+        for tally in self.tallies:
+            counts = tally.counts()
+            left_out.update(counts.pop("left_out"))
+            total.update(counts)
+        formats = {tally.format.value for tally in self.tallies if tally.format is not None}
+        files = tuple(
+            ImportedFile(
+                path=tally.source.name,
+                format=None if tally.format is None else tally.format.value,
+                **tally.counts(),
+            )
+            for tally in self.tallies
+        )
+        return ImportReport(
+            format=formats.pop() if len(formats) == 1 else _MIXED,
+            lines=total["lines"],
+            imported=total["imported"],
+            skipped=total["skipped"],
+            duplicates=total["duplicates"],
+            rejected=total["rejected"],
+            failed=total["failed"],
+            memories=total["memories"],
+            left_out=dict(sorted(left_out.items())),
+            files=files if len(files) > 1 else (),
+            errors=tuple(self.errors[:_ERRORS_SHOWN]),
+            errors_more=max(0, len(self.errors) - _ERRORS_SHOWN),
+            warnings=tuple(self.warnings),
+            degraded=tuple(self.degraded.values()),
+        )
+
+
+def import_files(session: Session, asked: ImportRequest) -> ImportReport:
+    """Reads files into the store's namespace; running it again skips what is recorded."""
     settings = session.config.settings
     options = ImportOptions(
         format=asked.format,
         scope=asked.scope,
+        system=asked.include_system,
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
     )
     with session.operation("import", without_store="make"):
-        file = ImportFile(source, options)
-        try:
-            if file.format is Format.EXPORT:
-                return _restore(session, file, merge=merge, partial=partial, progress=progress)
-            if merge:
-                raise ValidationError("merge", True, "an export", "other files add to a store")
-            if partial:
-                raise ValidationError(
-                    "partial", True, "an export", "of other files every readable record is taken"
-                )
-            return _commit(session, file, progress)
-        finally:
-            file.close()
+        inputs, alone = given_inputs(asked.files, recursive=asked.recursive)
+        if alone and not is_archive(inputs[0]):
+            file = ImportFile(inputs[0], options)
+            if file.format is ImportFormat.EXPORT:
+                return _restore(session, file, asked)
+        if asked.merge:
+            raise ValidationError("merge", True, "an export", "other files add to a store")
+        if asked.partial:
+            raise ValidationError(
+                "partial", True, "an export", "of other files every readable record is taken"
+            )
+        with _Files(inputs, options, alone=alone) as files:
+            return _commit(session, files, asked.progress)
 
 
 def _one_namespace(session: Session, file: ImportFile) -> str | None:
@@ -122,23 +204,16 @@ def _normal_forms(text: str) -> tuple[str, ...]:
     return tuple(normalise(text, settings) for settings in both)
 
 
-def _restore(
-    session: Session,
-    file: ImportFile,
-    *,
-    merge: bool,
-    partial: bool,
-    progress: Progress | None,
-) -> ImportReport:
+def _restore(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
     report = restore(
         session.ledger,
         file.export_lines(),
-        merge=merge,
-        partial=partial,
+        merge=asked.merge,
+        partial=asked.partial,
         namespace=_one_namespace(session, file),
         identity=session.ledger.embedding_identity() or probed_identity(session),
         normal_forms=_normal_forms,
-        progress=progress,
+        progress=asked.progress,
     )
     degraded = session.keeper.after_commit()
     warnings = list(report.warnings)
@@ -154,7 +229,7 @@ def _restore(
             " `vestig memory forget` forgets them here too"
         )
     return ImportReport(
-        format=Format.EXPORT.value,
+        format=ImportFormat.EXPORT.value,
         lines=report.lines,
         imported=report.restored,
         skipped=report.present + report.forgotten + report.frame_lines,
@@ -172,45 +247,130 @@ def _restore(
     )
 
 
-def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
-    group: list[ImportItem] = []
-    size = 0
-    for item in file.items():
+class _Files:
+    """The files of an import, read one after the other: those in archives in their place, those
+    of other kinds passed over. A context: archives are closed at its end."""
+
+    def __init__(self, inputs: list[Input], options: ImportOptions, *, alone: bool) -> None:
+        self.run = _Run()
+        self._options = options
+        self._archives: list[Archive] = []
+        self._done = 0
+        self._current: Input | None = None
+        self._alone = alone
+        self._inputs: list[tuple[Input, bool]] = []
+        self._refused: list[tuple[Input, VestigError]] = []
+        for one in inputs:
+            self._add(one)
+        self.bytes_total = all_of([one for one, _ in self._inputs])
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for archive in self._archives:
+            archive.close()
+
+    @property
+    def bytes_done(self) -> int:
+        """How far reading has come."""
+        return self._done + (0 if self._current is None else self._current.position())
+
+    def records(self) -> Iterator[tuple[_Tally, ImportItem | Link]]:
+        """The records of all files, each with the counts of its file; what cannot be read is
+        counted there.
+
+        Raises:
+            ValidationError: the only file is of no known format.
+        """
+        for source, error in self._refused:
+            self._refuse(self._tally(source), error)
+        for source, inside in self._inputs:
+            self._current = source
+            yield from self._of_file(source, inside=inside)
+            self._done, self._current = self._done + source.size, None
+        if not self.run.tallies:
+            raise ValidationError(
+                "files",
+                "a zip archive or folder without any file of a known format",
+                "at least one; docs/import.md lists them",
+            )
+
+    def _add(self, source: Input) -> None:
+        try:
+            if not is_archive(source):
+                self._inputs.append((source, False))
+                return
+            archive = Archive(source)
+            self._archives.append(archive)
+            self._inputs += [(member, True) for member in archive.members]
+        except VestigError as error:
+            if self._alone:
+                raise
+            self._refused.append((source, error))
+
+    def _tally(self, source: Input) -> _Tally:
+        lone = self._alone and not self._archives
+        tally = _Tally(source, self.run, lone=lone)
+        self.run.tallies.append(tally)
+        return tally
+
+    def _of_file(
+        self, source: Input, *, inside: bool
+    ) -> Iterator[tuple[_Tally, ImportItem | Link]]:
+        name = source.name.rsplit("/", 1)[-1].lower().removesuffix(".gz")
+        many = not self._alone or inside
+        if many and (not name.endswith(_ENDINGS) or name in _COMPANIONS):
+            self.run.left_out["file of another kind"] += 1
+            return
+        try:
+            file = ImportFile(source, self._options)
+            if file.format is ImportFormat.EXPORT:
+                raise ValidationError(
+                    "files", "an export among other files", "an export alone",
+                    "import it by itself",
+                )  # fmt: skip
+        except VestigError as error:
+            if not many:
+                raise
+            self._refuse(self._tally(source), error)
+            return
+        tally = self._tally(source)
+        tally.format = file.format
+        try:
+            for item in file.items():
+                tally.lines += 1
+                if isinstance(item, ItemError):
+                    tally.refuse(item)
+                else:
+                    yield tally, item
+        except VestigError as error:
+            self._refuse(tally, error)
+        tally.left_out.update(file.left_out)
+        self.run.warnings.update(dict.fromkeys(file.warnings()))
+
+    def _refuse(self, tally: _Tally, error: VestigError) -> None:
         tally.lines += 1
-        if isinstance(item, ItemError):
-            tally.failed += 1
-            tally.errors.append(item)
-            continue
-        if size + len(item.parts) > _GROUP_COMMITS and group:
-            yield group
-            group, size = [], 0
-        group.append(item)
-        size += len(item.parts)
-    tally.lines += file.unspoken
-    tally.skipped += file.unspoken
-    if group:
-        yield group
+        tally.refuse(ItemError(index=max(0, tally.lines - 1), code=error.code, message=str(error)))
 
 
 class _NextGroup(NamedTuple):
     """The records of a transaction that the store lacked when they were read, ready to be
-    committed, and how far the file was read by then; `error`: why there is none."""
+    committed, and how far the files were read by then; `error`: why there is none."""
 
-    records: list[ImportItem]
+    records: list[tuple[_Tally, ImportItem]]
     part: Part
     bytes_done: int
     error: Exception | None = None
 
 
 class _Reader:
-    """Reads the records of a file a group ahead of what is written."""
+    """Reads the records of files a group ahead of what is written."""
 
-    def __init__(self, session: Session, file: ImportFile, tally: _Tally) -> None:
+    def __init__(self, session: Session, files: _Files) -> None:
         self._session = session
-        self._file = file
-        self._tally = tally
-        self._groups = _groups(file, tally)
-        self._options = BatchOptions(transcript=file.format is Format.MESSAGES)
+        self._files = files
+        self._groups = self._grouped()
 
     def next(self) -> _NextGroup | None:
         """The next records, read and cut into parts; None after the last. What cannot be read is
@@ -218,10 +378,10 @@ class _Reader:
         try:
             with span("chunk") as counts:
                 group = next(self._groups, [])
-                counts.update(records=len(group), parts=sum(len(item.parts) for item in group))
+                counts.update(records=len(group), parts=sum(len(item.parts) for _, item in group))
             return self._prepared(self._unrecorded(group)) if group else None
         except Exception as error:  # raised again in its turn
-            return _NextGroup([], Part([], [], 0), self._file.bytes_done, error)
+            return _NextGroup([], Part([], [], 0), self._files.bytes_done, error)
 
     def confirmed(self, group: _NextGroup) -> _NextGroup:
         """A group whose turn has come, without what was recorded since it was read."""
@@ -232,36 +392,54 @@ class _Reader:
             return group
         return self._prepared(records)._replace(bytes_done=group.bytes_done)
 
-    def _prepared(self, records: list[ImportItem]) -> _NextGroup:
-        requests = [arguments for item in records for arguments in item.commits()]
-        part = prepare_part(self._session, requests, self._options)
-        return _NextGroup(records, part, self._file.bytes_done)
+    def _grouped(self) -> Iterator[list[tuple[_Tally, ImportItem]]]:
+        group: list[tuple[_Tally, ImportItem]] = []
+        size = 0
+        for tally, item in self._files.records():
+            assert isinstance(item, ImportItem)
+            if size + len(item.parts) > _GROUP_COMMITS and group:
+                yield group
+                group, size = [], 0
+            group.append((tally, item))
+            size += len(item.parts)
+        if group:
+            yield group
 
-    def _unrecorded(self, group: list[ImportItem]) -> list[ImportItem]:
-        """Records whose reference is new to this namespace and scope; the one of older versions,
-        which held for an unchanged file, counts too."""
+    def _prepared(self, records: list[tuple[_Tally, ImportItem]]) -> _NextGroup:
+        requests: list[dict[str, Any]] = []
+        whole: set[int] = set()
+        for _, item in records:
+            commits = item.commits()
+            if item.is_whole:
+                whole.update(range(len(requests), len(requests) + len(commits)))
+            requests += commits
+        part = prepare_part(self._session, requests, whole=whole)
+        return _NextGroup(records, part, self._files.bytes_done)
+
+    def _unrecorded(
+        self, group: list[tuple[_Tally, ImportItem]]
+    ) -> list[tuple[_Tally, ImportItem]]:
+        """Records whose reference is new to this namespace and scope, and to this group."""
         by_scope: dict[str | None, list[str]] = {}
-        for item in group:
-            refs = by_scope.setdefault(item.scope, [])
-            own = [item.artifact_ref]
-            refs += own if item.older_ref is None else [*own, item.older_ref]
+        for _, item in group:
+            by_scope.setdefault(item.scope, []).append(item.artifact_ref)
         with self._session.ledger.read() as view:
             known = {
                 scope: set(view.recorded_refs(self._session.namespace, scope, refs))
                 for scope, refs in by_scope.items()
             }
-        fresh = [
-            item
-            for item in group
-            if known[item.scope].isdisjoint((item.artifact_ref, item.older_ref))
-        ]
-        self._tally.skipped += len(group) - len(fresh)
+        fresh = []
+        for tally, item in group:
+            if item.artifact_ref in known[item.scope]:
+                tally.skipped += 1
+            else:
+                known[item.scope].add(item.artifact_ref)
+                fresh.append((tally, item))
         return fresh
 
 
-def _commit(session: Session, file: ImportFile, progress: Progress | None) -> ImportReport:
-    tally = _Tally()
-    reader = _Reader(session, file, tally)
+def _commit(session: Session, files: _Files, progress: Progress | None) -> ImportReport:
+    reader = _Reader(session, files)
     with VectorsAhead(session) as ahead:
         group = reader.next()
         while group is not None:
@@ -270,25 +448,12 @@ def _commit(session: Session, file: ImportFile, progress: Progress | None) -> Im
                 session, group.part, None if following is None else following.part, ahead
             )
             place = 0
-            for item in group.records:
+            for tally, item in group.records:
                 tally.record(item, outcomes[place : place + len(item.parts)])
                 place += len(item.parts)
             if progress is not None:
-                progress(group.bytes_done, file.bytes_total)
+                progress(group.bytes_done, files.bytes_total)
             group = following
     if progress is not None:
-        progress(file.bytes_total, file.bytes_total)
-    return ImportReport(
-        format=file.format.value,
-        lines=tally.lines,
-        imported=tally.imported,
-        skipped=tally.skipped,
-        duplicates=tally.duplicates,
-        rejected=tally.rejected,
-        failed=tally.failed,
-        memories=tally.memories,
-        errors=tuple(tally.errors[:_ERRORS_SHOWN]),
-        errors_more=max(0, len(tally.errors) - _ERRORS_SHOWN),
-        warnings=tuple(file.warnings()),
-        degraded=tuple(tally.degraded.values()),
-    )
+        progress(files.bytes_total, files.bytes_total)
+    return files.run.report()

@@ -142,8 +142,8 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "import": Outline(
         "store",
-        "Read an export, a transcript or memories from a file. An interrupted import goes on "
-        "where it stopped.",
+        "Read chats and memories of other programs, transcripts, or an export. What is there "
+        "already is skipped, so an interrupted import goes on where it stopped.",
     ),
     "backup": Outline("store", "Make a consistent copy of the store while it is in use."),
     "rebuild": Outline("store", "Make the projection again from the ledger."),

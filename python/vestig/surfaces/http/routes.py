@@ -82,7 +82,7 @@ _UNLIMITED: Final = (
 _LIMITED: Final = ("retrieve",)
 # Operations whose trace is asked for at a path of its own.
 _TRACED: Final = ("retrieve",)
-_IMPORTED: Final = ("format", "scope", "merge", "partial")
+_IMPORTED: Final = ("format", "scope", "include_system", "merge", "partial")
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):

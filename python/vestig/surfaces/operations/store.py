@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls import files, upkeep
-from vestig.calls.argument import Flag, Text
+from vestig.calls.argument import Flag, Text, Texts
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 
@@ -24,10 +24,13 @@ def _export(call: Call) -> Any:
 
 
 def _import(call: Call) -> Any:
-    source = call.args.pop("file")
-    if source == STANDARD_STREAM and call.input is not None:
-        source = call.input()
-    return call.store.import_(source, progress=call.progress, **call.args)
+    given = call.args.pop("file")
+    names = [given] if isinstance(given, str) else list(given)
+    files = [
+        call.input() if name == STANDARD_STREAM and call.input is not None else name
+        for name in names
+    ]
+    return call.store.import_(files, progress=call.progress, **call.args)
 
 
 def _import_exit(report: ImportReport) -> int:
@@ -129,7 +132,14 @@ OPERATIONS: Final = (
     Operation(
         name="import",
         call=files.ImportRequest,
-        options=(Text("JSON lines, .gz too; - is standard input.", name="file"),),
+        options=(
+            Texts(
+                "Files, folders or patterns; .zip and .gz too; - is standard input.",
+                name="file",
+                many=True,
+                required=True,
+            ),
+        ),
         run=_import,
         document="import",
         text=render.imported,

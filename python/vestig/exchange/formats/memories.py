@@ -1,0 +1,41 @@
+"""Memories: one JSON object each, with the arguments of `commit`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vestig.errors import ValidationError
+from vestig.exchange.file_records import RecordFile, Unreadable
+from vestig.exchange.formats.reading import Draft, Found, Reading, missing, refused
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """Return whether this has the text of a memory."""
+    return "content" in record
+
+
+def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
+    """The memories of a file, with their arguments as they stand there."""
+    for record in file.records():
+        if isinstance(record, Unreadable):
+            yield record
+            continue
+        arguments = {key: value for key, value in record.value.items() if value is not None}
+        content = arguments.pop("content", None)
+        if not isinstance(content, str):
+            error = missing("content") if content is None else ValidationError(
+                "content", type(content).__name__, "text"
+            )  # fmt: skip
+            yield refused(record.line, error)
+            continue
+        if "scope" not in arguments and reading.scope is not None:
+            arguments["scope"] = reading.scope
+        yield Draft(
+            line=record.line,
+            content=content,
+            arguments=arguments,
+            digest=record.digest,
+            is_whole=False,
+            is_cut=False,
+        )

@@ -1,0 +1,185 @@
+"""Messages as chat logs have them: one record a message, by the names that such logs use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
+from vestig.exchange.formats.reading import Draft, Found, Reading, missing, refused
+from vestig.messages import joined_text, only_calls_tools
+from vestig.types import Role
+
+# commit argument → keys of a record, first present wins (null counts as absent)
+CONTENT_KEYS: Final = ("content", "text")
+AUTHOR_KEYS: Final = ("author", "author_name", "speaker")
+TIME_KEYS: Final = ("timestamp", "date", "created_at")
+SESSION_KEYS: Final = ("session_id", "session")
+SEQUENCE_KEYS: Final = ("sequence", "turn")
+REFERENCE_KEYS: Final = ("message_id", "id")
+SCOPE_KEYS: Final = ("scope", "channel_id", "conversation")
+_PLAIN_KEYS: Final = ("role", "title", "origin_type", "trigger", "tags", "metadata")
+KNOWN_KEYS: Final = frozenset(
+    CONTENT_KEYS
+    + AUTHOR_KEYS
+    + TIME_KEYS
+    + SESSION_KEYS
+    + SEQUENCE_KEYS
+    + REFERENCE_KEYS
+    + SCOPE_KEYS
+    + _PLAIN_KEYS
+)
+# One of them is enough to be a message.
+_SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
+_SHARED: Final = SCOPE_KEYS
+# A commit sets these two itself; a record's own stay under another name.
+_RESERVED: Final = {"source": "original_source", "tags": "original_tags"}
+
+
+def first_present(record: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """The value of the first key that is there and not null; None when there is none.
+
+    Example:
+        >>> first_present({"content": None, "text": ""}, ("content", "text"))
+        ''
+    """
+    return next((record[key] for key in keys if record.get(key) is not None), None)
+
+
+def text_or_number(field: str, value: Any) -> str | None:
+    """Text as it is, a number as text (ids of other systems), None as None.
+
+    Raises:
+        ValidationError: anything else.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ValidationError(field, type(value).__name__, "text")
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """Return whether this is a message, or an object with a list of them."""
+    if any(key in record for key in _SIGNS):
+        return True
+    listed = record.get("messages")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return isinstance(first, dict) and recognises(first)
+
+
+def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
+    """The messages of a file in its order."""
+    place = 0
+    for record in expanded(file.records()):
+        if isinstance(record, Unreadable):
+            yield record
+            continue
+        try:
+            found = message(record.value, place, reading)
+        except ValidationError as error:
+            yield refused(record.line, error)
+            continue
+        finally:
+            place += 1
+        if found is None:
+            reading.leave_out("message without a text")
+        else:
+            yield Draft(
+                line=record.line, content=found[0], arguments=found[1], digest=record.digest
+            )
+
+
+def expanded(records: Iterator[Record | Unreadable]) -> Iterator[Record | Unreadable]:
+    """The records, and in the place of an object with a list `messages` these, each with the scope
+    of the whole."""
+    for record in records:
+        listed = None if isinstance(record, Unreadable) else record.value.get("messages")
+        if isinstance(record, Unreadable) or not isinstance(listed, list):
+            yield record
+            continue
+        shared = {key: record.value[key] for key in _SHARED if record.value.get(key) is not None}
+        digest = RunningDigest()
+        for place, value in enumerate(listed):
+            so_far = digest.after(msgspec.json.encode(value))
+            if isinstance(value, dict):
+                yield Record(record.line + place, {**shared, **value}, so_far)
+            else:
+                yield Unreadable(record.line + place, no_object(value))
+
+
+def message(
+    record: dict[str, Any], position: int, reading: Reading
+) -> tuple[str, dict[str, Any]] | None:
+    """(content, commit arguments without content), or None where nothing is said. `position`:
+    order in the file, from 0.
+
+    The argument `artifact_ref` is absent when the record has no id.
+
+    Raises:
+        ValidationError: no text, or a field that is not text.
+    """
+    given = first_present(record, CONTENT_KEYS)
+    if given is None and not only_calls_tools(record):
+        raise missing(*CONTENT_KEYS)
+    content = joined_text("content", record, given)
+    if content is None:
+        return None
+    author = text_or_number("author", first_present(record, AUTHOR_KEYS))
+    session = text_or_number("session_id", first_present(record, SESSION_KEYS))
+    title = text_or_number("title", record.get("title"))
+    role = _role(record.get("role"), author)
+    time = first_present(record, TIME_KEYS)
+    has_title = title is not None and bool(title.strip())
+    if author is None and role is None and time is None and not has_title:
+        # Nobody says it at any moment: a passage, and the session names what it is of.
+        title, session = session, None
+    scope = text_or_number("scope", first_present(record, SCOPE_KEYS))
+    sequence = first_present(record, SEQUENCE_KEYS)
+    found = {
+        "author": author,
+        "role": role,
+        "session_id": session,
+        "title": title,
+        "scope": reading.scope if scope is None else scope,
+        "t_ref": time,
+        "origin_type": record.get("origin_type"),
+        "trigger": record.get("trigger"),
+        "artifact_ref": text_or_number("id", first_present(record, REFERENCE_KEYS)),
+    }
+    arguments = {name: value for name, value in found.items() if value is not None}
+    arguments["sequence"] = position if sequence is None else sequence
+    metadata = _metadata(record, arguments, reading)
+    if metadata:
+        arguments["metadata"] = metadata
+    return content, arguments
+
+
+def _metadata(
+    record: dict[str, Any], arguments: dict[str, Any], reading: Reading
+) -> dict[str, Any]:
+    tags = record.get("tags")
+    others = {key: value for key, value in record.items() if key not in KNOWN_KEYS}
+    reading.other_keys.update(dict.fromkeys(others))
+    own = record.get("metadata")
+    if isinstance(own, dict):
+        others = {**own, **others}
+    elif own is not None:
+        others["metadata"] = own
+    if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags):
+        arguments["tags"] = tags
+    elif tags is not None:
+        others["tags"] = tags
+    return {_RESERVED.get(key, key): value for key, value in others.items() if value is not None}
+
+
+def _role(role: Any, author: str | None) -> Any:
+    """The role that the record names, else an author that is called like a role."""
+    named = author if role is None else role
+    try:
+        return Role(named.strip()).value if isinstance(named, str) else role
+    except ValueError:
+        return role

@@ -1,0 +1,356 @@
+"""The files that an import was given, each of which can be opened more than once.
+
+Invariant: nothing of a zip archive is unpacked to the disk, and no name in it is used as a path.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Final, cast
+
+from vestig.errors import ValidationError
+
+# Of one file, unpacked; of all members of an archive together.
+BYTES_MAX: Final = 4 * 1024**3
+MEMBERS_MAX: Final = 10_000
+# Unpacked bytes for one packed byte of an archive, beyond the first MiB.
+RATIO_MAX: Final = 200
+_RATIO_FREE_BYTES: Final = 1024 * 1024
+# Of the list at an archive's end, which is read at once.
+_DIRECTORY_BYTES_MAX: Final = 16 * 1024 * 1024
+_DIRECTORY_END: Final = b"PK\x05\x06"
+_DIRECTORY_END_BYTES: Final = 22 + 65_535
+# Before it: of an archive of the large form, a pointer of 20 bytes and before that 56 bytes that
+# count instead.
+_LARGE_END: Final = b"PK\x06\x07"
+_LARGE_END_BYTES: Final = 76
+_ZIP_MAGICS: Final = (b"PK\x03\x04", _DIRECTORY_END)
+_IS_ENCRYPTED: Final = 0x1
+_SPOOL_BYTES: Final = 16 * 1024 * 1024
+_STANDARD_INPUT: Final = "standard input"
+
+
+class Input:
+    """A file: `name` is how messages call it, `size` its bytes as they are read."""
+
+    name: str
+    size: int
+
+    def open(self) -> BinaryIO:
+        """Its bytes from the start; each stream is closed by who opened it.
+
+        Raises:
+            FileNotFoundError: no such file.
+            ValidationError: a folder; a member of an archive that cannot be read.
+        """
+        raise NotImplementedError
+
+    def position(self) -> int:
+        """How far the newest stream was read."""
+        raise NotImplementedError
+
+
+class PathInput(Input):
+    """A file of the file system."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path = path
+        if path.is_dir():
+            raise ValidationError("path", self.name, "a file, this is a folder")
+        self.size = path.stat().st_size
+        self._stream: BinaryIO | None = None
+
+    def open(self) -> BinaryIO:
+        self._stream = self._path.open("rb")
+        return self._stream
+
+    def position(self) -> int:
+        stream = self._stream
+        return self.size if stream is None or stream.closed else min(stream.tell(), self.size)
+
+
+class StreamInput(Input):
+    """An open file of the caller, which stays open; one that cannot seek is copied first."""
+
+    def __init__(self, stream: IO[Any]) -> None:
+        named = getattr(stream, "name", None)
+        self.name = os.path.basename(named) if isinstance(named, str) and named != "<stdin>" else ""
+        self.name = self.name or _STANDARD_INPUT
+        self._raw = _seekable(stream)
+        self._raw.seek(0, io.SEEK_END)
+        self.size = self._raw.tell()
+
+    def open(self) -> BinaryIO:
+        self._raw.seek(0)
+        return cast("BinaryIO", _Kept(self._raw))
+
+    def position(self) -> int:
+        return min(self._raw.tell(), self.size)
+
+
+class _Kept(io.BufferedReader):
+    """A stream whose closing leaves the file below it open."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        super().__init__(cast("io.RawIOBase", _Through(raw)))
+
+
+class _Through(io.RawIOBase):
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._raw.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._raw.read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
+
+
+class Archive:
+    """A zip archive whose members are read in place."""
+
+    def __init__(self, source: Input) -> None:
+        self._source = source
+        self._stream = source.open()
+        self.members: list[Input] = []
+        _check_directory(self._stream, source)
+        try:
+            self._zip = zipfile.ZipFile(self._stream)
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
+            raise _damaged() from None
+        infos = [info for info in self._zip.infolist() if not info.is_dir()]
+        if len(infos) > MEMBERS_MAX:
+            raise _too_many(len(infos))
+        self.members = [MemberInput(self, info) for info in infos]
+        self._total = 0
+        self._taken: dict[int, int] = {}
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return self._source.name
+
+    def open(self, info: zipfile.ZipInfo) -> BinaryIO:
+        """The unpacked bytes of a member.
+
+        Raises:
+            ValidationError: encrypted, packed in an unknown way, or damaged.
+        """
+        if info.flag_bits & _IS_ENCRYPTED:
+            raise ValidationError(
+                "path", "an encrypted member of a zip archive", "one without a password",
+                "unpack it and import what it holds",
+            )  # fmt: skip
+        try:
+            stream = self._zip.open(info)
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
+            raise _damaged() from None
+        member = _Member(self, info, cast("BinaryIO", stream))
+        return cast("BinaryIO", io.BufferedReader(member))
+
+    def count(self, info: zipfile.ZipInfo, position: int) -> None:
+        """Notes how far a member was unpacked.
+
+        Raises:
+            ValidationError: it grows beyond the limits.
+        """
+        place = info.header_offset
+        before = self._taken.get(place, 0)
+        if position > before:
+            self._taken[place] = position
+            self._total += position - before
+        if position > _RATIO_FREE_BYTES + RATIO_MAX * info.compress_size or self._total > BYTES_MAX:
+            raise ValidationError(
+                "path",
+                f"more than {position:,} bytes unpacked from {info.compress_size:,}",
+                f"a zip archive that grows to at most {RATIO_MAX} times its size"
+                f" and {BYTES_MAX >> 30} GiB",
+            )
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._zip.close()
+        self._stream.close()
+
+
+class MemberInput(Input):
+    """A member of an archive, called by the archive's name and its own."""
+
+    def __init__(self, archive: Archive, info: zipfile.ZipInfo) -> None:
+        self._archive = archive
+        self._info = info
+        # of the member's name only the end is shown, and nothing is opened by it
+        self.name = f"{archive.name}/{info.filename.replace(chr(92), '/')}"
+        self.size = info.file_size
+        self._read: _Member | None = None
+
+    def open(self) -> BinaryIO:
+        stream = self._archive.open(self._info)
+        self._read = cast("_Member", cast("io.BufferedReader", stream).raw)
+        return stream
+
+    def position(self) -> int:
+        return self.size if self._read is None else min(self._read.count, self.size)
+
+
+class _Member(io.RawIOBase):
+    """The bytes of a member, counted."""
+
+    def __init__(self, archive: Archive, info: zipfile.ZipInfo, stream: BinaryIO) -> None:
+        self._archive = archive
+        self._info = info
+        self._stream = stream
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            block = self._stream.read(len(buffer))
+        except (zipfile.BadZipFile, EOFError, zlib.error, OSError, ValueError):
+            raise _damaged() from None
+        buffer[: len(block)] = block
+        self.count += len(block)
+        self._archive.count(self._info, self.count)
+        return len(block)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def is_archive(source: Input) -> bool:
+    """Return whether a file begins like a zip archive."""
+    with source.open() as stream:
+        return stream.read(4).startswith(_ZIP_MAGICS)
+
+
+def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
+    """The files that are meant, in order; and whether a single one was named.
+
+    Args:
+        files: a path, folder, pattern, open file, or a list of these.
+        recursive: whether the folders in a folder count.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValidationError: nothing there, or another kind of value.
+    """
+    if isinstance(files, (list, tuple)):
+        found: list[Input] = []
+        for one in files:
+            found += given_inputs(one, recursive=recursive)[0]
+        if not found:
+            raise ValidationError("files", "no file", "at least one file")
+        return found, len(found) == 1 and len(files) == 1
+    if hasattr(files, "read"):
+        return [StreamInput(files)], True
+    if not isinstance(files, (str, os.PathLike)):
+        raise ValidationError(
+            "files", type(files).__name__, "a path, an open file, or a list of these"
+        )
+    path = Path(files).expanduser()
+    if path.is_dir():
+        inside: list[Input] = [PathInput(one) for one in _in_folder(path, recursive=recursive)]
+        if not inside:
+            hint = "" if recursive else "name --recursive for what lies in its folders"
+            raise ValidationError("files", f"{path}, an empty folder", "a folder with files", hint)
+        return inside, False
+    if glob.has_magic(str(path)) and not path.exists():
+        names = sorted(glob.glob(str(path), recursive=True))
+        matched: list[Input] = [PathInput(Path(name)) for name in names if os.path.isfile(name)]
+        if not matched:
+            raise ValidationError("files", str(files), "a pattern that fits a file")
+        return matched, False
+    return [PathInput(path)], True
+
+
+def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Path]:
+    """Files of a folder, sorted; hidden entries and links are left out."""
+    entries = sorted(folder.iterdir())
+    for entry in entries:
+        if entry.name.startswith(".") or entry.is_symlink():
+            continue
+        if entry.is_file():
+            yield entry
+        elif recursive and entry.is_dir():
+            yield from _in_folder(entry, recursive=True)
+
+
+def _seekable(stream: IO[Any]) -> BinaryIO:
+    if isinstance(stream, io.TextIOWrapper):
+        return _seekable(stream.buffer)
+    if not isinstance(stream, io.TextIOBase) and stream.seekable():
+        return cast("BinaryIO", stream)
+    spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - kept open
+    taken = 0
+    while block := stream.read(_SPOOL_BYTES):
+        data = block.encode("utf-8", "surrogatepass") if isinstance(block, str) else block
+        taken += len(data)
+        if taken > BYTES_MAX:
+            raise ValidationError(
+                "files", f"more than {BYTES_MAX >> 30} GiB", "a stream that ends before"
+            )
+        spool.write(data)
+    return cast("BinaryIO", spool)
+
+
+def _check_directory(stream: BinaryIO, source: Input) -> None:
+    """Looks at the end of an archive, before the list of its members is read at once.
+
+    Raises:
+        ValidationError: no end, or too many members.
+    """
+    stream.seek(max(0, source.size - _DIRECTORY_END_BYTES))
+    tail = stream.read(_DIRECTORY_END_BYTES)
+    place = tail.rfind(_DIRECTORY_END)
+    if place < 0 or len(tail) < place + 22:
+        raise _damaged()
+    members = int.from_bytes(tail[place + 10 : place + 12], "little")
+    size = int.from_bytes(tail[place + 12 : place + 16], "little")
+    if tail[: max(0, place)].endswith(_LARGE_END, 0, max(0, place - 16)):
+        large = tail[max(0, place - _LARGE_END_BYTES) : place]
+        if len(large) < _LARGE_END_BYTES:
+            raise _damaged()
+        members = int.from_bytes(large[32:40], "little")
+        size = int.from_bytes(large[40:48], "little")
+    if members > MEMBERS_MAX or size > _DIRECTORY_BYTES_MAX:
+        raise _too_many(members)
+    stream.seek(0)
+
+
+def _too_many(count: int) -> ValidationError:
+    return ValidationError(
+        "path", f"{count:,} members", f"a zip archive with at most {MEMBERS_MAX:,} members"
+    )
+
+
+def _damaged() -> ValidationError:
+    return ValidationError(
+        "path", "a cut or damaged zip archive", "a whole one", "copy or download it again"
+    )
+
+
+def all_of(inputs: Sequence[Input]) -> int:
+    """Bytes of all files."""
+    return sum(one.size for one in inputs)
