@@ -33,8 +33,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A statement of a file on names: `name` of `type` is one, and where there is an `other`, it stands
-    in this `relation` to it."""
+    """A statement of a file on names: `name` of `type` is one, and where there is an `other`, it
+    stands in this `relation` to it."""
 
     line: int
     name: str
