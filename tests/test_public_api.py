@@ -66,6 +66,7 @@ METHODS = {
     "commit_many",
     "count",
     "deprecate",
+    "diff",
     "events",
     "export",
     "forget",

@@ -23,24 +23,31 @@ __all__ = [
     "BackupReport",
     "CompactReport",
     "DeprecateReport",
+    "DiffReport",
     "DoctorReport",
     "EdgeRebuildReport",
+    "EndedMemory",
     "EnrichReport",
     "ExportReport",
     "Finding",
     "ForgetReport",
+    "ForgottenMemory",
     "GcReport",
     "ImportReport",
     "LinkedEntity",
     "LinkedMemory",
     "MemoryDetail",
     "MemoryPage",
+    "MergedEntity",
     "ModelCost",
     "PruneKept",
     "PruneReport",
     "RebuildReport",
+    "ReplacedMemory",
     "SequenceResult",
     "StoreStats",
+    "UpdatedMemory",
+    "WithdrawnMemory",
     "listing",
 ]
 
@@ -234,6 +241,75 @@ class DeprecateReport(_Value, frozen=True, kw_only=True):
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
+
+
+class ReplacedMemory(_Value, frozen=True, kw_only=True):
+    """A supersession: `new` took the place of `old`; None where `new` was forgotten since."""
+
+    old: str
+    new: str | None
+    when: datetime
+    reason: str
+
+
+class UpdatedMemory(_Value, frozen=True, kw_only=True):
+    """An update of the fields of a memory, or of its `status`: archived or restored."""
+
+    id: str
+    when: datetime
+    fields: tuple[str, ...]
+
+
+class WithdrawnMemory(_Value, frozen=True, kw_only=True):
+    """A memory that was withdrawn as wrong."""
+
+    id: str
+    when: datetime
+    reason: str
+
+
+class EndedMemory(_Value, frozen=True, kw_only=True):
+    """A memory whose fact was said to have ended at `t_invalid`."""
+
+    id: str
+    when: datetime
+    t_invalid: str
+    reason: str
+
+
+class MergedEntity(_Value, frozen=True, kw_only=True):
+    """An entity that was merged into another."""
+
+    id: str
+    into: str
+    when: datetime
+
+
+class ForgottenMemory(_Value, frozen=True, kw_only=True):
+    """A memory that was forgotten, by whom, and how many rows went with it."""
+
+    id: str
+    when: datetime
+    actor: str | None
+    counts: dict[str, int]
+
+
+class DiffReport(_Value, frozen=True, kw_only=True):
+    """Holds what was recorded after `start` and until `end`, each list by time, then id.
+
+    Nothing is netted: what was learnt and withdrawn within the span stands in both lists. What
+    was forgotten stands in `forgotten` alone, for nothing else of it is left.
+    """
+
+    start: datetime
+    end: datetime
+    learnt: tuple[Memory, ...]
+    changed: tuple[ReplacedMemory | UpdatedMemory, ...]
+    withdrawn: tuple[WithdrawnMemory, ...]
+    ended: tuple[EndedMemory, ...]
+    merged_entities: tuple[MergedEntity, ...]
+    forgotten: tuple[ForgottenMemory, ...]
+    seq: int
 
 
 class ForgetReport(_Value, frozen=True, kw_only=True):

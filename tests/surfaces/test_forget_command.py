@@ -208,3 +208,16 @@ def test_prune_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     refused = vestig("prune", "--superseded-after-days", "-1")
     assert (refused.code, "superseded_after_days" in refused.err) == (2, True)
     assert vestig("prune", "--superseded-after-days", "0").code == 0
+
+
+def test_diff_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+    shown = vestig("diff", "--from", "2020-01-01")
+    assert shown.code == 0
+    assert shown.out.splitlines()[0].endswith(f": {len(ids)} learnt")
+    assert all(id in shown.out for id in ids)
+    assert vestig("diff", "--from", "2020-01-01", "--to", "2020-02-01").out.endswith(": nothing\n")
+    missing = vestig("diff")
+    assert (missing.code, "start: expected a date or a time" in missing.err) == (2, True)
+    assert "--from says it" in missing.err
+    backwards = vestig("diff", "--from", "2021-01-01", "--to", "2020-01-01")
+    assert (backwards.code, "start: expected a time until" in backwards.err) == (2, True)

@@ -26,6 +26,7 @@ SHORT = {
 }  # fmt: skip
 COMMANDS = {
     "count",
+    "diff",
     "stats",
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
@@ -103,6 +104,7 @@ METHODS = {
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
 FILTERED = (
+    "diff",
     "recall",
     "retrieve",
     "search",

@@ -18,7 +18,7 @@ from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.reads import CountRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.reads import CountRequest, DiffRequest, EventsRequest, ListRequest, ShowRequest
 from vestig.calls.recall import RecallRequest
 from vestig.calls.states import (
     DeprecateRequest,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
         DeprecateReport,
+        DiffReport,
         ForgetReport,
         ImportReport,
         MemoryDetail,
@@ -1014,6 +1015,45 @@ class Vestig:
         from vestig.memories import read
 
         return read.events(self._session, asked)
+
+    def diff(
+        self,
+        start: Time,
+        end: Time = None,
+        *,
+        where: Filter | FilterFields | None = None,
+        namespace: str | None = None,
+    ) -> DiffReport:
+        """Everything that was recorded between two times: learnt, changed, withdrawn, ended, merged
+        and forgotten. The ids of `list(known_at=…)` at both differ by what the lists say.
+
+        Args:
+            start: Only what was recorded after this time.
+            end: Only what was recorded until this time; absent: until now.
+            where: Of which memories. What is archived takes part with `include_archived`. What was
+                forgotten, and merged entities, are those of the namespace.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: `start` after `end`; a filter by status.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import FrozenClock, HashingEmbedder
+            >>> clock = FrozenClock()
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder(), clock=clock) as store:
+            ...     old = store.commit("The office is in Bergen").memory_id
+            ...     monday = clock()
+            ...     _ = clock.move(days=1)
+            ...     _ = store.commit("The office is in Oslo", supersedes=[old])
+            ...     found = store.diff(monday)
+            ...     [memory.content for memory in found.learnt], found.changed[0].old == old
+            (['The office is in Oslo'], True)
+        """
+        asked = checked(DiffRequest, given(locals()))
+        from vestig.memories import diff as differing
+
+        return differing.diff(self._session, asked)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None

@@ -252,6 +252,10 @@ class Time(Argument, frozen=True):
 
     brief = {"type": "string"}
 
+    @property
+    def expected(self) -> str:
+        return "a date or a time"
+
     def check(self, field: str, value: Any) -> Any:
         return parse_time(value, field)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from vestig.calls.argument import Choice, Flag, Integer, Switch
+from vestig.calls.argument import Choice, Flag, Integer, Switch, Time
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.calls.shared import WHERE, AsOf, InNamespace, KnownAt, MemoryId, Touch, ValidAt
@@ -43,6 +43,25 @@ class ListRequest(Request, frozen=True, kw_only=True):
     as_of: AsOf = None
     known_at: KnownAt = None
     valid_at: ValidAt = None
+    namespace: InNamespace = None
+
+
+class DiffRequest(Request, frozen=True, kw_only=True):
+    """Two times between which the store is compared."""
+
+    call: ClassVar = "diff"
+
+    start: Annotated[int, Time("Only what was recorded after this time.", "--from")]
+    end: Annotated[
+        int | None, Time("Only what was recorded until this time; absent: until now.", "--to")
+    ] = None
+    where: Annotated[
+        Filter,
+        Where(
+            "Of which memories. What is archived takes part with `include_archived`. What was"
+            " forgotten, and merged entities, are those of the namespace."
+        ),
+    ] = NO_FILTER
     namespace: InNamespace = None
 
 

@@ -10,6 +10,7 @@ import msgspec
 from vestig.calls.argument import Argument, Flag, Id, Objects
 from vestig.calls.declaration import Request, required_of, rows_of
 from vestig.calls.filter import FIELDS, Where
+from vestig.errors import ValidationError
 from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
@@ -181,6 +182,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         options = {one.name for one in self.options}
         given = {name: value for name, value in call.args.items() if name not in options}
         given = filter_arguments(given, arguments.rows)
+        for name in arguments.required:
+            if name not in given:
+                row = arguments.rows[name]
+                raise ValidationError(name, "nothing", row.expected, f"{row.flag} says it".strip())
         if "progress" in rows_of(arguments.call):
             given["progress"] = call.progress
         return arguments.answer(call.store, given)

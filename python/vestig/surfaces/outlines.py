@@ -53,6 +53,10 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "count": Outline(
         "memory", "How many memories a listing with the same filter has.", frequent=True
     ),
+    "diff": Outline(
+        "memory",
+        "What was recorded between two times: learnt, changed, withdrawn, ended, forgotten.",
+    ),
     "memory events": Outline("memory", "What happened to a memory, oldest first.", short="history"),
     "memory deprecate": Outline(
         "memory",

@@ -146,6 +146,17 @@ def test_reading_routes(site: Site) -> None:
     assert site.get(f"count?where={where}").document == {"schema": "vestig/count/1", "count": 1}
 
 
+def test_a_difference_is_read_with_its_filter(site: Site) -> None:
+    id = site.commit("The meeting room has twelve chairs", tags=["room"])
+    site.commit("The pump in the cellar failed on Monday")
+    where = quote(json.dumps({"tags": ["room"]}))
+    found = site.get(f"diff?start=2020-01-01&where={where}")
+    assert (found.status, found.document["schema"]) == (200, "vestig/diff/1")
+    assert [memory["id"] for memory in found.document["learnt"]] == [id]
+    for query in ("", "start=2021-01-01&end=2020-01-01", "from=2020-01-01"):
+        assert site.get(f"diff?{query}").status == 422, query
+
+
 @pytest.mark.parametrize(
     "query",
     [

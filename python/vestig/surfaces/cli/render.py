@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CompactReport,
         DeprecateReport,
         DestroyReport,
+        DiffReport,
         DoctorReport,
         EnrichReport,
         ExportReport,
@@ -199,6 +200,35 @@ def page(value: MemoryPage, args: Args) -> str:
             one_line(memory.content, length),
         )
         lines.append(" | ".join(cells))
+    return "\n".join(lines)
+
+
+def difference(value: DiffReport, _: Args) -> str:
+    """Counts, then a line for each entry, by list, oldest first."""
+    names = ("learnt", "changed", "withdrawn", "ended", "merged_entities", "forgotten")
+    counts = {name: len(getattr(value, name)) for name in names}
+    head = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+    lines = [f"After {_time(value.start)}, until {_time(value.end)}: {head or 'nothing'}"]
+    for one in value.learnt:
+        text = one_line(one.content, 80)
+        lines.append(f"learnt    | {_time(one.t_created)} | {one.id} | {text}")
+    for change in value.changed:
+        plain = change.to_dict()
+        if "fields" in plain:
+            said = f"{plain['id']} | {', '.join(plain['fields'])}"
+        else:
+            why = f" ({plain['reason']})" if plain["reason"] else ""
+            said = f"{plain['old']} → {plain['new'] or 'what was forgotten since'}{why}"
+        lines.append(f"changed   | {_time(change.when)} | {said}")
+    for gone in value.withdrawn:
+        lines.append(f"withdrawn | {_time(gone.when)} | {gone.id} | {gone.reason}")
+    for end in value.ended:
+        lines.append(f"ended     | {_time(end.when)} | {end.id} | {end.t_invalid} | {end.reason}")
+    for entity in value.merged_entities:
+        lines.append(f"merged    | {_time(entity.when)} | {entity.id} → {entity.into}")
+    for lost in value.forgotten:
+        by = f" by {lost.actor}" if lost.actor else ""
+        lines.append(f"forgotten | {_time(lost.when)} | {lost.id}{by}")
     return "\n".join(lines)
 
 

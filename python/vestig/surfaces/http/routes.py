@@ -32,6 +32,7 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "memory show": ("GET", "show/{id}"),
     "memory list": ("GET", "list"),
     "count": ("GET", "count"),
+    "diff": ("GET", "diff"),
     "memory events": ("GET", "events/{id}"),
     "memory pin": ("POST", "pin"),
     "memory unpin": ("POST", "unpin"),

@@ -155,6 +155,13 @@ OPERATIONS: Final = (
         without_store="empty",
     ),
     Operation(
+        name="diff",
+        call=reads.DiffRequest,
+        document="diff",
+        text=render.difference,
+        without_store="empty",
+    ),
+    Operation(
         name="memory events",
         call=reads.EventsRequest,
         document="events",
