@@ -14,7 +14,7 @@ import pytest
 from vestig.calls.files import ImportFormat as Format
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
-from vestig.exchange.formats.reading import Link
+from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import PathInput, StreamInput
 from vestig.types import ItemError
 

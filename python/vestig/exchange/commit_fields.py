@@ -12,8 +12,8 @@ from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import RecordFile, Unreadable
+from vestig.exchange.formats.drafts import Draft, Link, Reading
 from vestig.exchange.formats.messages import text_or_number
-from vestig.exchange.formats.reading import Draft, Link, Reading
 from vestig.exchange.formats.table import ROWS, detected
 from vestig.exchange.inputs import Input
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form

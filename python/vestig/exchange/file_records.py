@@ -49,11 +49,11 @@ class Unreadable(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line without its end: `number` from 1, `start` in bytes of the unpacked file. `is_whole`:
-    its end was there, so nothing more will be written into it."""
+    """A line without its end: `number` from 1; `end`: bytes of the unpacked file up to the next
+    line. `is_whole`: its end was there, so nothing more will be written into it."""
 
     number: int
-    start: int
+    end: int
     data: bytes
     is_whole: bool
 
@@ -130,7 +130,7 @@ class RecordFile:
                 else:
                     if place == 0:
                         data = data.removeprefix(_BOM)
-                    yield Line(number, place, data.rstrip(b"\r\n"), is_whole)
+                    yield Line(number, place + length, data.rstrip(b"\r\n"), is_whole)
                 place += length
                 _check_growth(place)
 

@@ -15,7 +15,7 @@ from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
-from vestig.exchange.formats.reading import Link
+from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
 from vestig.ports import Progress
 from vestig.results import ImportedFile, ImportReport

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
-from vestig.exchange.formats.reading import (
+from vestig.exchange.formats.drafts import (
     Draft,
     Found,
     Reading,

@@ -7,7 +7,7 @@ from typing import Any
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.reading import Draft, Found, Reading, missing, refused
+from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
 
 
 def recognises(record: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
-from vestig.exchange.formats.reading import Draft, Found, Reading, missing, refused
+from vestig.exchange.formats.drafts import Draft, Found, Reading, missing, refused
 from vestig.messages import joined_text, only_calls_tools
 from vestig.types import Role
 

@@ -11,14 +11,7 @@ from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import rows_of
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, RunningDigest, Unreadable, no_object
-from vestig.exchange.formats.messages import (
-    KNOWN_KEYS,
-    SCOPE_KEYS,
-    SESSION_KEYS,
-    first_present,
-    text_or_number,
-)
-from vestig.exchange.formats.reading import (
+from vestig.exchange.formats.drafts import (
     Draft,
     Found,
     Reading,
@@ -27,6 +20,13 @@ from vestig.exchange.formats.reading import (
     present,
     refused,
     text_of,
+)
+from vestig.exchange.formats.messages import (
+    KNOWN_KEYS,
+    SCOPE_KEYS,
+    SESSION_KEYS,
+    first_present,
+    text_or_number,
 )
 from vestig.messages import TEXT_PARTS, joined_text, only_calls_tools
 

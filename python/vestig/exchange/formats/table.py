@@ -9,8 +9,16 @@ from typing import Any, Final, NamedTuple
 from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
-from vestig.exchange.formats import chatgpt, memories, messages, openai_chat
-from vestig.exchange.formats.reading import Found, Reading
+from vestig.exchange.formats import (
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    memories,
+    messages,
+    openai_chat,
+)
+from vestig.exchange.formats.drafts import Found, Reading
 
 _EXPORT_SCHEMA: Final = "vestig/export/"
 # So many records are looked at for a sign.
@@ -48,6 +56,21 @@ FORMATS: Final = (
     FormatRow(
         ImportFormat.CHATGPT, '"mapping"', chatgpt.recognises, chatgpt.read,
         frozenset({"mapping", "current_node", "conversation_id", "create_time", "title"}),
+    ),
+    FormatRow(
+        ImportFormat.CLAUDE, '"chat_messages" or "conversations_memory"',
+        claude.recognises, claude.read,
+        frozenset({"uuid", "name", "chat_messages", "conversations_memory"}),
+    ),
+    FormatRow(
+        ImportFormat.CLAUDE_CODE, '"sessionId" and "type"',
+        claude_code.recognises, claude_code.read,
+        frozenset({"sessionId", "type", "message", "uuid", "parentUuid", "cwd"}),
+        is_log=True,
+    ),
+    FormatRow(
+        ImportFormat.CODEX, '"type" and "payload"', codex.recognises, codex.read,
+        frozenset({"type", "payload", "timestamp"}), is_log=True,
     ),
     FormatRow(
         ImportFormat.MESSAGES, '"timestamp", "message_id", "turn" or "speaker"',

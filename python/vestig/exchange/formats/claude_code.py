@@ -1,0 +1,155 @@
+"""Session logs of Claude Code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from vestig.exchange.file_records import RecordFile, Unreadable
+from vestig.exchange.formats.drafts import Draft, Found, Reading, joined, present
+from vestig.exchange.formats.session_log import (
+    START,
+    LogPlace,
+    LogTurn,
+    Said,
+    block_texts,
+    log_turns,
+)
+
+_SPEAKERS: Final = ("user", "assistant")
+_TITLE_KINDS: Final = ("ai-title", "summary", "custom-title")
+# Beginnings of texts that the program itself puts in the place of a prompt.
+_COMMANDS: Final = ("<command-", "<local-command-")
+_HAS_TITLE: Final = (b'"ai-title"', b'"summary"', b'"custom-title"')
+
+
+class _Row(msgspec.Struct, rename="camel"):
+    """A line; the message stays unread until it is known to be said."""
+
+    type: str = ""
+    uuid: str | None = None
+    session_id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    is_meta: bool = False
+    is_sidechain: bool = False
+    is_compact_summary: bool = False
+    message: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Title(msgspec.Struct, rename="camel"):
+    type: str = ""
+    ai_title: str | None = None
+    summary: str | None = None
+    custom_title: str | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str | None = None
+    id: str | None = None
+    content: Any = None
+
+
+_ROWS: Final = msgspec.json.Decoder(_Row)
+_MESSAGES: Final = msgspec.json.Decoder(_Message)
+_TITLES: Final = msgspec.json.Decoder(_Title)
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """Return whether this is a line of a session log of Claude Code."""
+    kind = record.get("type")
+    if not isinstance(kind, str):
+        return False
+    return (
+        isinstance(record.get("sessionId"), str)
+        or (kind == "summary" and "leafUuid" in record)
+        or (kind == "file-history-snapshot" and "messageId" in record)
+    )
+
+
+def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
+    """The texts of user and assistant, with the newest title of the session."""
+    title = newest_title(file)
+    for turn in turns(file, reading):
+        if isinstance(turn, Unreadable):
+            yield turn
+            continue
+        yield Draft(
+            line=turn.line,
+            content=turn.text,
+            arguments=present(
+                {
+                    "role": turn.role,
+                    "session_id": turn.session,
+                    "sequence": turn.number,
+                    "title": title,
+                    "t_ref": turn.time,
+                    "artifact_ref": turn.id or f"{turn.session}:{turn.number}",
+                    "metadata": present({"cwd": turn.folder}) or None,
+                }
+            ),
+        )
+
+
+def turns(
+    file: RecordFile, reading: Reading, place: LogPlace = START
+) -> Iterator[LogTurn | Unreadable]:
+    """The turns of a log from a place on; what is no turn is counted by kind."""
+    return log_turns(file, _said, reading, place)
+
+
+def newest_title(file: RecordFile) -> str | None:
+    """The title that the user gave, else the newest one of the log."""
+    titles: dict[bool, str] = {}
+    for line in file.lines():
+        if isinstance(line, Unreadable) or not any(sign in line.data for sign in _HAS_TITLE):
+            continue
+        try:
+            row = _TITLES.decode(line.data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue  # reading the turns names the line
+        title = row.custom_title or row.ai_title or row.summary
+        if row.type in _TITLE_KINDS and title:
+            titles[row.type == "custom-title"] = title
+    return titles.get(True, titles.get(False))
+
+
+def _said(line: bytes, reading: Reading) -> Said | None:
+    row = _ROWS.decode(line)
+    if row.type not in _SPEAKERS:
+        if row.type not in _TITLE_KINDS:
+            reading.leave_out(f"line of type {row.type}" if row.type else "line without a type")
+        return None
+    kind = _kind_left_out(row)
+    if kind is not None:
+        reading.leave_out(kind)
+        return None
+    message = _MESSAGES.decode(row.message)
+    texts = block_texts(message.content, reading)
+    if texts is None or row.session_id is None:
+        raise msgspec.DecodeError("a turn without session or content")
+    text = joined(texts)
+    if not text:
+        return None
+    if row.type == "user" and text.lstrip().startswith(_COMMANDS):
+        reading.leave_out("command")
+        return None
+    return Said(
+        session=row.session_id,
+        role=row.type,
+        text=text,
+        time=row.timestamp,
+        id=row.uuid,
+        folder=row.cwd,
+        message=message.id if row.type == "assistant" else None,
+    )
+
+
+def _kind_left_out(row: _Row) -> str | None:
+    if row.is_sidechain:
+        return "line of a side chain"
+    if row.is_compact_summary:
+        return "summary of a compaction"
+    return "injected context" if row.is_meta else None
