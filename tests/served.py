@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
 from vestig.ports import Clock
-from vestig.session.opening import OpenRequest, open_session
+from vestig.session.opening import open_session
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.listener import listen
 from vestig.surfaces.http.server import server_of
@@ -146,9 +147,7 @@ def serving(
 @contextmanager
 def serving_config(config: Config, clock: Clock | None = None) -> Iterator[Site]:
     """A server of the store that a configuration names."""
-    session = open_session(
-        None, OpenRequest(config=config, embedder=HashingEmbedder(), clock=clock)
-    )
+    session = open_session(OpenRequest(config=config, embedder=HashingEmbedder(), clock=clock))
     with Vestig(session) as store, serving_store(store) as site:
         yield site
 

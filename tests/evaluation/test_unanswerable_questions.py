@@ -9,6 +9,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmark_store import import_benchmark
 from vestig.evaluation.benchmarks import read_benchmark
@@ -23,7 +24,7 @@ from vestig.evaluation.unanswerable_questions import (
     scores,
 )
 from vestig.evaluation.variants import Variant
-from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
+from vestig.session.opening import MEMORY_PATH, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 
 TEXTS = {"0": "the key is red", "1": "red is the key", "2": "a key", "3": "nets"}
@@ -45,8 +46,8 @@ def cases_of(bench: Bench, opened: list[Vestig]) -> Any:
 
     def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], StoredUnits]:
         benchmark = read_benchmark(bench(corpus, questions))
-        request = OpenRequest(config=load_config(None, None), embedder=embedder)
-        context = open_session(MEMORY_PATH, request)
+        request = OpenRequest(path=MEMORY_PATH, config=load_config(None, None), embedder=embedder)
+        context = open_session(request)
         store = Vestig(context)
         opened.append(store)
         import_benchmark(store, benchmark)

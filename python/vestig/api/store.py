@@ -13,13 +13,14 @@ from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks, apart_from_forks_of_methods
 from vestig.api.graph import Graph
-from vestig.arguments import flag_argument
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
+from vestig.calls.opening import OpenRequest
 from vestig.calls.reads import CountRequest, DiffRequest, EventsRequest, ListRequest, ShowRequest
 from vestig.calls.recall import RecallRequest
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.calls.states import (
     DeprecateRequest,
     ForgetRequest,
@@ -29,7 +30,7 @@ from vestig.calls.states import (
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
-from vestig.session.opening import OpenRequest, open_session
+from vestig.session.opening import open_session
 from vestig.session.session import Session
 from vestig.store.sqlite import forks
 
@@ -109,23 +110,9 @@ def open_store(
         ...     store.recall("when do deploys run?")[0].content
         'Deploys run on Fridays at noon'
     """
-    request = OpenRequest(
-        config=config,
-        profile=profile,
-        namespace=namespace,
-        clock=clock,
-        on_commit=on_commit,
-        read_only=read_only,
-        init=init,
-        embedder=embedder,
-        reranker=reranker,
-        llm=llm,
-        accept_ledger=accept_ledger,
-        change_embedder=change_embedder,
-    )
-    works = flag_argument("worker", worker)
-    store = Vestig(open_session(path, request), worker=works)
-    if works and store._session.read_only:
+    asked = checked(OpenRequest, given(locals()))
+    store = Vestig(open_session(asked), worker=asked.worker)
+    if asked.worker and store._session.read_only:
         store.close()
         raise StoreLockedError(
             "worker: expected a store that can be written, this one is open read-only; open it"
@@ -920,26 +907,10 @@ class Vestig:
             ...     found.details[0].memory_id == id, found.metadata.facts_returned
             (True, 1)
         """
-        from vestig.retrieve.request import RetrieveRequest, scoped
+        asked = checked(RetrieveRequest, given(locals()))
         from vestig.retrieve.retrieve import retrieve
 
-        request = RetrieveRequest(
-            messages=messages,
-            where=scoped(where, scope, channel_id),
-            max_facts=max_facts,
-            max_messages=max_messages,
-            max_iterations=max_iterations,
-            budget=budget,
-            request_id=request_id,
-            deadline_ms=deadline_ms,
-            as_of=as_of,
-            known_at=known_at,
-            valid_at=valid_at,
-            query_time=query_time,
-            namespace=namespace,
-            debug=debug,
-        )
-        return retrieve(self._session, request)
+        return retrieve(self._session, asked)
 
     # --- reading ---------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.api.store import Vestig
 from vestig.arguments import count_argument
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.errors import ValidationError
 from vestig.evaluation import variants
@@ -48,7 +49,7 @@ from vestig.evaluation.unanswerable_questions import (
 from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
-from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
+from vestig.session.opening import MEMORY_PATH, load_config, open_session
 
 
 def evaluate(
@@ -247,8 +248,8 @@ def _benchmark(
     tallies: dict[str, Tally] = {}
     rows: list[Row] = []
     degraded: dict[str, set[str]] = {}
-    request = OpenRequest(config=config, embedder=vectors)
-    context = open_session(MEMORY_PATH, request)
+    request = OpenRequest(path=MEMORY_PATH, config=config, embedder=vectors)
+    context = open_session(request)
     with Vestig(context) as store:
         started = time.perf_counter()
         with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmark_store import import_benchmark
@@ -31,7 +32,7 @@ from vestig.evaluation.retrieval_figures import (
 )
 from vestig.ids import repeatable_ids
 from vestig.ports import Progress
-from vestig.session.opening import MEMORY_PATH, OpenRequest, open_session
+from vestig.session.opening import MEMORY_PATH, open_session
 
 # Turns before the question, in the second row.
 TURNS_BEFORE: Final = 4
@@ -72,8 +73,8 @@ def evaluate_retrieval(
     steps = _Steps(progress, 2 * sum(len(list(_asked(one, False))) for one in chosen))
     found = []
     for benchmark in chosen:
-        request = OpenRequest(config=config, embedder=vectors)
-        with Vestig(open_session(MEMORY_PATH, request)) as store:
+        request = OpenRequest(path=MEMORY_PATH, config=config, embedder=vectors)
+        with Vestig(open_session(request)) as store:
             with repeatable_ids(benchmark.digest):
                 import_benchmark(store, benchmark)
             run = _Run(store, benchmark, stored_units(store, benchmark), steps)

@@ -11,6 +11,9 @@ import msgspec
 
 from vestig.api.store import Vestig
 from vestig.arguments import path_argument, texts_argument
+from vestig.calls.declaration import checked, rows_of
+from vestig.calls.opening import OpenRequest
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.config import Config
 from vestig.errors import NotFoundError, ValidationError
 from vestig.evaluation.bootstrap import differences
@@ -27,19 +30,16 @@ from vestig.ids import is_full_id
 from vestig.json_text import read_json
 from vestig.ports import Embedder, Progress
 from vestig.retrieve.confidence import Label
-from vestig.retrieve.request import RetrieveRequest, check_request, scoped
+from vestig.retrieve.request import request_of, scoped
 from vestig.retrieve.result import FactDetail
 from vestig.retrieve.types import MEMORY_FACT
-from vestig.session.opening import OpenRequest, load_config, open_session
+from vestig.session.opening import load_config, open_session
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 
 _LABELS: Final = get_args(Label)
-_SCOPES: Final = ("scope", "channel_id")
-_REQUEST: Final = tuple(
-    name for name in RetrieveRequest.__struct_fields__ if name not in ("where", "debug")
-)
-_FIELDS: Final = (*_REQUEST, "where", "debug", *_SCOPES, "relevant", "expected_confidence")
+_LABELLED: Final = ("relevant", "expected_confidence")
+_FIELDS: Final = (*rows_of(RetrieveRequest), *_LABELLED)
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,8 +108,10 @@ def replay_requests(
     sides = []
     for number, (given, config) in enumerate(((old, first), (new, load_config(new, None)))):
         chosen = config if llm else config.with_keys({"retrieve.llm": False})
-        request = OpenRequest(config=chosen, embedder=embedder, must_exist=True, read_only=True)
-        with Vestig(open_session(path, request)) as opened:
+        request = OpenRequest(
+            path=path, config=chosen, embedder=embedder, must_exist=True, read_only=True
+        )
+        with Vestig(open_session(request)) as opened:
             for line in lines:
                 _check(opened._session, line)
             sides.append(_run(opened, lines, given, (progress, number)))
@@ -187,7 +189,7 @@ class _Labels:
         self._of_text: dict[str, set[str]] = {}
         self.unknown = 0
         namespace = line.request.namespace or session.namespace
-        scopes = line.request.where.given().get("scope")
+        scopes = scoped(line.request).given().get("scope")
         with session.ledger.read() as view:
             for label in line.relevant or ():
                 memories = [
@@ -246,11 +248,10 @@ def _line(place: str, text: bytes) -> _Line:
         expected = row.get("expected_confidence")
         if expected is not None and expected not in _LABELS:
             raise ValidationError("expected_confidence", expected, " | ".join(_LABELS))
-        where = scoped(row.get("where"), *(row.get(name) for name in _SCOPES))
-        given = {name: row[name] for name in _REQUEST if name in row}
+        asked = {name: value for name, value in row.items() if name not in _LABELLED}
         return _Line(
             place=place,
-            request=RetrieveRequest(**{"messages": None, **given}, where=where, debug=True),
+            request=checked(RetrieveRequest, {**asked, "debug": True}),
             relevant=None if labels is None else tuple(texts_argument("relevant", labels)),
             expected=expected,
         )
@@ -262,7 +263,7 @@ def _check(session: Session, line: _Line) -> None:
     """Checks a request as the call does, before any is run."""
     settings = session.config.settings
     try:
-        check_request(
+        request_of(
             line.request,
             settings.retrieve,
             now_us=session.now_us(),

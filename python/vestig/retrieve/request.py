@@ -1,36 +1,24 @@
-"""The arguments of `retrieve`, checked."""
+"""The request of `retrieve`, with its messages read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from vestig.arguments import (
-    as_integer,
-    flag_argument,
-    label,
-    text_argument,
-    time_us,
-)
-from vestig.calls.filter import Filter, FilterFields, checked_filter
+from vestig.arguments import label, text_argument, time_us
+from vestig.calls.filter import Filter
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.config.retrieve_sections import RetrieveSettings
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.hints import NAME_CHARS_MAX, nearest, unknown_name_error
-from vestig.ids import check_namespace, new_id
+from vestig.ids import new_id
 from vestig.messages import NEVER_SPOKEN, joined_text
 from vestig.retrieve.types import Message
 
-FACTS_MAX: Final = 500
-MESSAGES_MAX: Final = 100
-ITERATIONS_MAX: Final = 50
-BUDGET_MIN: Final = 40
-_BUDGET_MAX: Final = 2_147_483_647
 _ENTRIES_MAX: Final = 10_000
-_REQUEST_ID_CHARS_MAX: Final = 128
-_DEADLINE_MS_MAX: Final = 3_600_000
 # So like one of the fields of a message is a misspelt one, 0 to 1.
 _MISSPELT: Final = 0.85
 _FIELDS: Final = (
@@ -45,27 +33,9 @@ _FIELDS: Final = (
 )
 
 
-class RetrieveRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `retrieve`; None = absent. `where` is a checked filter."""
-
-    messages: Any
-    where: Filter = Filter()
-    max_facts: Any = None
-    max_messages: Any = None
-    max_iterations: Any = None
-    budget: Any = None
-    request_id: Any = None
-    namespace: Any = None
-    as_of: Any = None
-    known_at: Any = None
-    valid_at: Any = None
-    query_time: Any = None
-    deadline_ms: Any = None
-    debug: Any = False
-
-
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked call of `retrieve`. `messages`: oldest first; the last one is the focus."""
+    """A call of `retrieve` with the values of its store in the place of what it leaves open.
+    `messages`: oldest first; the last one is the focus."""
 
     messages: tuple[Message, ...]
     where: Filter
@@ -87,15 +57,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return self.messages[-1]
 
 
-def check_request(
-    given: RetrieveRequest,
+def request_of(
+    asked: RetrieveRequest,
     settings: RetrieveSettings,
     *,
     now_us: int,
     namespace: str,
     include_expired: bool,
 ) -> Request:
-    """Checks everything before any work is done.
+    """Return what is searched for, before any work is done.
 
     Args:
         settings: what counts where the call says nothing.
@@ -103,54 +73,38 @@ def check_request(
         include_expired: whether expired memories count where the filter does not say.
 
     Raises:
-        ValidationError: names the field, what came and what is allowed.
+        ValidationError: a wrong message; names the field, what came and what is allowed. Two
+            different scopes.
     """
-    space = namespace if given.namespace is None else check_namespace(given.namespace)
+    space = namespace if asked.namespace is None else asked.namespace
     at = moments(
         now_us,
-        as_of=time_us("as_of", given.as_of),
-        known_at=time_us("known_at", given.known_at),
-        valid_at=time_us("valid_at", given.valid_at),
-        query_time=time_us("query_time", given.query_time),
+        as_of=asked.as_of,
+        known_at=asked.known_at,
+        valid_at=asked.valid_at,
+        query_time=asked.query_time,
     )
+    where = scoped(asked)
+
+    def chosen(name: str) -> int:
+        value = getattr(asked, name)
+        return int(getattr(settings, name) if value is None else value)
+
     return Request(
-        messages=_messages(given.messages),
-        where=given.where,
-        filter=filter_parts(given.where, space, at, include_expired=include_expired),
-        max_facts=_count("max_facts", given.max_facts, settings.max_facts, FACTS_MAX),
-        max_messages=_count(
-            "max_messages", given.max_messages, settings.max_messages, MESSAGES_MAX
-        ),
-        max_iterations=_count(
-            "max_iterations", given.max_iterations, settings.max_iterations, ITERATIONS_MAX
-        ),
-        budget=_count("budget", given.budget, settings.budget, _BUDGET_MAX, BUDGET_MIN),
-        request_id=_request_id(given.request_id),
+        messages=_messages(asked.messages),
+        where=where,
+        filter=filter_parts(where, space, at, include_expired=include_expired),
+        max_facts=chosen("max_facts"),
+        max_messages=chosen("max_messages"),
+        max_iterations=chosen("max_iterations"),
+        budget=chosen("budget"),
+        request_id=new_id("req") if asked.request_id is None else asked.request_id,
         namespace=space,
         moments=at,
-        deadline_s=_count("deadline_ms", given.deadline_ms, settings.deadline_ms, _DEADLINE_MS_MAX)
-        / 1e3,
-        debug=flag_argument("debug", given.debug),
+        deadline_s=chosen("deadline_ms") / 1e3,
+        debug=asked.debug,
         warnings=at.warnings,
     )
-
-
-def _count(field: str, value: object, default: int, most: int, least: int = 1) -> int:
-    if value is None:
-        return default
-    number = as_integer(value)
-    if number is None or not least <= number <= most:
-        raise ValidationError(field, value, f"an integer from {least} to {most}")
-    return number
-
-
-def _request_id(value: object) -> str:
-    text = label("request_id", value, _REQUEST_ID_CHARS_MAX)
-    if text is None:
-        return new_id("req")
-    if not text.strip():
-        raise ValidationError("request_id", text, "text that is not blank")
-    return text
 
 
 def _messages(value: object) -> tuple[Message, ...]:
@@ -199,27 +153,16 @@ def _message(field: str, item: object) -> Message | None:
     )
 
 
-def scoped(
-    where: Filter | FilterFields | Mapping[str, Any] | None, scope: object, channel_id: object
-) -> Filter:
-    """The filter of a call, checked, with the scope that older clients name beside it.
-
-    Raises:
-        ValidationError: a wrong field; two different scopes.
-
-    Example:
-        >>> scoped({"tags": "infra"}, None, "team").given()
-        {'scope': ('team',), 'tags': ('infra',)}
-    """
-    filter = checked_filter(where, query=True)
-    inside, seen = filter.given().get("scope"), "where.scope"
-    for name, value in (("scope", scope), ("channel_id", channel_id)):
-        if value is None or value == "":
+def scoped(asked: RetrieveRequest) -> Filter:
+    """The filter of a call, with the scope that older clients name beside it."""
+    inside, seen = asked.where.given().get("scope"), "where.scope"
+    for name in ("scope", "channel_id"):
+        value = getattr(asked, name)
+        if not value:
             continue
-        named = (text_argument(name, value),)
-        if inside is not None and inside != named:
+        if inside is not None and inside != (value,):
             raise ValidationError(
                 name, value, f"the scope that {seen} names, for both mean where.scope"
             )
-        inside, seen = named, name
-    return filter if inside is None else msgspec.structs.replace(filter, scope=inside)
+        inside, seen = (value,), name
+    return asked.where if inside is None else msgspec.structs.replace(asked.where, scope=inside)

@@ -12,6 +12,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET
 
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.config import Config
 from vestig.recall.context.block import Measure
 from vestig.recall.context.shares import fitting_text
@@ -27,7 +28,7 @@ from vestig.retrieve.fact_search import FactSearch, QueryResults
 from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
 from vestig.retrieve.plan import FACTS_READ, MESSAGES_READ, Planner
-from vestig.retrieve.request import Request, RetrieveRequest, check_request
+from vestig.retrieve.request import Request, request_of
 from vestig.retrieve.result import (
     FactDetail,
     RetrieveMetadata,
@@ -396,17 +397,17 @@ def within_budget(lines: Sequence[str], measure: Measure) -> dict[int, str]:
     return kept
 
 
-def retrieve(session: Session, given: RetrieveRequest) -> RetrieveResult:
+def retrieve(session: Session, asked: RetrieveRequest) -> RetrieveResult:
     """Facts, turns and a confidence for the end of a conversation."""
-    return retrieved(session, given).result
+    return retrieved(session, asked).result
 
 
-def retrieved(session: Session, given: RetrieveRequest) -> Retrieved:
+def retrieved(session: Session, asked: RetrieveRequest) -> Retrieved:
     """Return what `retrieve` returns, and the memories behind its texts."""
     config = session.config
     with session.operation("retrieve"):
-        request = check_request(
-            given,
+        request = request_of(
+            asked,
             config.settings.retrieve,
             now_us=session.now_us(),
             namespace=session.namespace,

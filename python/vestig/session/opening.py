@@ -6,19 +6,16 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from vestig import config as configuration
-from vestig.arguments import flag, path_argument
+from vestig.arguments import path_argument
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.config.files import without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
-from vestig.ids import check_namespace
-from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, LanguageModel, Reranker
+from vestig.ports import Embedder, EmbeddingIdentity, LanguageModel, Reranker
 from vestig.registry import make_embedder, make_language_model, make_reranker
 from vestig.session.session import Session, system_clock
 from vestig.store.ledger.ledger import Ledger
@@ -119,42 +116,13 @@ def keeper_for(
     )
 
 
-class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `vestig.open` beside the path."""
-
-    config: Any = None
-    profile: str | None = None
-    namespace: Any = None
-    clock: Clock | None = None
-    on_commit: CommitHook | None = None
-    read_only: Any = False
-    init: Any = False
-    # whether a path without a store is refused, and not taken for an empty one
-    must_exist: bool = False
-    embedder: Embedder | None = None
-    reranker: Reranker | None = None
-    llm: LanguageModel | None = None
-    accept_ledger: Any = False
-    change_embedder: Any = False
-
-
-def check_request(request: OpenRequest) -> None:
-    """Arguments that need no configuration."""
-    for name in ("on_commit", "clock"):
-        value = getattr(request, name)
-        if value is not None and not callable(value):
-            raise ValidationError(name, type(value).__name__, "a function")
-    for name in ("read_only", "init", "accept_ledger", "change_embedder"):
-        flag(name, getattr(request, name))
-    embedder = request.embedder
-    if embedder is not None and not isinstance(embedder, Embedder):
-        raise ValidationError("embedder", type(embedder).__name__, "an object of the Embedder port")
-    reranker = request.reranker
-    if reranker is not None and not isinstance(reranker, Reranker):
-        raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
-    llm = request.llm
-    if llm is not None and not isinstance(llm, LanguageModel):
-        raise ValidationError("llm", type(llm).__name__, "an object of the LanguageModel port")
+def _check_ports(asked: OpenRequest) -> None:
+    """Refuses what stands in place of a configured model and is none."""
+    for name, port in (("embedder", Embedder), ("reranker", Reranker), ("llm", LanguageModel)):
+        value = getattr(asked, name)
+        if value is not None and not isinstance(value, port):
+            expected = f"an object of the {port.__name__} port"
+            raise ValidationError(name, type(value).__name__, expected)
 
 
 def check_reranker(reranker: Reranker | None, settings: Settings) -> None:
@@ -208,14 +176,13 @@ def _trace_file(config: Config) -> TraceFile | None:
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
 
 
-def open_session(path: object, request: OpenRequest) -> Session:
+def open_session(request: OpenRequest) -> Session:
     """Everything one open store needs."""
-    check_request(request)
+    _check_ports(request)
     loaded = load_config(request.config, request.profile)
     settings, given = loaded.settings, request.embedder
-    space = request.namespace
-    space = settings.namespace if space is None else check_namespace(space)
-    directory = store_directory(path, loaded)
+    space = settings.namespace if request.namespace is None else request.namespace
+    directory = store_directory(request.path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
     reranker = request.reranker
     if reranker is None:

@@ -46,9 +46,9 @@ def open_store(config: Config, **options: Any) -> Vestig:
 
 def open_session(config: Config, **options: Any) -> Session:
     """Return what `open_store` wraps."""
+    from vestig.calls.opening import OpenRequest
     from vestig.registry import make_embedder
     from vestig.session import opening
 
     embedder = make_embedder(config.settings.embedding)
-    request = opening.OpenRequest(config=config, embedder=embedder, **options)
-    return opening.open_session(None, request)
+    return opening.open_session(OpenRequest(config=config, embedder=embedder, **options))

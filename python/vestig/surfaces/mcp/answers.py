@@ -18,7 +18,8 @@ from msgspec import UNSET
 from vestig.answers import ContextBlock
 from vestig.api.store import Vestig
 from vestig.arguments import time_us
-from vestig.calls.filter import checked_filter
+from vestig.calls.declaration import checked
+from vestig.calls.retrieve import RetrieveRequest
 from vestig.errors import ValidationError
 from vestig.filters import moments
 from vestig.language.text_forms import one_line
@@ -28,7 +29,6 @@ from vestig.recall.context.block import ESTIMATE, Entry, clean, limits, on_line
 from vestig.recall.context.dates import day_of
 from vestig.recall.context.short_forms import measure, short_ids
 from vestig.results import MemoryDetail
-from vestig.retrieve.request import RetrieveRequest
 from vestig.retrieve.retrieve import retrieved
 from vestig.session.session import Session
 from vestig.surfaces import wire
@@ -214,8 +214,7 @@ def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Facts and turns for the end of a conversation, within a budget of tokens."""
     fields = dict(given)
     budget = _budget(fields.pop("budget", None), at.session.config.settings.mcp.result_tokens)
-    where = checked_filter(fields.pop("where", None), query=True)
-    found = retrieved(at.session, RetrieveRequest(where=where, **fields))
+    found = retrieved(at.session, checked(RetrieveRequest, fields))
     entries = _entries(at, found.memory_ids)
     return retrieve_text(found.result, _layout(at, entries, budget))
 
