@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-from vestig.arguments import flag, path_argument
+from vestig.calls.upkeep import RebuildRequest
 from vestig.embedders.builtin import WEIGHTS_SHA256, cache_fault
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Progress, gives_tokens
@@ -24,7 +23,7 @@ from vestig.times import DAY_US
 from vestig.types import JobState, Status
 
 
-def stats(session: Session, namespace: object) -> dict[str, Any]:
+def stats(session: Session, namespace: str | None) -> dict[str, Any]:
     """Counts of a namespace, and the sizes of the projection."""
     space = session.in_namespace(namespace)
     with session.operation("stats"):
@@ -129,16 +128,13 @@ def _providers() -> list[Finding]:
     ]
 
 
-def rebuild(
-    session: Session, *, embeddings: bool, tokens: bool, progress: Progress | None
-) -> dict[str, Any]:
+def rebuild(session: Session, asked: RebuildRequest) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` codes of word pieces for the memories that lack them."""
     from vestig.graph.related import rebuild_all
     from vestig.recall.candidate_index import build
 
-    flag("embeddings", embeddings)
-    flag("tokens", tokens)
+    embeddings, tokens, progress = asked.embeddings, asked.tokens, asked.progress
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     with session.operation("rebuild", without_store="refuse"):
@@ -222,10 +218,9 @@ def _published(session: Session) -> tuple[int, int]:
     return core.segments, sum(size for name, size in core.sizes() if name != "tail")
 
 
-def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
+def backup(session: Session, dest: str) -> dict[str, Any]:
     """A copy of the store that passes `doctor`."""
-    path = path_argument("dest", dest, "a directory's path")
     if session.directory is None:
         raise ConflictError("a store in memory has no files to copy; use export")
     with session.operation("backup", without_store="refuse"):
-        return dict(copy_store(session.ledger, session.directory / "projection", Path(path)))
+        return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 from vestig.api.argument_faults import names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks_of_methods
-from vestig.arguments import function_argument
 from vestig.calls.declaration import checked, given
+from vestig.calls.files import BackupRequest
 from vestig.calls.filter import Filter, FilterFields
-from vestig.calls.upkeep import PruneRequest
+from vestig.calls.upkeep import (
+    EnrichRequest,
+    GcRequest,
+    PruneRequest,
+    RebuildRequest,
+    StatsRequest,
+)
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
 from vestig.session.session import Session
 
@@ -35,9 +41,10 @@ class Admin:
             limit: Most jobs in this run.
             retry_failed: Jobs that failed for good too.
         """
+        asked = checked(EnrichRequest, given(locals()))
         from vestig.commit import enrich
 
-        return enrich.enrich(self._session, limit, retry_failed=retry_failed)
+        return enrich.enrich(self._session, asked)
 
     def gc(self, dry_run: bool = False) -> GcReport:
         """Removes sources that produced nothing and edges without ends.
@@ -45,9 +52,10 @@ class Admin:
         Args:
             dry_run: Say what would go and keep everything.
         """
+        asked = checked(GcRequest, given(locals()))
         from vestig.memories import forget
 
-        return forget.gc(self._session, dry_run=dry_run)
+        return forget.gc(self._session, dry_run=asked.dry_run)
 
     def prune(
         self,
@@ -95,9 +103,10 @@ class Admin:
         Args:
             namespace: The namespace to act in instead of the store's own.
         """
+        asked = checked(StatsRequest, given(locals()))
         from vestig.admin import upkeep
 
-        return StoreStats(**upkeep.stats(self._session, namespace))
+        return StoreStats(**upkeep.stats(self._session, asked.namespace))
 
     def metrics(self) -> Mapping[str, float]:
         """Counters since open."""
@@ -130,13 +139,10 @@ class Admin:
                 interaction counts.
             progress: Called with what is done and how much there is, or None.
         """
-        function_argument("progress", progress)
+        asked = checked(RebuildRequest, given(locals()))
         from vestig.admin import upkeep
 
-        made = upkeep.rebuild(
-            self._session, embeddings=embeddings, tokens=tokens, progress=progress
-        )
-        return RebuildReport(**made)
+        return RebuildReport(**upkeep.rebuild(self._session, asked))
 
     def compact(self) -> CompactReport:
         """Merges all segments of the projection into one, while others read and write."""
@@ -156,6 +162,7 @@ class Admin:
         Args:
             dest: A directory that does not exist yet.
         """
+        asked = checked(BackupRequest, given(locals()))
         from vestig.admin import upkeep
 
-        return BackupReport(**upkeep.backup(self._session, dest))
+        return BackupReport(**upkeep.backup(self._session, asked.dest))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import SCOPE_CHARS_MAX
+from vestig.arguments import SCOPE_CHARS_MAX, path_argument
 from vestig.calls.argument import NO_FACTS, Choice, Facts, Flag, Function, Label, Port, Text
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
@@ -28,7 +28,7 @@ class Folder(Text, frozen=True):
     """The path of a folder; over HTTP a name beside that of the store."""
 
     def check(self, field: str, value: Any) -> Any:
-        return value
+        return path_argument(field, value, "a directory's path")
 
     def schema(self, facts: Facts = NO_FACTS) -> dict[str, Any]:
         return {"type": "string", "pattern": r"^(?!\.)[A-Za-z0-9._-]{1,64}$"}

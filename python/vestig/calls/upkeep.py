@@ -95,6 +95,6 @@ class RebuildRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
     progress: Annotated[
-        Callable[..., object] | None,
+        Callable[[int, int | None], None] | None,
         Function("Called with what is done and how much there is, or None."),
     ] = None

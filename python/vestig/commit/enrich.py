@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.calls.upkeep import EnrichRequest
 from vestig.commit import enrichment_batches
 from vestig.commit.queue_run import KINDS, QueueRun
 from vestig.errors import EmbeddingMismatchError, ProviderError, StoreLockedError
@@ -21,14 +21,12 @@ from vestig.session.transaction import catch_up
 from vestig.types import Degradation
 
 
-def enrich(session: Session, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
+def enrich(session: Session, asked: EnrichRequest) -> EnrichReport:
     """Runs due jobs of the store's namespace; a failure is tried again later."""
-    flag_argument("retry_failed", retry_failed)
-    jobs_max = None if limit is None else count_argument("limit", limit)
     with session.operation("enrich", without_store="make"):
-        if retry_failed:
+        if asked.retry_failed:
             session.ledger.retry_failed(session.namespace, KINDS, session.now_us())
-        run = QueueRun(session, session.namespace, limit=jobs_max)
+        run = QueueRun(session, session.namespace, limit=asked.limit)
         work_queue(run)
         degraded = run.degraded()
         if run.tally.done:

@@ -11,7 +11,6 @@ from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,
     StoreLockedError,
-    ValidationError,
 )
 from vestig.memories.selection import (
     check_selection,
@@ -148,10 +147,8 @@ def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
     }
 
 
-def gc(session: Session, *, dry_run: object) -> GcReport:
+def gc(session: Session, *, dry_run: bool) -> GcReport:
     """Removes sources, entities and edges that support nothing."""
-    if not isinstance(dry_run, bool):
-        raise ValidationError("dry_run", dry_run, "true or false")
     counts: dict[str, int] = {}
     seq = 0
     with session.operation("gc", without_store="make"):
