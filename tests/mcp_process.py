@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,13 @@ def written_config(folder: Path, more: str = "") -> Path:
 class McpProcess:
     """One server on pipes. Lines that it writes are kept until they are read."""
 
-    def __init__(self, config: Path, *words: str, command: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        config: Path,
+        *words: str,
+        command: list[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
         own = [sys.executable, "-c", MAIN, "mcp", "--config", str(config), *words]
         self.process = subprocess.Popen(
             command or own,
@@ -41,7 +48,7 @@ class McpProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=config.parent,
-            env={**os.environ, "XDG_CONFIG_HOME": str(config.parent)},
+            env={**os.environ, "XDG_CONFIG_HOME": str(config.parent), **(env or {})},
         )
         self.lines: queue.Queue[bytes | None] = queue.Queue()
         self._ids = 0

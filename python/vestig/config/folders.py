@@ -75,3 +75,28 @@ def state_directory(environ: Mapping[str, str] | None = None) -> Path:
         '/var/state/vestig'
     """
     return user_folder("state", os.environ if environ is None else environ)
+
+
+def project_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the project that an editor works on, as it tells its servers; else the one that
+    this process works in.
+
+    Example:
+        >>> project_folder({"CLAUDE_PROJECT_DIR": "/srv/rocket"}).as_posix()
+        '/srv/rocket'
+    """
+    from pathlib import Path
+
+    variables = os.environ if environ is None else environ
+    return Path(variables.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+
+
+def running_session(environ: Mapping[str, str] | None = None) -> str | None:
+    """The id of the editor's session that started this process; None outside of one.
+
+    Example:
+        >>> running_session({"CLAUDE_CODE_SESSION_ID": "5f0c"}), running_session({})
+        ('5f0c', None)
+    """
+    variables = os.environ if environ is None else environ
+    return variables.get("CLAUDE_CODE_SESSION_ID") or None

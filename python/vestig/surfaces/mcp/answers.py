@@ -19,6 +19,7 @@ from vestig.answers import ContextBlock
 from vestig.api.store import Vestig
 from vestig.arguments import time_us
 from vestig.calls.declaration import checked
+from vestig.calls.filter import Filter, checked_filter
 from vestig.calls.retrieve import RetrieveRequest
 from vestig.errors import ValidationError
 from vestig.filters import moments
@@ -80,10 +81,17 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
-    """The store that the tools work on."""
+    """The store that the tools work on.
+
+    `scope`: of what is remembered; reads see it and what has none, unless their filter names a
+    scope. None: no scope of its own. `running_session`: the editor's session, whose turns the
+    model has before it; reads in a scope leave it out.
+    """
 
     store: Vestig
     session: Session
+    scope: str | None = None
+    running_session: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -94,6 +102,20 @@ class OpenStore(msgspec.Struct, frozen=True, kw_only=True):
     def zone(self) -> str:
         """Time zone in which days begin."""
         return self.session.config.settings.time.zone
+
+    def where(self, given: Mapping[str, Any] | None) -> Filter:
+        """The filter of a read: the given one, in the scope of this server."""
+        chosen = checked_filter(given, query=True)
+        if self.scope is None:
+            return chosen
+        fields = chosen.given()
+        if not {"scope", "unscoped"} & fields.keys():
+            fields |= {"scope": self.scope, "unscoped": True}
+        running = self.running_session
+        if running is not None and running not in fields.get("session_ids", ()):
+            others = fields.get("exclude_session_ids", ())
+            fields["exclude_session_ids"] = [*others, running]
+        return checked_filter(fields, query=True)
 
     def short(self, ids: Iterable[str | None]) -> dict[str, str]:
         """Id → its short form, of those that are ids of memories."""
@@ -124,7 +146,7 @@ def _json(value: Any) -> str:
 
 def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Stores one fact. A refused text is an outcome, no error."""
-    fields = dict(given)
+    fields = {"scope": at.scope, **given}
     text = fields.pop("text")
     if "valid_from" in fields:
         fields["t_valid"] = fields.pop("valid_from")
@@ -186,7 +208,7 @@ def _degraded(entries: Sequence[Degradation]) -> list[str]:
 
 def recall(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Memories that answer a question, within a budget of tokens."""
-    fields = dict(given)
+    fields = {**given, "where": at.where(given.get("where"))}
     explained = fields.pop("explain", False)
     own = at.session.config.settings.mcp.result_tokens
     budget = _budget(fields.pop("budget", None), max(own, BUDGET_EXPLAINED) if explained else own)
@@ -214,6 +236,7 @@ def retrieve(at: OpenStore, given: Mapping[str, Any]) -> str:
     """Facts and turns for the end of a conversation, within a budget of tokens."""
     fields = dict(given)
     budget = _budget(fields.pop("budget", None), at.session.config.settings.mcp.result_tokens)
+    fields["where"] = at.where(fields.get("where"))
     found = retrieved(at.session, checked(RetrieveRequest, fields))
     entries = _entries(at, found.memory_ids)
     return retrieve_text(found.result, _layout(at, entries, budget))
@@ -271,7 +294,7 @@ def _entries(
 
 def search(at: OpenStore, given: Mapping[str, Any]) -> str:
     """The memories that answer a question as a list of documents, best first."""
-    fields = {"limit": _SEARCH_LIMIT, **given}
+    fields = {"limit": _SEARCH_LIMIT, **given, "where": at.where(given.get("where"))}
     result = at.store.search(fields.pop("query"), **fields)
     found = [
         {"id": hit.id, "title": _title(hit.memory), "url": memory_url(at.namespace, hit.id)}
@@ -351,7 +374,7 @@ def fetch(at: OpenStore, given: Mapping[str, Any]) -> str:
 
 def listed_memories(at: OpenStore) -> list[Listed]:
     """The newest memories, as resources."""
-    page = at.store.list(limit=_LISTED_MAX)
+    page = at.store.list(at.where(None), limit=_LISTED_MAX)
     return [
         Listed(id=one.id, title=_title(one), url=memory_url(one.namespace, one.id)) for one in page
     ]
@@ -383,8 +406,9 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
     if text is not None:
         if reason:
             raise ValidationError("reason", "a reason beside text", "a reason beside new")
+        scope = at.store.show(old).memory.scope
         outcome = at.store.commit(
-            text, source=_AGENT, provenance={"agent": _AGENT}, supersedes=[old]
+            text, source=_AGENT, provenance={"agent": _AGENT}, supersedes=[old], scope=scope
         )
         return _committed(at, outcome)
     record = at.store.supersede(old, given["new"], **reason)

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec.structs import replace
 
+from vestig.calls.argument import AUTO
+from vestig.config.folders import project_folder, running_session
 from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
+from vestig.surfaces.hooks.project import project_scope
 
 if TYPE_CHECKING:
     from vestig.surfaces.operation import Call
@@ -34,8 +37,13 @@ def prepare(call: Call) -> None:
 
     Raises:
         ConfigError: the extra is not installed.
-        ValidationError: a port that is none.
+        ValidationError: a port that is none; a scope without a name.
     """
+    scope = call.args.get("scope")
+    if scope == AUTO:
+        call.args["scope"] = project_scope(project_folder())
+    elif scope is not None and not scope.strip():
+        raise ValidationError("scope", scope, "the name of a scope, or auto")
     port = call.args.get("port", 0)
     if not 0 <= port <= _PORT_MAX:
         raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
@@ -54,7 +62,12 @@ def run(call: Call) -> NoReturn:
     calls = Calls()
     # jobs that commits leave are worked here while an agent thinks
     call.store._start_worker()
-    at = OpenStore(store=call.store, session=call.session)
+    at = OpenStore(
+        store=call.store,
+        session=call.session,
+        scope=call.args.get("scope"),
+        running_session=running_session(),
+    )
     server = make_server(at, call.config.settings.mcp.tools, calls)
     if call.args.get("transport", "stdio") == "stdio":
         from vestig.surfaces.mcp.stdio import serve_stdio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from vestig.calls.argument import Choice, Integer, Text
+from vestig.calls.argument import Choice, Integer, Label, Text
 from vestig.surfaces.operation import Call, Operation
 
 
@@ -41,6 +41,12 @@ _MCP: Final = Operation(
             "--port",
             name="port",
             default_text="8766",
+        ),
+        Label(
+            "Scope of what is remembered; reads see it and what has none. auto: the project of the"
+            " folder.",
+            "--scope",
+            name="scope",
         ),
     ),
     run=_run,

@@ -1,0 +1,1 @@
+"""Editors that use a store: the project that one works on."""

@@ -1,0 +1,114 @@
+"""`vestig mcp --scope`: what an agent remembers in a project, and what it reads there."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import vestig
+from mcp_process import McpProcess, text_of, written_config
+
+OURS = "Rocket deploys run on Fridays at noon."
+THEIRS = "Submarine deploys run on Mondays at dawn."
+EVERYWHERE = "Deploys are announced in the morning."
+
+
+def filled(config: Path) -> None:
+    """A fact of each of two scopes and one of none, and a turn of a session."""
+    with vestig.open(config=config) as store:
+        store.commit(OURS, scope="project:acme/rocket")
+        store.commit(THEIRS, scope="project:acme/submarine")
+        store.commit(EVERYWHERE)
+        said = {"scope": "project:acme/rocket", "role": "user", "session_id": "running"}
+        store.commit("When do deploys of the rocket run again?", **said)
+
+
+def shown(server: McpProcess, tool: str = "recall", **arguments: Any) -> str:
+    question = {"query": "when do deploys run?"}
+    if tool == "retrieve":
+        question = {"messages": [{"role": "user", "content": "when do deploys run?"}]}  # type: ignore[dict-item]
+    return text_of(server.call(tool, **question, **arguments))
+
+
+def test_reads_see_the_scope_and_what_has_none(tmp_path: Path) -> None:
+    config = written_config(tmp_path)
+    filled(config)
+    with McpProcess(config, "--scope", "project:acme/rocket") as server:
+        server.initialize()
+        for tool, more in (("recall", {"cut": 0}), ("search", {}), ("retrieve", {})):
+            found = shown(server, tool, **more)
+            assert OURS in found, tool
+            assert EVERYWHERE in found, tool
+            assert THEIRS not in found, tool
+        listed = json.dumps(server.request("resources/list")["result"])
+        assert OURS in listed
+        assert THEIRS not in listed
+        theirs = shown(server, cut=0, where={"scope": "project:acme/submarine"})
+        assert THEIRS in theirs
+        assert EVERYWHERE not in theirs
+        tagged = shown(server, cut=0, where={"authors": ["nobody"]})
+        assert OURS not in tagged
+
+
+def test_what_is_remembered_has_the_scope(tmp_path: Path) -> None:
+    config = written_config(tmp_path)
+    with McpProcess(config, "--scope", "project:acme/rocket") as server:
+        server.initialize()
+        server.call("remember", text="The launch pad was painted white.")
+        server.call("remember", text="The harbour crane was painted red.", scope="harbour")
+        said = text_of(server.call("remember", text="The launch pad has two gates."))
+        old = re.findall(r"Stored as ([0-9a-f-]+)", said)[0]
+        server.call("supersede", old=old, text="The launch pad has three gates.")
+    with vestig.open(config=config) as store:
+        scopes = {one.content: one.scope for one in store.list()}
+    assert scopes == {
+        "The launch pad was painted white.": "project:acme/rocket",
+        "The harbour crane was painted red.": "harbour",
+        "The launch pad has three gates.": "project:acme/rocket",
+    }
+
+
+def test_a_new_text_for_a_fact_stays_in_its_scope(tmp_path: Path) -> None:
+    config = written_config(tmp_path)
+    with McpProcess(config) as server:
+        server.initialize()
+        said = text_of(server.call("remember", text="The mast has two lamps.", scope="harbour"))
+        old = re.findall(r"Stored as ([0-9a-f-]+)", said)[0]
+        server.call("supersede", old=old, text="The mast has three lamps.")
+    with vestig.open(config=config) as store:
+        assert [(one.content, one.scope) for one in store.list()] == [
+            ("The mast has three lamps.", "harbour")
+        ]
+
+
+def test_auto_is_the_project_of_the_folder_and_leaves_the_running_session_out(
+    tmp_path: Path,
+) -> None:
+    config = written_config(tmp_path)
+    filled(config)
+    project = tmp_path / "work"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = git@github.com:acme/rocket.git\n', encoding="utf-8"
+    )
+    editor = {"CLAUDE_PROJECT_DIR": str(project), "CLAUDE_CODE_SESSION_ID": "running"}
+    with McpProcess(config, "--scope", "auto", env=editor) as server:
+        server.initialize()
+        found = shown(server, cut=0)
+        assert OURS in found
+        assert THEIRS not in found
+        assert "again?" not in found
+        others = shown(server, cut=0, where={"exclude_session_ids": ["other"]})
+        assert "again?" not in others
+        assert "again?" in shown(server, cut=0, where={"session_ids": ["running"]})
+    with McpProcess(config, "--scope", "auto", env=editor | {"CLAUDE_CODE_SESSION_ID": ""}) as one:
+        one.initialize()
+        assert "again?" in shown(one, cut=0)
+
+
+def test_a_blank_scope_is_refused(tmp_path: Path) -> None:
+    with McpProcess(written_config(tmp_path), "--scope", " ") as server:
+        assert server.ends()[0] == 2
+        assert "scope" in server.errors()
