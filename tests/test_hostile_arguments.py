@@ -62,9 +62,10 @@ class World:
             "to_id": entities[1],
             "edge_type": "RELATION",
             "edge_id": edge.id,
-            "source": file,
+            "files": file,
             "target": folder / "out.jsonl",
             "dest": folder / "copy",
+            "start": "2026-01-01",
         }
         self.ids = {"edge": edge.id, "entity": entities[0], "expire_entity": entities[0]}
 
