@@ -19,9 +19,12 @@ class ImportFormat(Word):
     CLAUDE = "claude"
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
+    MEM0 = "mem0"
+    MCP_MEMORY = "mcp-memory"
     OPENAI_CHAT = "openai-chat"
     MESSAGES = "messages"
     MEMORIES = "memories"
+    CSV = "csv"
 
 
 class Folder(Text, frozen=True):

@@ -17,6 +17,7 @@ from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
+from vestig.exchange.links import write_links
 from vestig.ports import Progress
 from vestig.results import ImportedFile, ImportReport
 from vestig.session.embedding import probed_identity
@@ -359,6 +360,7 @@ class _NextGroup(NamedTuple):
     committed, and how far the files were read by then; `error`: why there is none."""
 
     records: list[tuple[_Tally, ImportItem]]
+    links: list[tuple[_Tally, Link]]
     part: Part
     bytes_done: int
     error: Exception | None = None
@@ -377,11 +379,12 @@ class _Reader:
         raised by `confirmed`, when all before it is written."""
         try:
             with span("chunk") as counts:
-                group = next(self._groups, [])
+                found = next(self._groups, None)
+                group, links = found or ([], [])
                 counts.update(records=len(group), parts=sum(len(item.parts) for _, item in group))
-            return self._prepared(self._unrecorded(group)) if group else None
+            return None if found is None else self._prepared(self._unrecorded(group), links)
         except Exception as error:  # raised again in its turn
-            return _NextGroup([], Part([], [], 0), self._files.bytes_done, error)
+            return _NextGroup([], [], Part([], [], 0), self._files.bytes_done, error)
 
     def confirmed(self, group: _NextGroup) -> _NextGroup:
         """A group whose turn has come, without what was recorded since it was read."""
@@ -390,22 +393,30 @@ class _Reader:
         records = self._unrecorded(group.records)
         if len(records) == len(group.records):
             return group
-        return self._prepared(records)._replace(bytes_done=group.bytes_done)
+        return self._prepared(records, group.links)._replace(bytes_done=group.bytes_done)
 
-    def _grouped(self) -> Iterator[list[tuple[_Tally, ImportItem]]]:
+    def _grouped(
+        self,
+    ) -> Iterator[tuple[list[tuple[_Tally, ImportItem]], list[tuple[_Tally, Link]]]]:
         group: list[tuple[_Tally, ImportItem]] = []
+        links: list[tuple[_Tally, Link]] = []
         size = 0
         for tally, item in self._files.records():
-            assert isinstance(item, ImportItem)
-            if size + len(item.parts) > _GROUP_COMMITS and group:
-                yield group
-                group, size = [], 0
-            group.append((tally, item))
-            size += len(item.parts)
-        if group:
-            yield group
+            length = 1 if isinstance(item, Link) else len(item.parts)
+            if size + length > _GROUP_COMMITS and size:
+                yield group, links
+                group, links, size = [], [], 0
+            if isinstance(item, Link):
+                links.append((tally, item))
+            else:
+                group.append((tally, item))
+            size += length
+        if size:
+            yield group, links
 
-    def _prepared(self, records: list[tuple[_Tally, ImportItem]]) -> _NextGroup:
+    def _prepared(
+        self, records: list[tuple[_Tally, ImportItem]], links: list[tuple[_Tally, Link]]
+    ) -> _NextGroup:
         requests: list[dict[str, Any]] = []
         whole: set[int] = set()
         for _, item in records:
@@ -414,7 +425,7 @@ class _Reader:
                 whole.update(range(len(requests), len(requests) + len(commits)))
             requests += commits
         part = prepare_part(self._session, requests, whole=whole)
-        return _NextGroup(records, part, self._files.bytes_done)
+        return _NextGroup(records, links, part, self._files.bytes_done)
 
     def _unrecorded(
         self, group: list[tuple[_Tally, ImportItem]]
@@ -444,6 +455,13 @@ def _commit(session: Session, files: _Files, progress: Progress | None) -> Impor
         group = reader.next()
         while group is not None:
             group, following = reader.confirmed(group), reader.next()
+            if group.links:
+                # before the memories that mention them
+                written, degraded = write_links(session, [link for _, link in group.links])
+                files.run.degrade(degraded)
+                for (tally, _), is_new in zip(group.links, written, strict=True):
+                    tally.imported += is_new
+                    tally.skipped += not is_new
             outcomes = commit_part(
                 session, group.part, None if following is None else following.part, ahead
             )

@@ -40,6 +40,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     type: str
     other: str | None = None
+    other_type: str = ""
     relation: str | None = None
 
 

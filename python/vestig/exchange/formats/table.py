@@ -14,6 +14,9 @@ from vestig.exchange.formats import (
     claude,
     claude_code,
     codex,
+    comma_separated,
+    mcp_memory,
+    mem0,
     memories,
     messages,
     openai_chat,
@@ -63,6 +66,10 @@ FORMATS: Final = (
         frozenset({"uuid", "name", "chat_messages", "conversations_memory"}),
     ),
     FormatRow(
+        ImportFormat.MEM0, '"memory" beside "id" or "user_id"', mem0.recognises, mem0.read,
+        frozenset({"memory", "user_id", "agent_id", "run_id", "hash", "categories"}),
+    ),
+    FormatRow(
         ImportFormat.CLAUDE_CODE, '"sessionId" and "type"',
         claude_code.recognises, claude_code.read,
         frozenset({"sessionId", "type", "message", "uuid", "parentUuid", "cwd"}),
@@ -71,6 +78,11 @@ FORMATS: Final = (
     FormatRow(
         ImportFormat.CODEX, '"type" and "payload"', codex.recognises, codex.read,
         frozenset({"type", "payload", "timestamp"}), is_log=True,
+    ),
+    FormatRow(
+        ImportFormat.MCP_MEMORY, '"type" entity with "observations", or relation',
+        mcp_memory.recognises, mcp_memory.read,
+        frozenset({"entityType", "observations", "relationType", "from", "to", "name"}),
     ),
     FormatRow(
         ImportFormat.MESSAGES, '"timestamp", "message_id", "turn" or "speaker"',
@@ -83,6 +95,10 @@ FORMATS: Final = (
     FormatRow(
         ImportFormat.MEMORIES, '"content"', memories.recognises, memories.read,
         frozenset({"content", "tags", "t_valid", "metadata", "scope"}),
+    ),
+    FormatRow(
+        ImportFormat.CSV, "a header row with a column content or text",
+        comma_separated.recognises, comma_separated.read, frozenset(),
     ),
 )  # fmt: skip
 ROWS: Final = {row.format: row for row in FORMATS}
@@ -114,6 +130,8 @@ def detected(file: RecordFile) -> FormatRow:
         if row is not None and (first is None or row.is_log):
             return row
         first = first or record
+    if first is None and comma_separated.header_of(comma_separated.first_line(file)) is not None:
+        return ROWS[ImportFormat.CSV]
     raise _unknown(file, first, unreadable)
 
 

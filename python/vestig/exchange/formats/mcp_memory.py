@@ -1,0 +1,131 @@
+"""The file of the MCP memory server: entities with observations, and relations between them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from vestig.arguments import relation_label
+from vestig.errors import ValidationError
+from vestig.exchange.file_records import Record, RecordFile, Unreadable
+from vestig.exchange.formats.drafts import (
+    Draft,
+    Found,
+    Link,
+    Reading,
+    list_of,
+    refused,
+)
+
+_HASH_DIGITS: Final = 32
+_UNTYPED: Final = "CONCEPT"
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """Return whether this is an entity or a relation of the server, or its whole graph."""
+    if isinstance(record.get("entities"), list) and isinstance(record.get("relations"), list):
+        return True
+    kind = record.get("type")
+    return (kind == "entity" and "name" in record and "observations" in record) or (
+        kind == "relation" and "from" in record and "to" in record
+    )
+
+
+def read(file: RecordFile, _reading: Reading) -> Iterator[Found]:
+    """Entities, a note for each observation, and the relations once all entities are known."""
+    types: dict[str, str] = {}
+    relations: list[Record] = []
+    for record in _expanded(file):
+        if isinstance(record, Unreadable):
+            yield record
+            continue
+        try:
+            if _is_relation(record.value):
+                relations.append(record)
+                continue
+            found = _entity(record, types)
+        except ValidationError as error:
+            yield refused(record.line, error)
+            continue
+        yield from found
+    for record in relations:
+        try:
+            yield _relation(record, types)
+        except ValidationError as error:
+            yield refused(record.line, error)
+
+
+def _expanded(file: RecordFile) -> Iterator[Record | Unreadable]:
+    """The lines of the file; of a whole graph in one object its entities, then its relations."""
+    for record in file.records():
+        if isinstance(record, Unreadable) or "type" in record.value:
+            yield record
+            continue
+        kinds = (("entity", "entities"), ("relation", "relations"))
+        if not all(isinstance(record.value.get(name), list) for _, name in kinds):
+            yield record
+            continue
+        for kind, name in kinds:
+            for value in record.value[name]:
+                if isinstance(value, dict):
+                    yield Record(record.line, {**value, "type": kind}, record.digest)
+                else:
+                    yield Unreadable(record.line, f"{name}: expected a list of objects")
+
+
+def _is_relation(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    if kind not in ("entity", "relation"):
+        raise ValidationError("type", None, "", message='no "type" entity or relation')
+    return bool(kind == "relation")
+
+
+def _entity(record: Record, types: dict[str, str]) -> list[Found]:
+    name = _name("name", record.value.get("name"))
+    given = record.value.get("entityType")
+    if given is not None and not isinstance(given, str):
+        raise ValidationError("entityType", type(given).__name__, "text")
+    kind = (given or "").strip().upper() or _UNTYPED
+    found: list[Found] = [Link(line=record.line, name=name, type=kind)]
+    for observation in list_of("observations", record.value.get("observations")):
+        if not isinstance(observation, str):
+            raise ValidationError("observations", type(observation).__name__, "a list of texts")
+        if not observation.strip():
+            continue
+        text = f"{name}: {observation}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        arguments = {
+            "entities": [{"name": name}],
+            "artifact_ref": f"mcp-memory:{digest[:_HASH_DIGITS]}",
+        }
+        found.append(Draft(line=record.line, content=text, arguments=arguments, is_whole=False))
+    types.setdefault(name, kind)
+    return found
+
+
+def _relation(record: Record, types: dict[str, str]) -> Link:
+    ends = [_name(field, record.value.get(field)) for field in ("from", "to")]
+    for field, name in zip(("from", "to"), ends, strict=True):
+        if name not in types:
+            raise ValidationError(field, None, "", message=f'"{field}" is no entity of this file')
+    label = record.value.get("relationType")
+    if not isinstance(label, str):
+        raise ValidationError("relationType", type(label).__name__, "text")
+    if ends[0] == ends[1]:
+        raise ValidationError("to", None, "", message='"from" and "to" are the same entity')
+    return Link(
+        line=record.line,
+        name=ends[0],
+        type=types[ends[0]],
+        other=ends[1],
+        other_type=types[ends[1]],
+        relation=relation_label(label),
+    )
+
+
+def _name(field: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        got = "blank text" if isinstance(value, str) else type(value).__name__
+        raise ValidationError(field, got, "a name")
+    return " ".join(value.split())
