@@ -110,22 +110,22 @@ def plain_table_rows() -> str:
 
 def export_rows() -> str:
     """One table row for each kind of line of an export, with its members."""
-    from vestig.store.portable.declared import WRITTEN_OUT
-    from vestig.store.portable.records import Header, Trailer, kind_of
+    from vestig.store.portable.lines import FORMS, Header, Trailer
 
     def said(line: type) -> str:
         doc = inspect.cleandoc(line.__doc__ or "").partition("\n\nAttributes:")[0]
         return " ".join(doc.split())
 
+    lines = [
+        ("header", said(Header), Header.__struct_fields__),
+        *((form.kind, form.table.says, form.members) for form in FORMS.values()),
+        ("end", said(Trailer), Trailer.__struct_fields__),
+    ]
     return _rows(
         ("`record`", "a line is", "members"),
         (
-            (
-                f"`{kind_of(line)}`",
-                said(line),
-                ", ".join(f"`{name}`" for name in line.__struct_fields__),
-            )
-            for line in (Header, *WRITTEN_OUT, Trailer)
+            (f"`{kind}`", says, ", ".join(f"`{name}`" for name in members))
+            for kind, says, members in lines
         ),
     )
 

@@ -21,22 +21,20 @@ PAYLOAD = 1_000
 MOST = 40 << 20
 
 LIMITED = """
-import io, resource, sys
-from vestig.store.portable.file_check import check_export
+import resource, sys
+from vestig.store.portable.scratch import scratch_ledger
 with open(sys.argv[1], "rb") as file:
     head = [file.readline() for _ in range(20)]
 class Lines:
     def __iter__(self):
         with open(sys.argv[1], "rb") as file:
             yield from file
-try:
-    check_export(head, partial=True)
-finally:
+with scratch_ledger(head, partial=True):
     with open("/proc/self/status") as status:
         held = next(int(line.split()[1]) for line in status if line.startswith("VmData:"))
-    resource.setrlimit(resource.RLIMIT_DATA, (held * 1024 + int(sys.argv[2]),) * 2)
-check = check_export(Lines(), partial=False)
-print(check.lines)
+resource.setrlimit(resource.RLIMIT_DATA, (held * 1024 + int(sys.argv[2]),) * 2)
+with scratch_ledger(Lines(), partial=False) as scratch:
+    print(scratch.lines)
 """
 
 

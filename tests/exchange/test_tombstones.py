@@ -144,8 +144,9 @@ def test_tombstones_stay_in_their_namespace() -> None:
         assert other.count(namespace="private") == 2
     with _open(":memory:") as walled:
         _take(walled, before)
-        moved = after.replace(b'"namespace":"private"', b'"namespace":"default"')
-        one = b"".join(sealed(parsed(moved)))
+        (header, *_), (stone,) = parsed(after), _tombstones(after)
+        moved = [header | {"namespaces": ["default"]}, stone | {"namespace": "default"}]
+        one = b"".join(sealed(moved))
         with pytest.raises(ConflictError, match="another namespace holds it"):
             _take(walled, one, merge=True)
 

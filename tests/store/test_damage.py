@@ -65,6 +65,7 @@ def fill(store: Path, count: int = 6) -> list[str]:
 def change(store: Path, sql: str) -> int:
     """Changes rows behind the ledger's back, as a bad disk or another program would."""
     conn = apsw.Connection(str(store / "ledger.sqlite"))
+    conn.execute("PRAGMA ignore_check_constraints = on")
     conn.execute(sql)
     changed = conn.total_changes()
     conn.close()
@@ -101,7 +102,7 @@ FLIPS = [
     ("entity_vectors", "embedding = zeroblob(length(embedding))"),
     ("questions", "text = 'Who?'"),
     ("questions", "embedding = zeroblob(length(embedding))"),
-    ("questions", "position = -1"),
+    ("questions", "position = position + 7"),
     ("token_codes", "ids = zeroblob(length(ids))"),
     ("token_codes", "codes = zeroblob(length(codes))"),
     ("token_codes", "axes = zeroblob(length(axes))"),

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -194,7 +194,7 @@ def test_merging_adds_by_id_and_leaves_what_is_there(store: Ledger) -> None:
     assert exported(copy) == before
     new = made.memory("Only the first store has this one")
     with store.write(made.NOW + 200) as txn:
-        txn.apply(made.added(new, parsed(before)[2]["id"]))
+        txn.apply(made.added(new, of(parsed(before), "memory")["id"]))
     report = restore(copy, exported(store).splitlines(), merge=True)
     # memory, vector, event, the edge from its source and the one to its neighbour
     assert (report.memories, report.restored) == (1, 5)
@@ -343,3 +343,21 @@ def test_an_export_never_takes_the_place_of_a_pipe(store: Ledger, tmp_path: Path
         lines = read.result(30).splitlines()
     assert len(lines) == counts.lines
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are seen in /proc")
+def test_what_an_import_reads_lies_without_a_name_in_the_folder_of_the_store(
+    store: Ledger, tmp_path: Path
+) -> None:
+    """A process that is killed leaves nothing of it, and no text goes to another folder."""
+    held: list[str] = []
+
+    def lines() -> Iterator[bytes]:
+        yield from exported(store).splitlines()
+        held.extend(os.readlink(one) for one in Path("/proc/self/fd").iterdir() if one.is_symlink())
+
+    with open_ledger(tmp_path / "copy") as copy:
+        restore(copy, lines())
+        (mine,) = (one for one in held if one.startswith(str(tmp_path / "copy" / ".import-")))
+        assert mine.endswith(" (deleted)")
+        assert not list((tmp_path / "copy").glob(".import*"))

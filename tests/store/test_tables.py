@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import apsw
 import pytest
 
+import ledger_rows as made
 import vestig
+from filled_store import filled
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.tables import schema
 from vestig.store.tables.table import SALT, SEQ, Erase, Table, blob, integer, text
@@ -30,13 +33,13 @@ def test_a_ledger_has_the_declared_tables_and_no_others() -> None:
 
 
 def test_no_other_place_makes_a_table() -> None:
-    """But for the temporary database in which an import compares lines."""
+    """But for what an import notes of lines beside the tables of its scratch ledger."""
     making = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
         if re.search(r"CREATE (TEMP )?TABLE", path.read_text())
     }
-    assert making == {"store/tables/table.py", "store/portable/file_check.py"}
+    assert making == {"store/tables/table.py", "store/portable/scratch.py"}
 
 
 @pytest.mark.parametrize("make", [text, blob])
@@ -79,3 +82,26 @@ def test_every_reference_to_a_node_has_an_index() -> None:
                 assert any(re.search(first, index) for index in table.indexes), (
                     table.name, column.name,
                 )  # fmt: skip
+
+
+BAD_VALUES = {
+    "a word of no list": "UPDATE memories SET status = 'asleep'",
+    "a flag of 2": "UPDATE memories SET pinned = 2",
+    "a count below 0": "UPDATE memories SET version = -1",
+    "a share above 1": "UPDATE edges SET confidence = 1.5",
+    "an infinite weight": "UPDATE edges SET weight = 9e999",
+    "an end before the beginning": "UPDATE memories SET t_invalid_us = t_valid_us - 1",
+    "expired, but active": "UPDATE memories SET t_expired_us = 1 WHERE status = 'active'",
+    "an edge to itself": "UPDATE edges SET to_row = from_row WHERE edge_type = 1",
+    "a batch of a pending job": "UPDATE jobs SET batch_id = 'b' WHERE state = 'pending'",
+}
+
+
+@pytest.mark.parametrize("case", BAD_VALUES)
+def test_a_ledger_takes_no_value_that_its_declaration_excludes(case: str) -> None:
+    with (
+        filled(None) as ledger,
+        ledger.write(made.NOW) as txn,
+        pytest.raises(apsw.ConstraintError, match="CHECK constraint failed"),
+    ):
+        txn.connection.execute(BAD_VALUES[case])

@@ -100,10 +100,14 @@ def covering_summaries(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[s
 
 
 def remove(
-    conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], fields: TombstoneFields
+    conn: apsw.Connection,
+    link: chain.Link,
+    rows: Mapping[str, int],
+    fields: TombstoneFields,
+    keep: Callable[[str, int], bool] = lambda _table, _row: False,
 ) -> Removed:
     """Removes these memories (id → row), the summaries that cover them, and everything that is
-    about them alone.
+    about them alone but for the entities and sources (table, row) that are to be kept.
 
     The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
@@ -118,11 +122,13 @@ def remove(
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
     sources = unsupported_sources(conn, sorted(_ends(edges, (_PRODUCED,), "from_row")))
+    sources = [row for row in sources if not keep("sources", row)]
     remove_evidence_of_sources(removal, sources)
     _remove_sources(removal, sources)
     named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
+    unsupported = [row for row in unsupported if not keep("entities", row)]
     erase_answers(removal, fields.namespace, rows, texts)
     remove_entities(removal, unsupported, fields)
     affected = {row: repeated.get(row, {}) for row in (*repeated, *embed_jobs)}

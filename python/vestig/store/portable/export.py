@@ -7,7 +7,7 @@ import io
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
 
@@ -16,35 +16,33 @@ import apsw
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
-from vestig.store.portable.declared import DECLARED, field_name, id_fields, required_fields
-from vestig.store.portable.file_check import FileDigest
 from vestig.store.portable.lines import (
+    EMBEDDING_MODEL,
     EXPORT_SCHEMA,
     EXPORT_VERSION,
-    FIRST_DAY,
-    Oddity,
-    encode_line,
-    encode_trailer,
-    fields_of,
-    oddity_of,
+    FORMS,
+    NORMAL,
+    FileDigest,
+    Form,
+    Header,
+    Trailer,
+    encode,
+    field_name,
+    writer_of,
 )
-from vestig.store.portable.records import Header, Trailer
+from vestig.store.portable.values import Oddity, oddity_of
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
-from vestig.store.tables.graph import EDGE_ENDS, EDGE_TYPES
-from vestig.store.tables.schema import COLUMNS, NODE_TABLES
-from vestig.store.tables.table import Table
+from vestig.store.tables.graph import EDGE_ENDS
+from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType
 
-_VECTORS_AT_ONCE: Final = 256
-
-# ((seq, order of the table, number within it), kind, fields); the first part orders the lines.
-_Ordered = tuple[tuple[int, int, int], str, dict[str, Any]]
+_ROWS_AT_ONCE: Final = 256
+_Fields = dict[str, Any]
 
 
 class _Selection(NamedTuple):
@@ -158,13 +156,13 @@ def _write_lines(
             where=None if chosen.where is None else dict(chosen.where),
         )
         out = _Writer(write, identity)
-        out.line(encode_line(header))
-        records: Iterable[tuple[str, dict[str, Any]]] = _records(conn, chosen.namespace)
+        out.line(encode(header))
+        records = _records(conn, chosen.namespace)
         if chosen.memory_ids is not None:
             nodes = _nodes_of(conn, chosen.namespace, chosen.memory_ids)
             records = _of_nodes(records, nodes, out)
-        for kind, fields in records:
-            out.record(kind, fields)
+        for form, fields in records:
+            out.record(form.kind, fields)
         cut = out.cut_references + _without_record(conn, chosen)
         return out.end(cut)
 
@@ -196,7 +194,7 @@ class _Writer:
             oddity = oddity_of(vector, self._identity)
             if oddity is not None:
                 self._oddities[oddity] += 1
-        self.line(encode_line((kind, fields)))
+        self.line(encode({"record": kind, **fields}))
 
     def end(self, cut_references: int) -> ExportCounts:
         """The trailer."""
@@ -207,7 +205,7 @@ class _Writer:
             zero_vectors=self._oddities[Oddity.ZERO],
             unscaled_vectors=self._oddities[Oddity.UNSCALED],
         )
-        self.line(encode_trailer(trailer))
+        self.line(encode(trailer))
         return ExportCounts(self._counts.total() + 2, dict(self._counts), cut_references)
 
 
@@ -215,8 +213,11 @@ def _namespaces(conn: apsw.Connection, namespace: str | None) -> tuple[str, ...]
     """The namespaces of records with one, sorted."""
     if namespace is not None:
         return (namespace,)
-    tables = (*NODE_TABLES.values(), "tombstones", "idempotency_keys", "requests")
-    sql = " UNION ".join(f"SELECT namespace FROM {table}" for table in tables)
+    sql = " UNION ".join(
+        f"SELECT namespace FROM {form.table.name}"
+        for form in FORMS.values()
+        if "namespace" in form.table.names
+    )
     return tuple(sorted(name for (name,) in conn.execute(sql)))
 
 
@@ -233,50 +234,148 @@ def _without_record(conn: apsw.Connection, chosen: _Selection) -> int:
     return sum(known is None or id_text("mem", id) in known for (id,) in rows)
 
 
-def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Records by the seq that wrote them; those without a seq last."""
-    tables = (
-        _rows(conn, "source", _SOURCES, namespace, 0),
-        _rows(conn, "memory", _MEMORIES, namespace, 1),
-        _rows(conn, "entity", _ENTITIES, namespace, 2),
-        _vectors(conn, "vector", _VECTORS, namespace, 3),
-        _vectors(conn, "entity_vector", _ENTITY_VECTORS, namespace, 4),
-        _rows(conn, "question", _QUESTIONS, namespace, 5),
-        _rows(conn, "event", _EVENTS, namespace, 6),
-        _edges(conn, namespace, 7),
-        _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
-        _vectors(conn, "token_codes", _TOKEN_CODES, namespace, 9),
-        _tombstones(conn, namespace, 10),
-        _claims(conn, namespace, 11),
-        _evidence(conn, namespace, 12),
-        *(_declared(conn, t, namespace, 13 + n) for n, t in enumerate(DECLARED.values())),
+def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[Form, _Fields]]:
+    """Records by the seq that wrote them, then in the order of their kinds; those without a seq
+    last."""
+    chained = [form for form in FORMS.values() if "seq" in form.table.names]
+    order = {form.kind: at for at, form in enumerate(chained)}
+    rows = [_of_form(conn, form, namespace) for form in chained]
+    yield from heapq.merge(*rows, key=lambda one: (one[1]["seq"], order[one[0].kind]))
+    for form in FORMS.values():
+        if form.kind not in order:
+            yield from _of_form(conn, form, namespace)
+
+
+def _of_form(
+    conn: apsw.Connection, form: Form, namespace: str | None
+) -> Iterator[tuple[Form, _Fields]]:
+    for fields in _rows(conn, form, namespace):
+        yield form, fields
+
+
+def _rows(conn: apsw.Connection, form: Form, namespace: str | None) -> Iterator[_Fields]:
+    """Lines of a table, by seq and key. Rows are fetched in pieces, since sorting them whole would
+    take their size."""
+    select = _Select(form)
+    keys = conn.execute(select.keys, (namespace,))
+    while piece := [key for (key,) in islice(keys, _ROWS_AT_ONCE)]:
+        found = {row[-1]: row for row in select_in(conn, select.rows, piece)}
+        for key in piece:
+            yield select.fields(found[key])
+
+
+class _Select:
+    """How the rows of one table are read: their keys in the order of their lines, and rows by
+    these."""
+
+    def __init__(self, form: Form) -> None:
+        table = form.table
+        key = f't."{table.key[0] if len(table.key) == 1 else "id"}"'
+        self._plain = [
+            (name, writer_of(one))
+            for one, name in (*form.plain, *((one, field_name(one)) for one in form.beside))
+        ]
+        self._ids: list[tuple[str, str, str]] = []
+        if table.prefix is not None:
+            self._ids.append(("id", table.prefix, "t.id"))
+        for reference in form.references:
+            for column, prefix, node in reference.targets:
+                of_row = f'(SELECT id FROM {node} WHERE "row" = t."{column}")'
+                self._ids.append((reference.field, prefix, of_row))
+        self._ends = [name for _column, name in form.ends]
+        self._texts = form.texts
+        columns = [one.exported or f't."{one.name}"' for one, _name in form.plain]
+        columns += [f"IFNULL(w.{one.name}, {one.untouched!r})" if one.untouched is not None
+                    else f"w.{one.name}" for one in form.beside]  # fmt: skip
+        columns += [sql for _name, _prefix, sql in self._ids]
+        columns += [_of_end("id", column.name) for column, _name in form.ends]
+        if form.ends:
+            columns.append("t.edge_type")
+        if form.texts:
+            columns += [
+                '(SELECT model FROM vectors v WHERE v.memory = t."row")',
+                '(SELECT content FROM original_texts o WHERE o.memory = t."row")',
+            ]
+        within = form.within
+        beside = "" if within is None else (
+            f' LEFT JOIN {within.name} w ON w.{within.key[0]} = t."row"'
+        )  # fmt: skip
+        source = f"FROM {table.name} t"
+        self.rows = f"SELECT {', '.join(columns)}, {key} {source}{beside} WHERE {key} IN (?*)"
+        seq = "t.seq, " if "seq" in table.names else ""
+        where = f"{_in_namespace(form)} AND {table.exported or 'TRUE'}"
+        self.keys = f"SELECT {key} {source} WHERE {where} ORDER BY {seq}{key}"
+
+    def fields(self, row: tuple[Any, ...]) -> _Fields:
+        """Fields of a line."""
+        values, fields = iter(row), {}
+        for name, write in self._plain:
+            value = next(values)
+            fields[name] = value if value is None or write is None else write(value)
+        for name, prefix, _sql in self._ids:
+            id = next(values)
+            if id is not None or name not in fields:
+                fields[name] = None if id is None else id_text(prefix, id)
+        if self._ends:
+            start, end, code, _key = values
+            for name, prefix, id in zip(self._ends, EDGE_ENDS[code], (start, end), strict=True):
+                fields[name] = id_text(prefix, id)
+        if self._texts:
+            fields[EMBEDDING_MODEL] = next(values)
+            original = next(values)
+            if original is not None:
+                fields["content"], fields[NORMAL] = original, fields["content"]
+        return fields
+
+
+def _of_end(column: str, end: str) -> str:
+    """A column of the node at an end of an edge, in SQL."""
+    at = 0 if end == "from_row" else 1
+    cases = " ".join(
+        f'WHEN {code} THEN (SELECT {column} FROM {NODE_TABLES[ends[at]]} WHERE "row" = t.{end})'
+        for code, ends in enumerate(EDGE_ENDS)
     )
-    for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
-        yield kind, fields
-    yield from _jobs(conn, namespace)
-    yield from _model_calls(conn)
-    yield from _answers(conn, namespace)
-    yield from _requests(conn, namespace)
+    return f"CASE t.edge_type {cases} END"
+
+
+def _in_namespace(form: Form) -> str:
+    """The condition that a row is of the namespace ?1, or of any; one without a namespace is of
+    each."""
+    owner = next((one.targets[0] for one in form.references if one.required), None)
+    space = "?1"
+    if "namespace" in form.table.names:
+        space = "t.namespace"
+    elif form.ends:
+        space = _of_end("namespace", form.ends[1][0].name)
+    elif owner is not None:
+        space = f'(SELECT namespace FROM {owner.table} WHERE "row" = t."{owner.column}")'
+    return f"(?1 IS NULL OR {space} = ?1)"
+
+
+# --- selections ------------------------------------------------------------------------------
 
 
 def _nodes_of(
     conn: apsw.Connection, namespace: str | None, memory_ids: Collection[str]
 ) -> frozenset[str]:
     """Ids of these memories, of the sources that produced them, and of the entities that they
-    mention or their claims name, with what those were merged into."""
+    mention or that what belongs to them names, with what those were merged into."""
     chosen = set(memory_ids)
     nodes = set(chosen)
-    for _key, _kind, edge in _edges(conn, namespace, 0):
+    for edge in _rows(conn, FORMS["edge"], namespace):
         if edge["edge_type"] == EdgeType.PRODUCED.value and edge["to_id"] in chosen:
             nodes.add(edge["from_id"])
         elif edge["edge_type"] == EdgeType.MENTIONS.value and edge["from_id"] in chosen:
             nodes.add(edge["to_id"])
-    for _key, _kind, claim in _claims(conn, namespace, 0):
-        if claim["memory"] in chosen:
-            nodes.update(id for id in (claim["subject_id"], claim["object_id"]) if id is not None)
+    for form in FORMS.values():
+        cleared = [one.field for one in form.references if one.cleared]
+        if cleared and not form.table.node:
+            for fields in _rows(conn, form, namespace):
+                if all(fields[name] in chosen for name in form.owners):
+                    nodes.update(fields[name] for name in cleared if fields[name] is not None)
     merged = {
         fields["id"]: fields["merged_into"]
-        for _key, _kind, fields in _rows(conn, "entity", _ENTITIES, namespace, 0)
+        for fields in _rows(conn, FORMS["entity"], namespace)
         if fields["merged_into"] is not None
     }
     for id in list(nodes):
@@ -285,369 +384,24 @@ def _nodes_of(
     return frozenset(nodes)
 
 
-# What a record belongs to, by its kind: every node named here has to be among those written.
-_BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
-    "source": ("id",),
-    "memory": ("id",),
-    "entity": ("id",),
-    "vector": ("memory",),
-    "entity_vector": ("entity",),
-    "question": ("memory",),
-    "event": ("memory",),
-    "edge": ("from_id", "to_id"),
-    "supersession": ("superseding", "superseded"),
-    "token_codes": ("memory",),
-    "job": ("memory",),
-    "claim": ("memory",),
-    "evidence": ("memory",),
-    **{cast("str", table.record): tuple(required_fields(table)) for table in DECLARED.values()},
-}
-
-
 def _of_nodes(
-    records: Iterable[tuple[str, dict[str, Any]]], nodes: frozenset[str], out: _Writer
-) -> Iterator[tuple[str, dict[str, Any]]]:
+    records: Iterable[tuple[Form, _Fields]], nodes: frozenset[str], out: _Writer
+) -> Iterator[tuple[Form, _Fields]]:
     """Records that belong to these nodes alone; `out` counts the references that are cut."""
-    for kind, fields in records:
-        owners = _BELONGS_TO.get(kind)
-        if owners is None or not all(fields[name] in nodes for name in owners):
-            if kind == "supersession" and any(fields[name] in nodes for name in owners or ()):
-                out.cut_references += 1
+    for form, fields in records:
+        inside = [fields[name] in nodes for name in form.owners]
+        if not inside or not all(inside):
+            # a link between two memories, one of which stays behind
+            out.cut_references += any(inside) and not form.ends
             continue
-        for name in ("superseded_by", "revives", "source_id"):
-            if fields.get(name) is not None and fields[name] not in nodes:
-                fields[name] = None
+        for reference in form.references:
+            if (
+                not reference.required
+                and fields[reference.field] is not None
+                and fields[reference.field] not in nodes
+            ):
+                fields[reference.field] = None
                 out.cut_references += 1
         # Evidence without a source and without a snippet says nothing.
-        if kind != "evidence" or fields["source_id"] is not None or fields["snippet"]:
-            yield kind, fields
-
-
-class _Select:
-    """How rows of one table are read: columns as they are, then columns that become ids. `beside`:
-    fields from elsewhere, name and SQL."""
-
-    def __init__(
-        self,
-        plain: tuple[str, ...],
-        ids: tuple[tuple[str, str, str], ...],
-        source: str,
-        beside: tuple[tuple[str, str], ...] = (),
-    ) -> None:
-        self.plain = (*plain, *(name for name, _sql in beside))
-        self.ids = ids
-        columns = [f't."{name}"' for name in plain] + [sql for _name, sql in beside]
-        columns += [sql for _name, _prefix, sql in ids]
-        self.sql = f"SELECT {', '.join(columns)} FROM {source}"
-
-    def fields(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        """Fields of a line."""
-        found = fields_of(self.plain, row[: len(self.plain)])
-        for (name, prefix, _sql), raw in zip(self.ids, row[len(self.plain) :], strict=True):
-            found[name] = None if raw is None else id_text(prefix, raw)
-        return found
-
-
-def _plain(table: str, *without: str) -> tuple[str, ...]:
-    left_out = {"salt", "row", "id", *without}
-    return tuple(column for column in COLUMNS[table] if column not in left_out)
-
-
-_OF_MEMORY: Final = 'JOIN memories m ON m."row" = t.memory'
-_SOURCES: Final = _Select(_plain("sources"), (("id", "source", "t.id"),), "sources t")
-_MEMORIES: Final = _Select(
-    _plain("memories", "superseded_by", "revives"),
-    (
-        ("id", "mem", "t.id"),
-        ("superseded_by", "mem", '(SELECT id FROM memories WHERE "row" = t.superseded_by)'),
-        ("revives", "mem", '(SELECT id FROM memories WHERE "row" = t.revives)'),
-    ),
-    "memories t",
-    (
-        ("embedding_model", '(SELECT model FROM vectors v WHERE v.memory = t."row")'),
-        ("original", '(SELECT content FROM original_texts o WHERE o.memory = t."row")'),
-    ),
-)
-_EVENTS: Final = _Select(
-    _plain("events", "memory"),
-    (("id", "evt", "t.id"), ("memory", "mem", "m.id")),
-    f"events t {_OF_MEMORY}",
-)
-_VECTORS: Final = _Select(
-    _plain("vectors", "memory"), (("memory", "mem", "m.id"),), f"vectors t {_OF_MEMORY}"
-)
-_TOKEN_CODES: Final = _Select(
-    _plain("token_codes", "memory"),
-    (("memory", "mem", "m.id"),),
-    f"token_codes t {_OF_MEMORY}",
-)
-_ENTITIES: Final = _Select(
-    _plain("entities", "merged_into"),
-    (
-        ("id", "ent", "t.id"),
-        ("merged_into", "ent", '(SELECT id FROM entities WHERE "row" = t.merged_into)'),
-    ),
-    "entities t",
-)
-_ENTITY_VECTORS: Final = _Select(
-    _plain("entity_vectors", "entity"),
-    (("entity", "ent", "m.id"),),
-    'entity_vectors t JOIN entities m ON m."row" = t.entity',
-)
-_QUESTIONS: Final = _Select(
-    _plain("questions", "memory"), (("memory", "mem", "m.id"),), f"questions t {_OF_MEMORY}"
-)
-_SUPERSESSIONS: Final = _Select(
-    _plain("supersessions", "superseding", "superseded"),
-    (("superseding", "mem", "n.id"), ("superseded", "mem", "m.id")),
-    'supersessions t JOIN memories m ON m."row" = t.superseded'
-    ' JOIN memories n ON n."row" = t.superseding',
-)
-_TOMBSTONES: Final = _Select(_plain("tombstones"), (("id", "mem", "t.id"),), "tombstones t")
-_JOBS: Final = _Select(
-    (
-        "kind",
-        "state",
-        "attempts",
-        "next_attempt_us",
-        "last_error",
-        "batch_id",
-        "created_us",
-        "updated_us",
-    ),
-    (("id", "job", "t.id"), ("memory", "mem", "m.id")),
-    f"jobs t {_OF_MEMORY}",
-)
-
-
-_CLAIMS: Final = _Select(
-    _plain("claims", "memory", "subject_entity", "object_entity"),
-    (
-        ("memory", "mem", "m.id"),
-        ("subject_id", "ent", '(SELECT id FROM entities WHERE "row" = t.subject_entity)'),
-        ("object_id", "ent", '(SELECT id FROM entities WHERE "row" = t.object_entity)'),
-    ),
-    f"claims t {_OF_MEMORY}",
-)
-_EVIDENCE: Final = _Select(
-    _plain("claim_evidence", "memory", "source", "stated_in"),
-    (
-        ("memory", "mem", "m.id"),
-        ("source_id", "source", '(SELECT id FROM sources WHERE "row" = t.source)'),
-        ("stated_in", "mem", '(SELECT id FROM memories WHERE "row" = t.stated_in)'),
-    ),
-    f"claim_evidence t {_OF_MEMORY}",
-)
-_ANSWER: Final = ("namespace", "key", "request_hash", "status", "response", "created_us")
-_REQUEST: Final = (
-    "namespace", "route", "began_us", "duration", "status", "counts", "confidence", "reason",
-)  # fmt: skip
-
-
-def _in_namespace(select: _Select) -> str:
-    return f"(?1 IS NULL OR {'m' if ' m ' in select.sql else 't'}.namespace = ?1)"
-
-
-def _rows(
-    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, order: int
-) -> Iterator[_Ordered]:
-    """Rows are numbered as transactions write them, so the order of rows is that of seq."""
-    rows = conn.execute(
-        f'{select.sql} WHERE {_in_namespace(select)} ORDER BY t."row"', (namespace,)
-    )
-    access, untouched = _access(conn, kind)
-    for number, row in enumerate(rows):
-        fields = select.fields(row)
-        if untouched:
-            fields.update(access.get(fields["id"], untouched))
-        if kind == "memory":
-            original = fields.pop("original")
-            if original is not None:
-                fields["content"], fields["normal"] = original, fields["content"]
-        yield (fields["seq"], order, number), kind, fields
-
-
-# Counters of a node outside the chain: kind → (prefix of its ids, tables, columns, fields of a node
-# that was never accessed).
-_ACCESS: Final[dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]]] = {
-    "memory": (
-        "mem",
-        f"access t {_OF_MEMORY}",
-        ("access_count", "last_accessed_us", "processing"),
-        {"access_count": 0, "last_accessed_at": None, "processing": "ready"},
-    ),
-    "entity": (
-        "ent",
-        'entity_access t JOIN entities m ON m."row" = t.entity',
-        ("access_count", "last_accessed_us"),
-        {"access_count": 0, "last_accessed_at": None},
-    ),
-}
-
-
-def _access(conn: apsw.Connection, kind: str) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """id → its counters, and those of a node that has none; two empty ones for other records."""
-    if kind not in _ACCESS:
-        return {}, {}
-    prefix, source, columns, untouched = _ACCESS[kind]
-    names = ", ".join(f"t.{column}" for column in columns)
-    rows = conn.execute(f"SELECT m.id, {names} FROM {source}")
-    return (
-        {id_text(prefix, id): fields_of(columns, tuple(values)) for id, *values in rows},
-        untouched,
-    )
-
-
-def _vectors(
-    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, order: int
-) -> Iterator[_Ordered]:
-    """By seq and node; fetched in pieces, since sorting them whole would take their size."""
-    ((node, _prefix, _sql),) = select.ids
-    source = select.sql.partition(" FROM ")[2]
-    keys = sorted(
-        conn.execute(
-            f"SELECT t.seq, t.{node} FROM {source} WHERE {_in_namespace(select)}", (namespace,)
-        )
-    )
-    number = 0
-    for start in range(0, len(keys), _VECTORS_AT_ONCE):
-        piece = keys[start : start + _VECTORS_AT_ONCE]
-        numbers = [row for _seq, row in piece]
-        sql = f"{select.sql.replace(' FROM', f', t.{node} FROM', 1)} WHERE t.{node} IN (?*)"
-        found = {row[-1]: row[:-1] for row in select_in(conn, sql, numbers)}
-        for seq, row in piece:
-            yield (seq, order, number), kind, select.fields(found[row])
-            number += 1
-
-
-_EDGE: Final = _plain("edges", "from_row", "edge_type", "to_row")
-_EDGE_SEQ: Final = 3 + _EDGE.index("seq")
-
-
-def _edges(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
-    """Edges whose ends have tables; both lie in one namespace. By seq and id."""
-    types = [_edges_of(conn, namespace, code) for code in stored_codes()]
-    merged = heapq.merge(*types, key=lambda item: (item[1][_EDGE_SEQ], item[1][0]))
-    for number, (code, row) in enumerate(merged):
-        fields = fields_of(_EDGE, row[3:])
-        fields["edge_type"] = EDGE_TYPES[code]
-        fields["id"] = id_text("edge", row[0])
-        fields["from_id"] = id_text(EDGE_ENDS[code][0], row[1])
-        fields["to_id"] = id_text(EDGE_ENDS[code][1], row[2])
-        yield (row[_EDGE_SEQ], order, number), "edge", fields
-
-
-def _edges_of(
-    conn: apsw.Connection, namespace: str | None, code: int
-) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    start, end = (NODE_TABLES[prefix] for prefix in EDGE_ENDS[code])
-    columns = ", ".join(f't."{name}"' for name in _EDGE)
-    for row in conn.execute(
-        f"SELECT t.id, f.id, m.id, {columns} FROM edges t"
-        f' JOIN {start} f ON f."row" = t.from_row JOIN {end} m ON m."row" = t.to_row'
-        " WHERE t.edge_type = ?2 AND (?1 IS NULL OR m.namespace = ?1) ORDER BY t.seq, t.id",
-        (namespace, code),
-    ):
-        yield code, row
-
-
-def _tombstones(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
-    """Those of memories, by seq and id: their rows are those of what was forgotten."""
-    where = f'{_in_namespace(_TOMBSTONES)} AND t."row" > 0'
-    rows = conn.execute(f"{_TOMBSTONES.sql} WHERE {where} ORDER BY t.seq, t.id", (namespace,))
-    for number, row in enumerate(rows):
-        fields = _TOMBSTONES.fields(row)
-        yield (fields["seq"], order, number), "tombstone", fields
-
-
-def _claims(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
-    """By seq and memory."""
-    rows = conn.execute(
-        f"{_CLAIMS.sql} WHERE {_in_namespace(_CLAIMS)} ORDER BY t.seq, t.memory", (namespace,)
-    )
-    for number, row in enumerate(rows):
-        fields = _CLAIMS.fields(row)
-        yield (fields["seq"], order, number), "claim", fields
-
-
-def _evidence(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
-    """By seq, in the order in which it was given."""
-    rows = conn.execute(
-        f'{_EVIDENCE.sql} WHERE {_in_namespace(_EVIDENCE)} ORDER BY t.seq, t."row"',
-        (namespace,),
-    )
-    for number, row in enumerate(rows):
-        fields = _EVIDENCE.fields(row)
-        stated_in = fields.pop("stated_in")
-        if stated_in is not None:
-            fields["source_id"] = stated_in
-        yield (fields["seq"], order, number), "evidence", fields
-
-
-def _declared(
-    conn: apsw.Connection, table: Table, namespace: str | None, order: int
-) -> Iterator[_Ordered]:
-    """Rows of a table that is declared in full, by seq and row, or node."""
-    select = _declared_select(table)
-    last = 't."row"' if "row" in table.names else ", ".join(f't."{name}"' for name in table.key)
-    rows = conn.execute(
-        f"{select.sql} WHERE {_in_namespace(select)} ORDER BY t.seq, {last}", (namespace,)
-    )
-    for number, row in enumerate(rows):
-        fields = select.fields(row)
-        yield (fields["seq"], order, number), cast("str", table.record), fields
-
-
-def _declared_select(table: Table) -> _Select:
-    """Its columns, with ids in place of row numbers; `m` is the first node it belongs to."""
-    source, ids = f"{table.name} t", list[tuple[str, str, str]]()
-    if table.prefix is not None:
-        ids.append(("id", table.prefix, "t.id"))
-    fields = dict(id_fields(table))
-    for column in table.columns:
-        if column.refers is None:
-            continue
-        name, sql = field_name(column.name), ""
-        if not column.null and " m " not in source:
-            source += f' JOIN {column.refers} m ON m."row" = t."{column.name}"'
-            sql = "m.id"
-        else:
-            sql = f'(SELECT id FROM {column.refers} WHERE "row" = t."{column.name}")'
-        ids.append((name, fields[name], sql))
-    references = [column.name for column in table.columns if column.refers is not None]
-    return _Select(_plain(table.name, *references), tuple(ids), source)
-
-
-def _model_calls(conn: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Those of the whole store."""
-    for day, reserved in conn.execute("SELECT day, reserved FROM model_calls ORDER BY day"):
-        yield "model_calls", {"day": FIRST_DAY + timedelta(days=day), "reserved": reserved}
-
-
-def _answers(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in conn.execute(
-        f"SELECT {', '.join(_ANSWER)} FROM idempotency_keys"
-        ' WHERE ?1 IS NULL OR namespace = ?1 ORDER BY "row"',
-        (namespace,),
-    ):
-        yield "idempotency_key", fields_of(_ANSWER, row)
-
-
-def _requests(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    for id, payload, *row in conn.execute(
-        f"SELECT id, payload, {', '.join(_REQUEST)} FROM requests"
-        ' WHERE ?1 IS NULL OR namespace = ?1 ORDER BY "row"',
-        (namespace,),
-    ):
-        fields = fields_of(_REQUEST, tuple(row))
-        yield "request", {**fields, "payload": payload, "id": id_text("req", id)}
-
-
-def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in conn.execute(
-        f'{_JOBS.sql} WHERE {_in_namespace(_JOBS)} ORDER BY t."row"', (namespace,)
-    ):
-        fields = _JOBS.fields(row)
-        if fields["state"] == "running":
-            fields["state"] = "pending"
-        yield "job", fields
+        if form.kind != "evidence" or fields["source_id"] is not None or fields["snippet"]:
+            yield form, fields

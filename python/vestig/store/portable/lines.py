@@ -1,174 +1,394 @@
-"""The lines of an export, and their fields as columns of the ledger."""
+"""The lines of an export: a header, one for each row of a table that is declared with a record, a
+trailer.
+
+A line carries a row of the ledger with ids in place of row numbers and times as text. Values that
+the ledger keeps as JSON text go through as raw JSON, so that every byte of them survives. Salts,
+digests and row numbers stay behind: they belong to one ledger.
+"""
 
 from __future__ import annotations
 
-import math
-import sys
-from array import array
-from collections.abc import Callable
-from datetime import date
-from enum import Enum
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from functools import lru_cache
-from hashlib import sha256
-from typing import Any, Final, Union
+from typing import Annotated, Any, Final, NamedTuple, Union, cast
 
 import msgspec
 
 from vestig.arguments import parse_time
-from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
-from vestig.hints import nearest
-from vestig.ids import is_full_id
+from vestig.ids import id_bytes, is_full_id
 from vestig.json_text import RepeatedNameError, check_distinct_names
-from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
-from vestig.store.ledger.graph_rows import StoredAlias
-from vestig.store.portable.declared import DECLARED, WRITTEN_OUT, field_name, id_fields
-from vestig.store.portable.field_checks import check_fields, check_text
-from vestig.store.portable.records import (
-    ClaimRecord,
-    EdgeRecord,
-    EntityRecord,
-    EntityVectorRecord,
-    EventRecord,
-    EvidenceRecord,
-    Header,
-    IdempotencyKeyRecord,
-    JobRecord,
-    MemoryRecord,
-    ModelCallsRecord,
-    QuestionRecord,
-    Record,
-    RequestLogRecord,
-    SourceRecord,
-    SupersessionRecord,
-    TokenCodesRecord,
-    TombstoneRecord,
-    Trailer,
-    VectorRecord,
-)
-from vestig.store.tables.memories import NO_QUESTION
-from vestig.store.tables.schema import ALL, COLUMNS
-from vestig.store.tables.table import Shape
+from vestig.ports import EmbeddingIdentity
+from vestig.store.portable.values import check_value
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
+from vestig.store.tables.schema import ALL, NODE_TABLES, RECORDS, TABLES
+from vestig.store.tables.table import COUNT_MAX, Column, Forgetting, Shape, Table, Value
 from vestig.times import format_us
-from vestig.types import JobState, Status
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
 EXPORT_VERSION: Final = 1
-# From which days of model calls are counted.
-FIRST_DAY: Final = date(1970, 1, 1)
-_JSON_DEPTH_MAX: Final = 64
-_VECTOR_LENGTH_MAX: Final = 1e6
-_UNIT_TOLERANCE: Final = 1e-3
-# What the tombstone of a memory counts.
-_TOMBSTONE_COUNTS: Final = ("events",)
-
-_decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](
-    Union[Header, Trailer, *WRITTEN_OUT, *DECLARED]
-)
-_encode: Final = msgspec.json.Encoder().encode
-
-# --- columns and fields ----------------------------------------------------------------------
-
-# Columns by how their values stand in a line. The payload of a logged request is a text.
-_SHAPES: Final = {
-    column.name: column.shape
-    for table in ALL
-    for column in table.columns
-    if column.shape is not Shape.PLAIN
-}
-_FLAGS: Final = frozenset(name for name, shape in _SHAPES.items() if shape is Shape.FLAG)
-_HASHES: Final = frozenset(name for name, shape in _SHAPES.items() if shape is Shape.HEX)
-_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
-_RAW: Final[dict[str, Callable[[bytes], object]]] = {
-    **{
-        name: msgspec.json.Decoder().decode
-        for name, shape in _SHAPES.items()
-        if shape is Shape.JSON
-    },
-    "metadata": _object,
-    "payload": _object,
-    "attributes": _object,
-    "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
-    "times": msgspec.json.Decoder(tuple[StoredWindow, ...]).decode,
-    "aliases": msgspec.json.Decoder(tuple[StoredAlias, ...]).decode,
-    "counts": msgspec.json.Decoder(dict[str, int]).decode,
-}
+_INT_MAX: Final = 2**63 - 1
+_Integer = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+_Seq = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
+_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A(?!\.{1,2}\Z)[a-z0-9._-]{1,64}\Z")]
+_HexDigest = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+_FIRST_DAY: Final = date(1970, 1, 1)
 
 
-def fields_of(columns: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
-    """Fields of a line from columns of a row; references must be ids already."""
-    fields: dict[str, Any] = {}
-    for column, value in zip(columns, values, strict=True):
-        out = value
-        if value is not None:
-            if column.endswith("_us"):
-                out = format_us(value)
-            elif column in _RAW:
-                out = msgspec.Raw(value.encode())
-            elif column in _FLAGS:
-                out = value == 1
-            elif column in _HASHES:
-                out = value.hex()
-        fields[field_name(column)] = out
-    return fields
+class _Line(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="record"
+):
+    """Base of all lines; `record` names the kind."""
 
 
-def columns_of(record: Record, columns: tuple[str, ...]) -> list[Any]:
-    """Values of these columns, as the ledger stores them; references stay ids.
+class Header(_Line, frozen=True, kw_only=True, tag="header"):
+    """First line. `namespace` is null when all of the store's namespaces follow; `namespaces`
+    names those that follow, and `where` is the filter of a selection."""
 
-    Raises:
-        ValidationError: an unreadable time, or JSON of another shape; the field only is named.
+    schema: str
+    format_version: int
+    origin: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+    seq: _Count
+    namespace: _Namespace | None
+    embedding: EmbeddingIdentity | None
+    namespaces: tuple[_Namespace, ...]
+    where: dict[str, Any] | None
+
+
+class Trailer(_Line, frozen=True, kw_only=True, tag="end"):
+    """Last line: what the lines before it are.
+
+    Attributes:
+        counts: records by kind, the header left out.
+        sha256: of all bytes before this line, unpacked, in hex.
+        cut_references: references that are null or left out because their memory is not in the
+            file: those that leave a selection, and superseded memories whose successor the store
+            does not hold.
+        zero_vectors: vectors of zeros.
+        unscaled_vectors: vectors whose length is neither 0 nor 1, where the model normalises.
     """
-    values: list[Any] = []
-    for column in columns:
+
+    counts: dict[str, _Count]
+    sha256: _HexDigest
+    cut_references: _Count
+    zero_vectors: _Count
+    unscaled_vectors: _Count
+
+
+class Record(_Line, frozen=True, kw_only=True):
+    """A row of a table; its class is made of the declaration of the table."""
+
+
+# --- fields ----------------------------------------------------------------------------------
+
+# Times lose their unit, for they are text in a line.
+_MOMENTS: Final = frozenset(
+    (
+        "created", "ingested", "recorded", "occurred", "updated", "last_accessed", "last_seen",
+        "pinned", "next_attempt", "expired", "forgotten", "stated", "began",
+    )
+)  # fmt: skip
+# Fields of a memory that are columns of other tables: the text as it was given stands as its
+# content, and the normal form as `normal` where it is another; the model is that of its vector.
+NORMAL: Final = "normal"
+EMBEDDING_MODEL: Final = "embedding_model"
+
+
+def field_name(column: Column) -> str:
+    """Return the name of a column in an export.
+
+    Example:
+        >>> memories, events = TABLES["memories"], TABLES["events"]
+        >>> field_name(memories["t_valid_us"]), field_name(events["recorded_us"])
+        ('t_valid', 'recorded_at')
+    """
+    if column.field or not column.name.endswith("_us"):
+        return column.field or column.name
+    name = column.name.removesuffix("_us")
+    return f"{name}_at" if name in _MOMENTS else name
+
+
+class Target(NamedTuple):
+    """A column of references, with the table and the id prefix of the nodes that it may name."""
+
+    column: str
+    prefix: str
+    table: str
+
+
+class Reference(NamedTuple):
+    """A field that holds an id.
+
+    Attributes:
+        targets: the columns that it may be for.
+        required: a line cannot be without it.
+        later: it names a node of its own table, which may stand in a later line.
+        cleared: a line can do without what it names.
+    """
+
+    field: str
+    targets: tuple[Target, ...]
+    required: bool
+    later: bool
+    cleared: bool
+
+
+def node_table(column: Column) -> Table:
+    """Return the nodes to which the rows belong that a column refers to."""
+    found = TABLES[cast("str", column.refers)]
+    while not found.node:
+        found = node_table_of_key(found)
+    return found
+
+
+def node_table_of_key(table: Table) -> Table:
+    """Return the nodes to which a row belongs that is named by one."""
+    return TABLES[cast("str", table[table.key[0]].refers)]
+
+
+def _references(table: Table) -> tuple[Reference, ...]:
+    found: dict[str, Reference] = {}
+    for column in table.columns:
+        if column.refers is None:
+            continue
+        node = node_table(column)
+        target = Target(column.name, cast("str", node.prefix), node.name)
         name = field_name(column)
-        value = getattr(record, name)
-        if column == "content" and isinstance(record, MemoryRecord):
-            value = normal_text(record)
-        if value is None:
-            values.append(None)
-        elif column.endswith("_us"):
-            values.append(_moment(value, name))
-        elif column in _RAW:
-            values.append(_raw_text(name, value))
-        elif column in _FLAGS:
-            values.append(int(value))
-        elif column in _HASHES:
-            values.append(bytes.fromhex(value))
-        else:
-            values.append(value.value if isinstance(value, Enum) else value)
-    return values
+        before = found[name].targets if name in found else ()
+        found[name] = Reference(
+            name, (*before, target), not column.null, node.name == table.name,
+            column.forgetting is Forgetting.CLEARED,
+        )  # fmt: skip
+    return tuple(found.values())
+
+
+class Form:
+    """The lines of one table.
+
+    Attributes:
+        kind: the word under `record`.
+        plain: columns whose values a line has as they are, and their fields.
+        references: fields that hold ids of other rows.
+        ends: the columns of an edge that hold the row of a node, and their fields.
+        owners: fields that name the nodes without which there is no such line.
+        within: the table whose columns stand in the same line; `beside`: these columns.
+        texts: a line holds the text of a memory in both of its forms.
+        vectors: columns that hold one.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.kind = cast("str", table.record)
+        self.references = _references(table)
+        self.ends = tuple((one, field_name(one)) for one in table.columns if one.shape is Shape.END)
+        self.plain = tuple(
+            (one, field_name(one))
+            for one in table.columns
+            if one.travels and one.refers is None and one.shape is not Shape.END
+            and one.name != "id"
+        )  # fmt: skip
+        required = [one.field for one in self.references if one.required]
+        self.owners = ("id",) if table.node else (*required, *(name for _one, name in self.ends))
+        self.within = next(
+            (one for one in ALL if one.within and one[one.key[0]].refers == table.name), None
+        )
+        self.beside = () if self.within is None else self.within.columns[1:]
+        self.texts = table.name == "memories"
+        self.vectors = [one.name for one in table.columns if one.value is Value.VECTOR]
+        self.record = self._record_class()
+        self._read = [
+            (table.names.index(one.name), name, one, _reader(one)) for one, name in self.plain
+        ]
+
+    def _record_class(self) -> type[Record]:
+        fields: list[Any] = [("id", str)] if self.table.prefix is not None else []
+        fields += [(name, _type_of(one)) for one, name in (*self.plain, *self._beside_fields())]
+        fields += [(one.field, str if one.required else str | None) for one in self.references]
+        fields += [(name, str) for _one, name in self.ends]
+        if self.texts:
+            fields += [
+                (EMBEDDING_MODEL, str | None),
+                (NORMAL, str | msgspec.UnsetType, msgspec.UNSET),
+            ]
+        made = msgspec.defstruct(
+            f"{self.table.name}_record", fields, bases=(Record,), frozen=True, kw_only=True,
+            forbid_unknown_fields=True, tag_field="record", tag=self.kind,
+        )  # fmt: skip
+        return cast("type[Record]", made)
+
+    def _beside_fields(self) -> Iterator[tuple[Column, str]]:
+        yield from ((one, field_name(one)) for one in self.beside)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(self.record.__struct_fields__)
+
+    def values(self, record: Record) -> list[Any]:
+        """Return the columns of the row that a line says, as the ledger stores them; None in
+        place of what is not in a line, and of references.
+
+        Raises:
+            ValidationError: names the field.
+        """
+        values: list[Any] = [None] * len(self.table.columns)
+        for at, name, column, read in self._read:
+            value = getattr(record, name)
+            if value is not None:
+                if read is not None:
+                    value = read(name, value)
+                if column.value is not None:
+                    check_value(column.value, name, value)
+            values[at] = value
+        if self.table.prefix is not None:
+            values[self.table.names.index("id")] = id_of(record, "id", self.table.prefix)
+        return values
+
+    def beside_values(self, record: Record) -> list[Any] | None:
+        """Return the columns that stand in the same line; None where they are untouched.
+
+        Raises:
+            ValidationError: names the field.
+        """
+        values = []
+        for column, name in self._beside_fields():
+            value, read = getattr(record, name), _reader(column)
+            values.append(read(name, value) if read is not None and value is not None else value)
+        return None if values == [one.untouched for one in self.beside] else values
+
+
+def _type_of(column: Column) -> Any:
+    shapes: dict[Shape, Any] = {
+        Shape.TIME: str, Shape.JSON: msgspec.Raw, Shape.HEX: _HexDigest, Shape.FLAG: bool,
+        Shape.DAY: date, Shape.EDGE_TYPE: str,
+    }  # fmt: skip
+    kinds = {"INTEGER": _Integer, "REAL": float, "TEXT": str, "BLOB": bytes}
+    named = {"seq": _Seq, "wseq": _Seq}
+    found = named.get(column.name) or shapes.get(column.shape) or kinds[column.kind]
+    return found | None if column.null else found
+
+
+_Reader = Callable[[str, Any], Any]
 
 
 # Records of one transaction have one time.
 @lru_cache(256)
-def _moment(text: str, name: str) -> int:
+def _read_time(name: str, text: str) -> int:
     return parse_time(text, name)
 
 
-def _raw_text(name: str, raw: msgspec.Raw) -> str:
+def _read_json(name: str, raw: msgspec.Raw) -> str:
     data = bytes(raw)
     try:
-        _RAW[name](data)
         return data.decode()
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise ValidationError(name, f"{len(data)} bytes", "JSON as an export writes it") from error
+
+
+def _read_edge_type(name: str, word: str) -> int:
+    if word not in EDGE_CODES:
+        raise ValidationError(name, f"{len(word)} characters", " or ".join(EDGE_TYPES))
+    return EDGE_CODES[word]
+
+
+_READERS: Final[dict[Shape, _Reader]] = {
+    Shape.TIME: _read_time,
+    Shape.JSON: _read_json,
+    Shape.HEX: lambda _name, text: bytes.fromhex(text),
+    Shape.FLAG: lambda _name, value: int(value),
+    Shape.DAY: lambda _name, day: (day - _FIRST_DAY).days,
+    Shape.EDGE_TYPE: _read_edge_type,
+}
+_WRITERS: Final[dict[Shape, Callable[[Any], Any]]] = {
+    Shape.TIME: format_us,
+    Shape.JSON: lambda text: msgspec.Raw(text.encode()),
+    Shape.HEX: bytes.hex,
+    Shape.FLAG: bool,
+    Shape.DAY: lambda day: _FIRST_DAY + timedelta(days=day),
+    Shape.EDGE_TYPE: lambda code: EDGE_TYPES[code],
+}
+
+
+def _reader(column: Column) -> _Reader | None:
+    return _READERS.get(column.shape)
+
+
+def writer_of(column: Column) -> Callable[[Any], Any] | None:
+    """Return what makes of a value the one in a line; None = it stands as it is."""
+    return _WRITERS.get(column.shape)
+
+
+def id_of(record: Record, field: str, prefix: str) -> bytes:
+    """Return the 16 bytes of an id in a line.
+
+    Raises:
+        ValidationError: it is none of this kind.
+    """
+    id = getattr(record, field)
+    if not is_full_id(id, prefix):
+        raise ValidationError(field, id, f"a whole id {prefix}_…")
+    return id_bytes(id)
+
+
+def named_by(
+    form: Form, record: Record, values: Sequence[Any]
+) -> Iterator[tuple[str, Reference | None, tuple[Target, bytes]]]:
+    """The ids that a line has besides its own: the field, its reference (None for an end of an
+    edge), the column that the id is for, and its bytes.
+
+    Raises:
+        ValidationError: an id of another kind.
+    """
+    for reference in form.references:
+        id = getattr(record, reference.field)
+        if id is None:
+            continue
+        target = next((one for one in reference.targets if is_full_id(id, one.prefix)), None)
+        if target is None:
+            allowed = " or ".join(f"{one.prefix}_…" for one in reference.targets)
+            raise ValidationError(reference.field, id, f"a whole id {allowed}")
+        yield reference.field, reference, (target, id_bytes(id))
+    for at, (column, field) in enumerate(form.ends):
+        prefix = EDGE_ENDS[values[form.table.names.index("edge_type")]][at]
+        target = Target(column.name, prefix, NODE_TABLES[prefix])
+        yield field, None, (target, id_of(record, field, prefix))
+
+
+# The kinds of lines: nodes first, for others refer to them, then by the codes of their tables, then
+# those outside of the chain.
+_ORDER: Final = sorted(
+    RECORDS.values(), key=lambda one: (one.code is None, not one.node, one.code or 0)
+)
+FORMS: Final = {cast("str", table.record): Form(table) for table in _ORDER}
+FORM_OF: Final[dict[type[Record], Form]] = {form.record: form for form in FORMS.values()}
 
 
 # --- lines -----------------------------------------------------------------------------------
 
-
-def encode_line(record: Header | tuple[str, dict[str, Any]]) -> bytes:
-    """The bytes of a header, or of (kind, fields), without a line end."""
-    if isinstance(record, Header):
-        return _encode(record)
-    kind, fields = record
-    return _encode({"record": kind, **fields})
+_decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](Union[Header, Trailer, *FORM_OF])
+_any_line: Final = msgspec.json.Decoder()
+encode: Final = msgspec.json.Encoder().encode
 
 
-def encode_trailer(trailer: Trailer) -> bytes:
-    """The bytes of the last line, without a line end."""
-    return _encode(trailer)
+class FileDigest:
+    """SHA-256 over all lines with their ends; one without counts as ended by a line feed."""
+
+    def __init__(self) -> None:
+        self._hasher = hashlib.sha256()
+
+    def add(self, line: str | bytes) -> None:
+        """The next line."""
+        raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+        self._hasher.update(raw)
+        if not raw.endswith(b"\n"):
+            self._hasher.update(b"\n")
+
+    def hex(self) -> str:
+        """Of the lines so far."""
+        return self._hasher.hexdigest()
 
 
 def read_line(line: str | bytes) -> Header | Trailer | Record:
@@ -185,245 +405,26 @@ def read_line(line: str | bytes) -> Header | Trailer | Record:
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         place = str(error).rpartition(" - at ")[2].strip("`") if " - at " in str(error) else "$"
         raise ValidationError("", f"something else at {place}", "a record of an export") from error
+    if isinstance(record, Header) and (record.schema, record.format_version) != (
+        EXPORT_SCHEMA, EXPORT_VERSION,
+    ):  # fmt: skip
+        shown = f"{record.schema}, version {record.format_version}"
+        raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {EXPORT_VERSION}")
     return record
 
 
-def check_line(record: Header | Trailer | Record) -> None:
-    """Check that a record is well formed in itself.
-
-    Raises:
-        ValidationError: names the field.
-    """
-    if isinstance(record, Header):
-        if record.schema != EXPORT_SCHEMA or record.format_version != EXPORT_VERSION:
-            shown = f"{record.schema}, version {record.format_version}"
-            raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {EXPORT_VERSION}")
-        return
-    if isinstance(record, Trailer):
-        return
-    for name, prefix in _ID_FIELDS[type(record)]:
-        id = getattr(record, name)
-        if id is not None and not is_full_id(id, prefix):
-            raise ValidationError(name, id, f"a whole id {prefix}_…")
-    columns_of(record, _COLUMNS_OF[type(record)])
-    check_fields(record)
-    match record:
-        case MemoryRecord():
-            _check_memory(record)
-        case EntityRecord():
-            _check_wseq(record)
-        case VectorRecord() | EntityVectorRecord():
-            _check_vector(record.embedding)
-        case TokenCodesRecord():
-            if not are_pieces(Pieces(record.ids, record.codes)):
-                shown = f"{len(record.ids)} and {len(record.codes)} bytes"
-                raise ValidationError("ids, codes", shown, "those of 1 to 160 word pieces")
-        case QuestionRecord():
-            if record.position != NO_QUESTION:
-                _check_vector(record.embedding)
-                if not record.text.strip():
-                    raise ValidationError("text", "blank", "text that is not blank")
-            elif record.text or record.model or record.embedding:
-                raise ValidationError("position", record.position, "a place from 0 for a question")
-        case EdgeRecord():
-            if not math.isfinite(record.weight):
-                raise ValidationError("weight", record.weight, "a finite number >= 0")
-            if (record.expired_seq > 0) != (record.t_expired is not None):
-                raise ValidationError(
-                    "t_expired", record.t_expired, "a time exactly where expired_seq is not 0"
-                )
-        case EventRecord():
-            _check_depth("payload", record.payload)
-        case SourceRecord():
-            _check_depth("metadata", record.metadata)
-        case JobRecord():
-            _check_job(record)
-        case EvidenceRecord():
-            _check_source_id(record)
-        case IdempotencyKeyRecord():
-            if (record.request_hash is None) != (record.response is None):
-                raise ValidationError("response", "one of them", "both with request_hash, or none")
-        case TombstoneRecord():
-            _check_counts(record)
-        case _:
-            pass
+def kind_of(record: Header | Trailer | Record) -> str:
+    """Return the word that a line has under `record`."""
+    return str(record.__struct_config__.tag)
 
 
-def normal_text(record: MemoryRecord) -> str:
-    """The normal form of the text of a memory."""
-    return record.normal if isinstance(record.normal, str) else record.content
-
-
-def _check_memory(record: MemoryRecord) -> None:
-    normal = normal_text(record)
-    if sha256(normal.encode()).hexdigest() != record.content_hash:
-        name = "content" if record.normal is msgspec.UNSET else "normal"
-        raise ValidationError("content_hash", record.content_hash, f"the hash of {name}")
-    if record.normal is not msgspec.UNSET and normal == record.content:
-        raise ValidationError("normal", "the content", "no such field where it is the content")
-    _check_wseq(record)
-    check_text(normal)
-    begins, ends = columns_of(record, ("t_valid_us", "t_invalid_us"))
-    if ends is not None and ends < begins:
-        raise ValidationError("t_invalid", record.t_invalid, f"a time from {record.t_valid} on")
-    if (record.t_expired is not None) != (record.status in _EXPIRED):
-        raise ValidationError(
-            "t_expired", record.t_expired, "a time exactly where the status is superseded or"
-            " deprecated"
-        )  # fmt: skip
-    if record.superseded_by is not None and record.status is not Status.SUPERSEDED:
-        raise ValidationError("status", record.status.value, "superseded, as superseded_by says")
-
-
-def _check_job(record: JobRecord) -> None:
-    submitted = record.state is JobState.SUBMITTED
-    if record.state is JobState.RUNNING:
-        raise ValidationError("state", record.state.value, "pending, submitted, done or failed")
-    if submitted != (record.batch_id is not None):
-        raise ValidationError("batch_id", record.batch_id, "a batch exactly where it is submitted")
-
-
-def _check_source_id(record: EvidenceRecord) -> None:
-    id = record.source_id
-    if id is not None and not is_full_id(id, "source") and not is_full_id(id, "mem"):
-        raise ValidationError("source_id", id, "a whole id source_… or mem_…")
-    if id is None and not record.snippet:
-        raise ValidationError("snippet", "none", "a snippet where there is no source_id")
-
-
-def _check_wseq(record: MemoryRecord | EntityRecord) -> None:
-    if record.wseq < record.seq:
-        raise ValidationError("wseq", record.wseq, f"at least seq ({record.seq})")
-
-
-def _check_counts(record: TombstoneRecord) -> None:
-    counts = _RAW["counts"](bytes(record.counts))
-    assert isinstance(counts, dict)
-    for name, count in counts.items():
-        if name not in _TOMBSTONE_COUNTS:
-            near = nearest(name, _TOMBSTONE_COUNTS)
-            raise ValidationError(f"counts.{name}", count, f"counts.{near}, or no counts")
-        if count < 0:
-            raise ValidationError(f"counts.{name}", count, "a number from 0")
-
-
-def _check_depth(name: str, raw: msgspec.Raw) -> None:
-    """Refuses JSON that is nested too deeply: one level for each open bracket outside of texts."""
-    depth = deepest = 0
-    in_text = escaped = False
-    data = bytes(raw)
-    if data.count(b"[") + data.count(b"{") <= _JSON_DEPTH_MAX:
-        return
-    for byte in data:
-        if in_text:
-            if escaped:
-                escaped = False
-            elif byte == 0x5C:
-                escaped = True
-            elif byte == 0x22:
-                in_text = False
-        elif byte == 0x22:
-            in_text = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    if deepest > _JSON_DEPTH_MAX:
-        raise ValidationError(name, f"{deepest} levels", f"at most {_JSON_DEPTH_MAX} levels")
-
-
-_ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
-    SourceRecord: (("id", "source"),),
-    MemoryRecord: (("id", "mem"), ("superseded_by", "mem"), ("revives", "mem")),
-    VectorRecord: (("memory", "mem"),),
-    EventRecord: (("id", "evt"), ("memory", "mem")),
-    EdgeRecord: (("id", "edge"),),
-    EntityRecord: (("id", "ent"), ("merged_into", "ent")),
-    EntityVectorRecord: (("entity", "ent"),),
-    QuestionRecord: (("memory", "mem"),),
-    TokenCodesRecord: (("memory", "mem"),),
-    SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
-    JobRecord: (("id", "job"), ("memory", "mem")),
-    TombstoneRecord: (("id", "mem"),),
-    ClaimRecord: (("memory", "mem"), ("subject_id", "ent"), ("object_id", "ent")),
-    EvidenceRecord: (("memory", "mem"),),
-    ModelCallsRecord: (),
-    IdempotencyKeyRecord: (),
-    RequestLogRecord: (("id", "req"),),
-    **{record: tuple(id_fields(table)) for record, table in DECLARED.items()},
-}
-
-
-_EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
-
-
-def _read_columns(*columns: str) -> tuple[str, ...]:
-    """Those of these columns whose values a line carries as text that must be read: times, and
-    JSON of a shape of its own."""
-    return tuple(name for name in columns if name.endswith("_us") or name in _RAW)
-
-
-# The columns of a record that its shape alone does not check.
-_COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
-    SourceRecord: _read_columns(*COLUMNS["sources"]),
-    MemoryRecord: _read_columns(*COLUMNS["memories"], "last_accessed_us"),
-    VectorRecord: (),
-    EventRecord: _read_columns(*COLUMNS["events"]),
-    EdgeRecord: _read_columns(*COLUMNS["edges"]),
-    EntityRecord: _read_columns(*COLUMNS["entities"], "last_accessed_us"),
-    EntityVectorRecord: (),
-    QuestionRecord: (),
-    TokenCodesRecord: (),
-    SupersessionRecord: _read_columns(*COLUMNS["supersessions"]),
-    JobRecord: _read_columns("next_attempt_us", "created_us", "updated_us"),
-    TombstoneRecord: _read_columns(*COLUMNS["tombstones"]),
-    ClaimRecord: _read_columns(*COLUMNS["claims"]),
-    EvidenceRecord: _read_columns(*COLUMNS["claim_evidence"]),
-    ModelCallsRecord: (),
-    IdempotencyKeyRecord: _read_columns("created_us"),
-    RequestLogRecord: _read_columns("began_us", "counts"),
-    **{record: _read_columns(*table.names) for record, table in DECLARED.items()},
-}
-
-
-class Oddity(Enum):
-    """Oddities of a vector: it is zero, or its length is not 1 though the model normalises."""
-
-    ZERO = "zero"
-    UNSCALED = "unscaled"
-
-
-def oddity_of(raw: bytes, identity: EmbeddingIdentity) -> Oddity | None:
-    """Return what is unusual about a vector of finite numbers, as an export counts it.
-
-    Example:
-        >>> import struct
-        >>> identity = EmbeddingIdentity(model="m", dimensions=2, normalized=True)
-        >>> [oddity_of(struct.pack("<2f", x, 0.0), identity) for x in (0, 1, 2)]
-        [<Oddity.ZERO: 'zero'>, None, <Oddity.UNSCALED: 'unscaled'>]
-    """
-    length = _vector_length(raw)
-    if length == 0.0:
-        return Oddity.ZERO
-    scaled = abs(length - 1.0) <= _UNIT_TOLERANCE
-    return Oddity.UNSCALED if identity.normalized and not scaled else None
-
-
-def _vector_length(raw: bytes) -> float:
-    """Euclidean length of a vector of float32 little-endian numbers; NaN or infinity where one
-    of them is."""
-    values = array("f", raw)
-    if sys.byteorder == "big":
-        values.byteswap()
-    return math.hypot(*values)
-
-
-def _check_vector(raw: bytes) -> None:
-    if not raw or len(raw) % 4:
-        raise ValidationError("embedding", f"{len(raw)} bytes", "float32 numbers, 4 bytes each")
-    length = _vector_length(raw)
-    if not math.isfinite(length):
-        raise ValidationError("embedding", "NaN or infinity", "finite numbers")
-    if length > _VECTOR_LENGTH_MAX:
-        raise ValidationError("embedding", f"a length of {length:g}", "a length of at most 10^6")
+def owner_of_line(line: str | bytes) -> str:
+    """Return the id of the node that a line is or belongs to, as far as it can be read; empty for
+    what belongs to no node or to two."""
+    try:
+        found = _any_line.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ""
+    form = FORMS.get(str(found.get("record"))) if isinstance(found, dict) else None
+    owner = found.get(form.owners[0]) if form is not None and len(form.owners) == 1 else None
+    return owner if isinstance(owner, str) else ""

@@ -3,78 +3,60 @@
 Every restored row goes under the chain like any other. In an empty store records keep their
 seqs, and there is one link for each seq. In any other store all records belong to the one
 transaction that restores them.
+
+An export that was made before a forgetting still holds the memory, and the names that no other
+memory mentions. Neither is restored: the scratch ledger that the file was read into forgets what
+was forgotten in the store before its rows are taken over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Iterable
 from typing import Any, Final
 
 import apsw
 import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
-from vestig.ids import id_bytes, new_id
+from vestig.ids import id_text
+from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger import jobs, memory_versions
+from vestig.store.ledger import chain
+from vestig.store.ledger.graph_removal import (
+    Removal,
+    TombstoneFields,
+    remove_entities,
+    unsupported_entities,
+)
 from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.rows import from_json
+from vestig.store.ledger.removal import remove
 from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
-from vestig.store.ledger.token_rows import AXES
 from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
-from vestig.store.portable.declared import field_name, required_fields
-from vestig.store.portable.file_check import (
-    ExportCheck,
-    FileDigest,
-    NormalForms,
-    check_export,
-)
-from vestig.store.portable.forgotten_records import CLAIM_NAMES, ForgottenRecords, owners_of
-from vestig.store.portable.lines import columns_of, read_line
-from vestig.store.portable.placement import Placement
-from vestig.store.portable.records import (
-    ClaimRecord,
-    EdgeRecord,
-    EntityRecord,
-    EvidenceRecord,
-    Header,
-    IdempotencyKeyRecord,
-    JobRecord,
-    MemoryRecord,
-    ModelCallsRecord,
-    Record,
-    RequestLogRecord,
-    SourceRecord,
-    SupersessionRecord,
-    TokenCodesRecord,
-    TombstoneRecord,
-    Trailer,
-    kind_of,
-)
-from vestig.store.portable.restored_records import (
-    RestoredClaims,
-    restore_answer,
-    restore_calls,
-    restore_request,
-)
-from vestig.store.portable.stored_nodes import (
-    stored_entity,
-    stored_memory,
-    stored_source,
-    stored_text,
-)
-from vestig.store.sqlite.lookups import fetch, select_in
-from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
-from vestig.store.tables.schema import COLUMNS, INDEX, RECORDS
+from vestig.store.portable.lines import FORMS, node_table
+from vestig.store.portable.links import Links
+from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
+from vestig.store.portable.stored_nodes import same_memory, stored_node
+from vestig.store.sqlite.lookups import each, fetch, next_row, select_in
+from vestig.store.tables.graph import EDGE_ENDS
+from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
+from vestig.store.tables.table import Table
 from vestig.telemetry.spans import span
-from vestig.types import Status
 
-_PROGRESS_LINES: Final = 1_000
+_MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_X: Final = INDEX["edges"]
+_ENDS: Final = ("from_row", "to_row")
+# Tables whose rows are taken over, nodes first; those of tombstones are looked at one by one.
+_TAKEN: Final = sorted(
+    (
+        table
+        for table in ALL
+        if table.name != "tombstones" and (table.record or any(one.refers for one in table.columns))
+    ),
+    key=lambda table: not table.node,
+)
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,32 +98,6 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
-@contextmanager
-def _named_line(number: int) -> Iterator[None]:
-    """Names the line of an error."""
-    try:
-        yield
-    except ValidationError as error:
-        field = f"line {number}, {error.field}" if error.field else f"line {number}"
-        raise ValidationError(field, error.value, error.allowed) from None
-
-
-@contextmanager
-def _deferred_line(number: int, reference: str, unique: str) -> Iterator[None]:
-    """Writes a line that refers to a later one.
-
-    Raises:
-        ValidationError: it refers to something else than `reference`.
-        ConflictError: what it brings is not `unique`.
-    """
-    try:
-        yield
-    except ValidationError as error:
-        raise ValidationError(f"line {number}, {error.field}", error.value, reference) from None
-    except apsw.ConstraintError as error:
-        raise ConflictError(f"line {number}: expected {unique}; nothing was written") from error
-
-
 def restore(
     ledger: Ledger,
     lines: Iterable[str | bytes],
@@ -154,7 +110,7 @@ def restore(
     progress: Progress | None = None,
 ) -> RestoreReport:
     """Restores an export, verbatim and with its original times, in one transaction. The whole file
-    is read and checked before that begins.
+    is read into a scratch ledger and checked before that begins.
 
     Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
     kept too. With `merge` records are added by id: a memory that the store holds already stays
@@ -164,12 +120,12 @@ def restore(
     writes nothing.
 
     Args:
-        lines: of the whole file; read two or three times.
+        lines: of the whole file.
         partial: what is whole is taken, and the rest is named in the report.
         namespace: puts the records of an export of one namespace there; None: where they were.
         identity: the embedder in use; an export of another model is refused.
         normal_forms: the normal forms that a text may have; None = any.
-        progress: called with the lines done.
+        progress: called with the lines done: read first, then written.
 
     Raises:
         ValidationError: a bad line; names its number. Nothing is written.
@@ -177,85 +133,100 @@ def restore(
             record.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
-    with span("check") as counts:
-        check = check_export(lines, partial=partial, normal_forms=normal_forms)
-        counts["lines"] = check.lines
-    with ledger.write(NO_CLOCK) as txn:
-        work = _Restoration(txn, check, merge=merge, namespace=namespace, identity=identity)
-        work.begin(lines)
-        digest = FileDigest()
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                work.take(line, number)
-            digest.add(line)
-            if progress is not None and number % _PROGRESS_LINES == 0:
-                progress(number, check.lines)
-        if digest.hex() != check.sha256:
-            raise ValidationError(
-                "source", "other lines", "a file that nobody changes while it is read"
-            )
-        report = work.finish()
+    folder = None if ledger.path is None else ledger.path.parent
+    with (
+        span("check") as counts,
+        scratch_ledger(
+            lines, partial=partial, folder=folder, normal_forms=normal_forms, progress=progress
+        ) as scratch,
+    ):
+        counts["lines"] = scratch.lines
+        with ledger.write(NO_CLOCK) as txn:
+            work = _Restoration(txn, scratch, merge=merge, namespace=namespace)
+            report = work.run(identity, progress)
     if progress is not None:
         progress(report.lines, report.lines)
     return report
 
 
 class _Restoration:
-    """One restore, line by line. The caller rolls back when a line is refused."""
+    """One restore. The caller rolls back when a row is refused."""
 
     def __init__(
-        self,
-        txn: WriteTransaction,
-        check: ExportCheck,
-        *,
-        merge: bool,
-        namespace: str | None,
-        identity: EmbeddingIdentity | None,
+        self, txn: WriteTransaction, scratch: Scratch, *, merge: bool, namespace: str | None
     ) -> None:
         self._txn = txn
         self._conn = txn.connection
-        self._check = check
+        self._scratch = scratch
+        self._from = scratch.conn
+        self._merge = merge
         self._namespace = namespace
-        self._identity = identity
-        self._placement = Placement(txn, merge=merge, namespace=namespace)
-        self._forgotten = ForgottenRecords(self._conn, self._placement)
-        self._claims = RestoredClaims(self._placement)
-        # (line number, record, row) of nodes that refer to one of a later line.
-        self._deferred_memories: list[tuple[int, MemoryRecord, int]] = []
-        self._deferred_entities: list[tuple[int, EntityRecord, int]] = []
-        # Expired edges so far by (from_row, type code, to_row, relation).
-        self._expired_edges: Counter[tuple[int, int, int, str]] = Counter()
-        # Written records by kind.
+        self._links = Links(txn)
+        self._salts = chain.Salts()
+        # Row in the scratch ledger → row in the store, of the nodes of each table; and those of
+        # them that the store held before: they and what belongs to them stay as they are.
+        self._rows: dict[str, dict[int, int]] = {table: {} for table in NODE_TABLES.values()}
+        self._existing: dict[str, set[int]] = {table: set() for table in NODE_TABLES.values()}
+        # Ids of what the store has forgotten: (of a memory, 16 bytes).
+        self._forgotten = set(fetch(self._conn, 'SELECT "row" > 0, id FROM tombstones'))
+        self._expired_edges: Counter[tuple[Any, ...]] = Counter()
+        self._next_rows: dict[str, int] = {}
         self._counts: Counter[str] = Counter()
-        self._present = self._different = self._duplicates = 0
-        self._left_lines = self._frame_lines = 0
-        self._left_out = dict(check.left_out)
-        # Memories may name successors that come later in the file.
-        self._conn.execute("PRAGMA defer_foreign_keys = ON")
+        self._different = self._duplicates = self._skipped = self._unembedded = 0
+        self._elsewhere: dict[str, dict[str, None]] = {}
+        for conn in (self._conn, self._from):  # rows may name others that come later
+            conn.execute("PRAGMA defer_foreign_keys = ON")
 
-    def begin(self, lines: Iterable[str | bytes]) -> None:
-        """The header, and what nothing of the file would support.
+    def run(self, identity: EmbeddingIdentity | None, progress: Progress | None) -> RestoreReport:
+        """Takes the rows over; the counts.
 
         Raises:
             ValidationError, ConflictError, EmbeddingMismatchError: see `restore`.
         """
-        header = self._check.header
+        self._begin(identity)
+        named = self._match() if self._merge else set[int]()
+        if self._forgotten:
+            self._forget(named)
+        for name, rows in self._rows.items():
+            for (row,) in each(self._from, f'SELECT "row" FROM {name} ORDER BY "row"'):
+                if row not in rows:
+                    rows[row] = self._new_row(name)
+        for table in _TAKEN:
+            self._take(table, progress)
+        self._take_tombstones()
+        return self._report()
+
+    # --- before the first row ------------------------------------------------------------------
+
+    def _begin(self, identity: EmbeddingIdentity | None) -> None:
+        header = self._scratch.header
         if header.namespace is None and self._namespace is not None:
             raise ValidationError(
                 "line 1, namespace", self._namespace, "none for an export of them all"
             )
-        theirs = header.embedding
-        if theirs is not None:
-            self._check_identity(theirs)
-            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
-        if self._placement.keeps_seqs:
+        if header.embedding is not None:
+            self._check_identity(header.embedding, identity)
+            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(header.embedding))
+        if self._links.keeps_seqs:
             write_setting(self._conn, ORIGIN, bytes.fromhex(header.origin))
-        if self._forgotten.any() or self._check.left_nodes:
-            self._forgotten.skip_unsupported(self._records(lines), self._check.left_nodes)
+        spaces = " UNION ".join(
+            f"SELECT namespace FROM {form.table.name}"
+            for form in FORMS.values()
+            if "namespace" in form.table.names
+        )
+        for (namespace,) in () if self._merge else each(self._from, spaces):
+            space = self._space(namespace)
+            for table in NODE_TABLES.values():
+                sql = f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1"
+                if fetch(self._conn, sql, (space,)):
+                    raise ConflictError(
+                        f"namespace {space}: expected an empty one to restore into, it holds"
+                        " records; import into another store or namespace, or add by id with"
+                        " --merge"
+                    )
 
-    def _check_identity(self, theirs: EmbeddingIdentity) -> None:
+    def _check_identity(self, theirs: EmbeddingIdentity, mine: EmbeddingIdentity | None) -> None:
         stored = read_setting(self._conn, IDENTITY)
-        mine = self._identity
         if mine is None and stored is not None:
             mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
         if mine is not None and not same_model(mine, theirs):
@@ -266,382 +237,267 @@ class _Restoration:
                 " `vestig rebuild --embeddings`"
             )
 
-    def _records(self, lines: Iterable[str | bytes]) -> Iterator[Record]:
-        """The records that can be taken."""
-        for number, line in enumerate(lines, 1):
-            if line.strip() and number not in self._check.left_out:
-                with _named_line(number):
-                    record = read_line(line)
-                    if not isinstance(record, (Header, Trailer)):
-                        yield record
+    def _space(self, namespace: str) -> str:
+        """Where a record of this namespace goes."""
+        return namespace if self._namespace is None else self._namespace
 
-    def take(self, line: str | bytes, number: int) -> None:
-        """One line that is not blank.
+    def _new_row(self, table: str) -> int:
+        row = self._next_rows.get(table)
+        if row is None:
+            row = next_row(self._conn, table)
+        self._next_rows[table] = row + 1
+        return row
+
+    # --- what the store has, and what it has forgotten -----------------------------------------
+
+    def _match(self) -> set[int]:
+        """Finds the nodes of the file that the store has, and drops what belongs to them; rows of
+        the entities that claims among that name.
 
         Raises:
-            ValidationError, ConflictError: see `restore`.
+            ConflictError: the store has something else under the id of one.
         """
-        if number in self._check.left_out:
-            self._left_lines += 1
-            return
-        try:
-            with _named_line(number):
-                record = read_line(line)
-                if isinstance(record, (Header, Trailer)):
-                    self._frame_lines += 1
-                elif not self._leaves_out(record, number):
-                    self._take_record(self._as_taken(record), number)
-        except apsw.ConstraintError as error:
-            raise ConflictError(
-                f"line {number}: expected a record that fits the store, the store refused it"
-                f" ({type(error).__name__}: a second record of one id, text or pair);"
-                " nothing was written"
-            ) from error
+        for name in NODE_TABLES.values():
+            at = INDEX[name]
+            for row in each(self._from, f"SELECT {columns_sql(name)} FROM {name}"):
+                if name == "memories" and (1, row[at["id"]]) in self._forgotten:
+                    continue
+                found = stored_node(self._conn, name, row, self._space(row[at["namespace"]]))
+                if found is None:
+                    continue
+                number = row[at["row"]]
+                self._rows[name][number], by_id = found
+                self._existing[name].add(number)
+                if name == "memories" and by_id:
+                    self._different += not same_memory(self._conn, self._from, found[0], row)
+                self._duplicates += name == "memories" and not by_id
+        return self._drop_belongings()
 
-    def _leaves_out(self, record: Record, number: int) -> bool:
-        """Return whether the line belongs to a node that a partial restore leaves out."""
-        left, deprecated = self._check.left_nodes, self._check.as_deprecated
-        found = [id for id in owners_of(record) if id in left]
-        if isinstance(record, SupersessionRecord) and record.superseded in deprecated:
-            found.append(record.superseding)
-        if found:
-            self._left_lines += 1
-            self._left_out[number] = (
-                f"line {number}: {kind_of(record)} of {found[0]}, which was left out"
-            )
-        return bool(found)
+    def _drop_belongings(self) -> set[int]:
+        """Drops what belongs to nodes that stay as they are: the store has its own."""
+        memories = [(row,) for row in self._existing["memories"]]
+        sql = "SELECT subject_entity, object_entity FROM claims WHERE memory IN (?*)"
+        named = {
+            entity
+            for row in select_in(self._from, sql, [row for (row,) in memories])
+            for entity in row
+            if entity is not None
+        }
+        for table in ALL:
+            owner = owner_of(table)
+            if owner is not None and not table.node:
+                rows = [(row,) for row in self._existing[node_table(table[owner]).name]]
+                self._from.executemany(f'DELETE FROM {table.name} WHERE "{owner}" = ?', rows)
+        for code, ends in enumerate(EDGE_ENDS):
+            if ends.count("mem") == 1:
+                end = "from_row" if ends[0] == "mem" else "to_row"
+                sql = f"DELETE FROM edges WHERE edge_type = {code} AND {end} = ?"
+                self._from.executemany(sql, memories)
+        return named
 
-    def _as_taken(self, record: Record) -> Record:
-        """The record without references to nodes that a partial restore leaves out."""
-        left = self._check.left_nodes
-        if isinstance(record, EntityRecord):
-            record = self._forgotten.without_merge(record)
-            if record.merged_into in left:
-                record = msgspec.structs.replace(record, merged_into=None)
-        elif isinstance(record, ClaimRecord):
-            record = self._forgotten.without_names(record)
-            gone = [name for name in CLAIM_NAMES if getattr(record, name) in left]
+    def _forget(self, named: set[int]) -> None:
+        """Forgets in the scratch ledger what the store has forgotten, with all that this alone
+        supports; `named`: rows of entities that lost a claim which named them."""
+        memories: dict[str, dict[str, int]] = {}
+        entities: dict[str, list[int]] = {}
+        for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM memories'):
+            if (1, id) in self._forgotten:
+                memories.setdefault(space, {})[id_text("mem", id)] = row
+        for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM entities'):
+            if (row in named or (0, id) in self._forgotten) and not self._has("entities", row):
+                entities.setdefault(space, []).append(row)
+        for number, space in enumerate(sorted({*memories, *entities}), 1):
+            seq = self._scratch.header.seq + number
+            fields = TombstoneFields(space, None, seq, self._txn.recorded_us)
+            link = chain.Link(b"", 0, 0, [0] * len(CHAINED))
+            gone = memories.get(space, {})
             if gone:
-                record = msgspec.structs.replace(record, **dict.fromkeys(gone))
-        elif isinstance(record, MemoryRecord):
-            record = self._forgotten.without_references(record)
-            if record.revives in left:
-                record = msgspec.structs.replace(record, revives=None)
-            if record.id in self._check.as_deprecated:
-                record = msgspec.structs.replace(
-                    record, status=Status.DEPRECATED, superseded_by=None
-                )
-        return record
+                removed = remove(self._from, link, gone, fields, keep=self._has)
+                self._skipped += removed.rows["memories"]
+                self._unembedded += len(removed.embed_jobs)
+            removal = Removal(self._from, link)
+            lone = unsupported_entities(self._from, space, entities.get(space, []))
+            remove_entities(removal, lone, fields)
 
-    def _take_record(self, record: Record, number: int) -> None:
-        if self._forgotten.skips(record):
-            self._present += 1
-            return
-        match record:
-            case MemoryRecord():
-                written = self._memory(record, number)
-            case SourceRecord():
-                written = self._source(record)
-            case TokenCodesRecord():
-                # those along other axes cannot be compared
-                written = record.axes == AXES and self._belonging(record)
-            case EdgeRecord():
-                written = self._edge(record)
-            case EntityRecord():
-                written = self._entity(record, number)
-            case SupersessionRecord():
-                written = self._supersession(record)
-            case JobRecord():
-                written = self._job(record)
-            case TombstoneRecord():
-                written = self._forgotten.tombstone(record)
-            case ClaimRecord():
-                written = self._claims.claim(record)
-            case EvidenceRecord():
-                written = self._claims.evidence(record)
-            case ModelCallsRecord():
-                written = restore_calls(self._conn, record)
-            case IdempotencyKeyRecord():
-                written = restore_answer(self._conn, self._placement, self._forgotten, record)
-            case RequestLogRecord():
-                written = restore_request(self._conn, self._placement, self._forgotten, record)
-            case _:
-                written = self._belonging(record)
-        if written:
-            self._counts[kind_of(record)] += 1
-        else:
-            self._present += 1
+    def _has(self, table: str, row: int) -> bool:
+        """Return whether the store held a node of the file before."""
+        return row in self._existing[table]
 
-    def _belonging(self, record: Record) -> bool:
-        """A row that its table's declaration says all of; it goes with the nodes it belongs to."""
-        place, table = self._placement, RECORDS[kind_of(record)]
-        owners = [getattr(record, name) for name in required_fields(table)]
-        rows = [place.row(id) for id in owners]
-        if owners and all(id in place.existing for id in owners):
-            return False
-        seq = place.seq(getattr(record, "seq"))  # noqa: B009
-        given: dict[str, Any] = {"seq": seq}
-        if "salt" in table.names:
-            given["salt"] = place.salt()
-        if "row" in table.names:
-            given["row"] = place.new_row(table.name)
-        if table.prefix is not None:
-            given["id"] = id_bytes(getattr(record, "id"))  # noqa: B009
+    # --- rows ----------------------------------------------------------------------------------
+
+    def _take(self, table: Table, progress: Progress | None) -> None:
+        """Takes the rows of a table over, with the rows of the store in place of those of the
+        scratch ledger."""
+        line = ", line" if table.record is not None else ", NULL"
+        key = ", ".join(f'"{name}"' for name in table.key)
+        sql = f"SELECT {columns_sql(table.name)}{line} FROM {table.name} ORDER BY {key}"
+        references = [
+            (at, self._rows[node_table(one).name])
+            for at, one in enumerate(table.columns)
+            if one.refers is not None
+        ]
+        total = self._scratch.lines
+        for *values, number in each(self._from, sql):
+            if table.node and self._has(table.name, values[table.names.index("row")]):
+                continue
+            for at, rows in references:
+                if values[at] is not None:
+                    values[at] = rows[values[at]]
+            try:
+                written = self._write(table, values)
+            except apsw.ConstraintError as error:
+                raise ConflictError(
+                    f"line {number}: expected a record that fits the store, the store refused it"
+                    f" ({type(error).__name__}: a second record of one id, text or pair);"
+                    " nothing was written"
+                ) from error
+            if written and table.record is not None:
+                self._counts[table.record] += 1
+                done = self._counts.total()
+                if progress is not None and done % PROGRESS_LINES == 0:
+                    progress(done, total)
+
+    def _write(self, table: Table, values: list[Any]) -> bool:
+        """Writes a row; False where the store has it."""
+        at = INDEX[table.name]
+        if "namespace" in at:
+            values[at["namespace"]] = self._space(values[at["namespace"]])
         for column in table.columns:
-            if column.refers is not None:
-                id = getattr(record, field_name(column.name))
-                left = id is None or id in self._check.left_nodes or id not in place.rows
-                given[column.name] = None if left and column.null else place.row(id)
-        plain = tuple(name for name in table.names if name not in given)
-        given |= dict(zip(plain, columns_of(record, plain), strict=True))
-        link = place.write(table.name, [given[name] for name in table.names], seq)
-        if table.projected:
-            ends = zip(owners, rows, strict=True)
-            link.touched.update(-row if id.startswith("ent_") else row for id, row in ends)
+            if column.quotes and self._names_forgotten(values[at[column.name]]):
+                for name in column.quotes:
+                    values[at[name]] = None
+        if table.code is None:
+            if "row" in at:
+                values[at["row"]] = None
+            self._conn.execute(f"{INSERT[table.name]} ON CONFLICT {table.on_conflict}", values)
+            return self._conn.changes() > 0
+        if table.name == "edges":
+            return self._write_edge(values)
+        if "row" in at:
+            known = self._rows.get(table.name, {})
+            row = values[at["row"]]
+            values[at["row"]] = known[row] if table.node else self._new_row(table.name)
+        self._write_chained(table, values)
         return True
 
-    # --- memories -----------------------------------------------------------------------------
+    def _write_chained(self, table: Table, values: list[Any]) -> None:
+        at = INDEX[table.name]
+        values[at["salt"]] = self._salts.take()
+        for name in ("seq", "wseq"):
+            if name in at:
+                values[at[name]] = self._links.seq(values[at[name]])
+        link = self._links.link(values[at["wseq" if "wseq" in at else "seq"]])
+        self._conn.execute(INSERT[table.name], values)
+        link.wrote(table.name, values)
+        if table.node and table.projected:
+            link.touched.add(_as_touched(table.name, values[at["row"]]))
+        elif table.projected:
+            for column in table.columns:
+                if column.refers is not None and not column.null:
+                    node = node_table(column).name
+                    link.touched.add(_as_touched(node, values[at[column.name]]))
 
-    def _source(self, record: SourceRecord) -> bool:
-        space = self._placement.namespace(record.namespace)
-        if self._placement.merge:
-            found = stored_source(self._conn, record, space)
-            if found is not None:
-                self._placement.rows[record.id] = found
-                self._placement.existing.add(record.id)
-                return False
-        row, seq = self._placement.new_row("sources"), self._placement.seq(record.seq)
-        plain = columns_of(record, COLUMNS["sources"][5:])
-        values = (self._placement.salt(), row, id_bytes(record.id), space, seq, *plain)
-        self._placement.write("sources", values, seq)
-        self._placement.rows[record.id] = row
-        return True
-
-    def _memory(self, record: MemoryRecord, number: int) -> bool:
-        space = self._placement.namespace(record.namespace)
-        if self._placement.merge and self._has_memory(record, space):
+    def _write_edge(self, values: list[Any]) -> bool:
+        """Writes an edge. One between nodes that the store had stays as it is there; its memories
+        decide where it has one. Two names of the file may be one entity here: no edge."""
+        code, expired = values[_X["edge_type"]], values[_X["expired_seq"]]
+        ends = [
+            (NODE_TABLES[one], column) for one, column in zip(EDGE_ENDS[code], _ENDS, strict=True)
+        ]
+        decisive = [one for one in ends if one[0] == "memories"] or ends
+        if all(self._has(table, values[_X[column]]) for table, column in decisive):
             return False
-        row = self._placement.rows[record.id] = self._placement.new_row("memories")
-        named = (record.superseded_by, record.revives)
-        if all(id is None or id in self._placement.rows for id in named):
-            self._insert_memory(record, row)
-        else:
-            self._deferred_memories.append((number, record, row))
-        return True
-
-    def _insert_memory(self, record: MemoryRecord, row: int) -> None:
-        seq, wseq = self._placement.seq(record.seq), self._placement.seq(record.wseq)
-        values: list[Any] = [self._placement.salt(), row, id_bytes(record.id)]
-        values += [self._placement.namespace(record.namespace), record.scope, seq, wseq]
-        for column in COLUMNS["memories"][7:]:
-            if column in ("superseded_by", "revives"):
-                id = getattr(record, column)
-                values.append(None if id is None else self._placement.row(id))
-            else:
-                values += columns_of(record, (column,))
-        link = self._placement.write("memories", values, wseq)
-        link.touched.add(row)
-        tags = from_json(values[INDEX["memories"]["metadata"]]).get("tags", ())
-        memory_versions.write_tags(self._conn, row, (), tags)
-        if isinstance(record.normal, str):
-            digest = sha256(record.content.encode()).digest()
-            original = (self._placement.salt(), row, wseq, record.content, digest)
-            self._placement.write("original_texts", original, wseq)
-        touched = columns_of(record, ("access_count", "last_accessed_us", "processing"))
-        if touched != [0, None, "ready"]:
-            self._conn.execute("INSERT INTO access VALUES (?, ?, ?, ?)", (row, *touched))
-
-    def _has_memory(self, record: MemoryRecord, space: str) -> bool:
-        """Return whether the store has this memory already, by id or by its text.
-
-        Raises:
-            ConflictError: the store has another text under this id.
-        """
-        mine = stored_memory(self._conn, record, space)
-        if mine is not None:
-            at = INDEX["memories"]
-            compared = [c for c in COLUMNS["memories"][7:] if c not in _STORE_ONLY]
-            theirs = columns_of(record, tuple(compared))
-            row = mine[at["row"]]
-            sql = "SELECT content FROM original_texts WHERE memory = ?"
-            original = [(record.content,)] if isinstance(record.normal, str) else []
-            same_text = fetch(self._conn, sql, (row,)) == original
-            same = same_text and [mine[at[column]] for column in compared] == theirs
-            self._different += not same
-        else:
-            row = stored_text(self._conn, record, space)
-            if row is None:
-                return False
-            self._duplicates += 1
-        self._placement.rows[record.id] = row
-        self._placement.existing.add(record.id)
-        return True
-
-    def _supersession(self, record: SupersessionRecord) -> bool:
-        new, old = self._placement.row(record.superseding), self._placement.row(record.superseded)
-        if record.superseded in self._placement.existing:
+        for table, column in ends:
+            values[_X[column]] = self._rows[table][values[_X[column]]]
+        if ends[0][0] == ends[1][0] and values[_X["from_row"]] == values[_X["to_row"]]:
             return False
-        seq = self._placement.seq(record.seq)
-        (created,) = columns_of(record, ("created_us",))
-        row = self._placement.new_row("supersessions")
-        values = (self._placement.salt(), row, new, old, record.reason, created, seq)
-        self._placement.write("supersessions", values, seq)
-        return True
-
-    def _job(self, record: JobRecord) -> bool:
-        memory = self._placement.row(record.memory)
-        if record.memory in self._placement.existing:
-            return False
-        columns = ("kind", "state", "attempts", "next_attempt_us", "last_error")
-        times = ("created_us", "updated_us")
-        names = ", ".join(("id", "memory", "batch_id", *columns, *times))
-        values = (
-            id_bytes(record.id),
-            memory,
-            record.batch_id,
-            *columns_of(record, columns + times),
-        )
-        self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?,?)", values)
-        return True
-
-    # --- entities ----------------------------------------------------------------------------
-
-    def _entity(self, record: EntityRecord, number: int) -> bool:
-        space = self._placement.namespace(record.namespace)
-        if self._placement.merge and self._has_entity(record, space):
-            return False
-        row = self._placement.rows[record.id] = self._placement.new_row("entities")
-        if record.merged_into is None or record.merged_into in self._placement.rows:
-            self._insert_entity(record, row)
-        else:
-            self._deferred_entities.append((number, record, row))
-        return True
-
-    def _has_entity(self, record: EntityRecord, space: str) -> bool:
-        """Return whether the store has this entity already, by id or by its key.
-
-        Raises:
-            ConflictError: the store has another name under this id.
-        """
-        found = stored_entity(self._conn, record, space)
-        if found is not None:
-            self._placement.rows[record.id] = found[0]
-            self._placement.existing.add(record.id)
-        return found is not None
-
-    def _insert_entity(self, record: EntityRecord, row: int) -> None:
-        seq, wseq = self._placement.seq(record.seq), self._placement.seq(record.wseq)
-        into = None if record.merged_into is None else self._placement.row(record.merged_into)
-        plain = columns_of(record, COLUMNS["entities"][6:-1])
-        space = self._placement.namespace(record.namespace)
-        values = (
-            self._placement.salt(), row, id_bytes(record.id), space, seq, wseq, *plain, into,
-        )  # fmt: skip
-        self._placement.write("entities", values, wseq).touched.add(-row)
-        counted = columns_of(record, ("access_count", "last_accessed_us"))
-        if counted != [0, None]:
-            self._conn.execute("INSERT INTO entity_access VALUES (?, ?, ?)", (row, *counted))
-
-    # --- questions and edges -----------------------------------------------------------------
-
-    def _edge(self, record: EdgeRecord) -> bool:
-        code = EDGE_CODES[record.edge_type.value]
-        ends = (record.from_id, record.to_id)
-        start, end = (self._placement.row(id) for id in ends)
-        # An edge between nodes that the store had before stays as it is there; its memories
-        # decide where it has one. Two names of the file may be one entity here: no edge.
-        decisive = [id for id in ends if id.startswith("mem_")] or list(ends)
-        same_node = start == end and EDGE_ENDS[code][0] == EDGE_ENDS[code][1]
-        if same_node or all(id in self._placement.existing for id in decisive):
-            return False
-        seq, expired = self._placement.seq(record.seq), record.expired_seq
-        key = (start, code, end, record.relation)
-        if expired and not self._placement.keeps_seqs:
+        if expired and not self._links.keeps_seqs:
             # Expired edges of one place stay apart by the seq that ended them.
-            expired = self._placement.seq(expired) + self._expired_edges[key]
+            key = tuple(values[_X[name]] for name in TABLES["edges"].key[:-1])
+            expired = self._links.next_seq + self._expired_edges[key]
             self._expired_edges[key] += 1
-        plain = columns_of(record, COLUMNS["edges"][8:])
-        values = (
-            id_bytes(record.id), None if record.evidence is None else self._placement.salt(), *key,
-            expired, seq, *plain,
-        )  # fmt: skip
-        if self._placement.merge and not expired:
-            present = fetch(
-                self._conn,
-                "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? AND to_row = ?"
-                " AND relation = ? AND expired_seq = 0",
-                key,
-            )
-            if present:
-                return False
-        link = self._placement.write("edges", values, max(seq, expired))
-        node = touched_node(code, start)
+        seq = self._links.seq(values[_X["seq"]])
+        values[_X["expired_seq"]], values[_X["seq"]] = expired, seq
+        values[_X["salt"]] = None if values[_X["evidence"]] is None else self._salts.take()
+        present = " ON CONFLICT DO NOTHING" if self._merge and not expired else ""
+        self._conn.execute(INSERT["edges"] + present, values)
+        if self._conn.changes() == 0:
+            return False
+        link = self._links.link(max(seq, expired))
+        link.wrote("edges", values)
+        node = touched_node(code, values[_X["from_row"]])
         if node is not None:
             link.touched.add(node)
         return True
 
-    # --- the end -----------------------------------------------------------------------------
+    def _names_forgotten(self, text: str | None) -> bool:
+        """Return whether a text has the id of a memory that was forgotten."""
+        return text is not None and any(
+            (1, bytes.fromhex(id[4:].replace("-", ""))) in self._forgotten
+            for id in _MEMORY_ID.findall(text)
+        )
 
-    def finish(self) -> RestoreReport:
-        """Writes the nodes that refer to later lines, and the links of the chain; the counts.
+    def _take_tombstones(self) -> None:
+        """Writes the tombstones of memories that this store never had. A memory that it has stays,
+        and is added to `elsewhere`.
 
         Raises:
-            ValidationError: a record that refers to none.
+            ConflictError: another namespace of the store holds the id.
         """
-        self._insert_deferred()
-        unembedded = self._queue_embedding()
+        table = TABLES["tombstones"]
+        at = INDEX[table.name]
+        columns = columns_sql(table.name)
+        sql = f'SELECT {columns} FROM tombstones WHERE line IS NOT NULL ORDER BY "row"'
+        for row in each(self._from, sql):
+            values = list(row)
+            id, space = values[at["id"]], self._space(values[at["namespace"]])
+            if (1, id) in self._forgotten:
+                continue
+            if stored_node(self._conn, "tombstones", row, space) is not None:
+                self._elsewhere.setdefault(space, {})[id_text("mem", id)] = None
+                continue
+            values[at["namespace"]], values[at["row"]] = space, self._new_row("memories")
+            self._write_chained(table, values)
+            self._counts["tombstone"] += 1
+
+    # --- the end -------------------------------------------------------------------------------
+
+    def _report(self) -> RestoreReport:
+        scratch, restored = self._scratch, self._counts.total()
         last = self._txn.seq
-        if self._counts:
-            header, lines = self._check.header, self._check.lines
-            last = self._placement.close_links(header.seq, lines, self._counts.total())
+        if restored:
+            last = self._links.close(scratch.header.seq, scratch.lines, restored)
+        warnings = list(scratch.warnings)
+        if self._unembedded:
+            made = "`vestig housekeeping enrich` makes them"
+            warnings.append(f"{self._unembedded} memories came without a vector; {made}")
+        # a missing trailer is named like a line, and is none
+        left_lines = len(scratch.left_out) - (2 - scratch.frame_lines)
+        others = restored + self._duplicates + self._skipped + left_lines + scratch.frame_lines
         return RestoreReport(
-            lines=self._check.lines,
-            restored=self._counts.total(),
-            present=self._present - self._duplicates - len(self._forgotten.skipped),
+            lines=scratch.lines,
+            restored=restored,
+            present=scratch.lines - others,
             memories=self._counts["memory"],
             different=self._different,
             duplicates=self._duplicates,
-            forgotten=len(self._forgotten.skipped),
-            forgotten_elsewhere={
-                space: tuple(ids) for space, ids in self._forgotten.elsewhere.items()
-            },
-            left_lines=self._left_lines,
-            left_out=tuple(sorted(self._left_out.items())),
-            frame_lines=self._frame_lines,
-            warnings=(*self._check.warnings, *unembedded),
+            forgotten=self._skipped,
+            forgotten_elsewhere={space: tuple(ids) for space, ids in self._elsewhere.items()},
+            left_lines=left_lines,
+            left_out=tuple(sorted(scratch.left_out.items())),
+            frame_lines=scratch.frame_lines,
+            warnings=tuple(warnings),
             records=dict(self._counts),
             seq=last,
         )
 
-    def _queue_embedding(self) -> tuple[str, ...]:
-        """Jobs for memories whose vector was made of evidence that is forgotten here; a warning if
-        there are such."""
-        found = self._reembedded()
-        for row, created_us in found.items():
-            jobs.renew(self._conn, row, "embed", id_bytes(new_id("job")), created_us)
-        if not found:
-            return ()
-        made = "`vestig housekeeping enrich` makes them"
-        return (f"{len(found)} memories came without a vector; {made}",)
 
-    def _reembedded(self) -> dict[int, int]:
-        """Row → when it was stored, of the memories that were restored without their vector."""
-        place = self._placement
-        restored = self._forgotten.reembedded & (place.rows.keys() - place.existing)
-        rows = [place.row(id) for id in sorted(restored)]
-        sql = 'SELECT "row", t_created_us FROM memories WHERE "row" IN (?*)'
-        return dict(select_in(self._conn, sql, rows))
-
-    def _insert_deferred(self) -> None:
-        """Writes the nodes that refer to one of a later line."""
-        unique = "a name that no other unexpired entity of its namespace has"
-        for number, entity, row in self._deferred_entities:
-            with _deferred_line(number, "an entity of this export", unique):
-                self._insert_entity(entity, row)
-        unique = "a text that no other unexpired memory of its namespace, scope and author holds"
-        for number, memory, row in self._deferred_memories:
-            with _deferred_line(number, "a memory of this export", unique):
-                self._insert_memory(memory, row)
+def owner_of(table: Table) -> str | None:
+    """Return the reference that decides whether a merge brings a row; None where there is none."""
+    required = (one.name for one in table.columns if one.refers is not None and not one.null)
+    return table.owner or next(required, None)
 
 
-_STORE_ONLY: Final = frozenset(("superseded_by", "revives"))
+def _as_touched(table: str, row: int) -> int:
+    """Return a node as the chain names it: entities are negative."""
+    return -row if table == "entities" else row

@@ -1,99 +1,79 @@
-"""Which node of a store is a memory, source or entity of a file?"""
+"""Finds the node of a store that a memory, source or entity of a file is."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import apsw
 
 from vestig.errors import ConflictError
-from vestig.ids import id_bytes
-from vestig.store.portable.placement import id_conflict
-from vestig.store.portable.records import EntityRecord, MemoryRecord, SourceRecord
+from vestig.ids import id_text
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tables.schema import INDEX, columns_sql
+from vestig.store.tables.schema import INDEX, TABLES, columns_sql
 
-_MEMORY = INDEX["memories"]
+_M: Final = INDEX["memories"]
+# A column of a node that is the same as long as it has its id, and what it holds.
+_IDENTITY: Final = {"memories": ("content_hash", "text"), "entities": ("norm_key", "name")}
+# The node that a store has under another id: the unexpired memory of this text, the unexpired
+# entity of this key, the agentic source of this agent and session.
+_EQUAL: Final = {
+    "memories": "t_expired_us IS NULL AND content_hash = :content_hash AND scope IS :scope"
+    " AND author IS :author AND :t_expired_us IS NULL AND session_id IS :session_id"
+    " AND (session_id IS NULL OR sequence IS :sequence)",
+    "entities": "expired_us IS NULL AND norm_key = :norm_key AND :expired_us IS NULL",
+    "sources": "source_type = 'agentic' AND source_type = :source_type AND agent IS :agent"
+    " AND session_id IS :session_id",
+}
+# Columns that say nothing of what a memory is: they belong to a ledger, or to other memories.
+_NOT_COMPARED: Final = frozenset(
+    ("salt", "row", "id", "namespace", "scope", "seq", "wseq", "superseded_by", "revives")
+)
 
 
-def stored_memory(
-    conn: apsw.Connection, record: MemoryRecord, namespace: str
-) -> tuple[Any, ...] | None:
-    """The row of the memory of this id.
+def stored_node(
+    conn: apsw.Connection, table: str, row: Sequence[Any], namespace: str
+) -> tuple[int, bool] | None:
+    """Return the row of the node that a row of a file is, and whether it has its id.
+
+    Args:
+        table: of the row; a tombstone is of a memory.
 
     Raises:
-        ConflictError: another namespace holds the id, or the store has another text under it.
+        ConflictError: another namespace holds the id, or the store has something else under it.
     """
-    sql = f"SELECT {columns_sql('memories')} FROM memories WHERE id = ?"
-    for row in fetch(conn, sql, (id_bytes(record.id),)):
-        if row[_MEMORY["namespace"]] != namespace:
-            raise id_conflict(record.id)
-        if row[_MEMORY["content_hash"]].hex() != record.content_hash:
+    named = dict(zip(TABLES[table].names, row, strict=True))
+    nodes = "memories" if table == "tombstones" else table
+    column, what = _IDENTITY.get(table, ("id", ""))
+    sql = f'SELECT "row", namespace, {column} FROM {nodes} WHERE id = ?'
+    for number, space, value in fetch(conn, sql, (named["id"],)):
+        id = id_text(TABLES[nodes].prefix or "", named["id"])
+        if space != namespace:
             raise ConflictError(
-                f"{record.id}: expected the text that the store holds under this id, the"
-                " export has another; nothing was written"
+                f"{id}: expected an id that is free in this store, another namespace holds it;"
+                " nothing was written"
             )
-        return row
-    return None
-
-
-def stored_text(conn: apsw.Connection, record: MemoryRecord, namespace: str) -> int | None:
-    """The number of the unexpired memory that holds the text of an unexpired one of the file."""
-    if record.t_expired is not None:
+        if value != named[column]:
+            raise ConflictError(
+                f"{id}: expected the {what} that the store holds under this id, the export has"
+                " another; nothing was written"
+            )
+        return number, True
+    if table not in _EQUAL:
         return None
-    found = fetch(
-        conn,
-        'SELECT "row" FROM memories WHERE content_hash = ? AND namespace = ?'
-        " AND scope IS ? AND author IS ? AND t_expired_us IS NULL AND session_id IS ?"
-        " AND (session_id IS NULL OR sequence IS ?)",
-        (
-            bytes.fromhex(record.content_hash), namespace, record.scope, record.author,
-            record.session_id, record.sequence,
-        ),
-    )  # fmt: skip
-    return found[0][0] if found else None
+    sql = f'SELECT "row" FROM {table} WHERE namespace = :space AND {_EQUAL[table]}'
+    found: list[tuple[Any, ...]] = conn.execute(sql, named | {"space": namespace}).fetchall()
+    return (found[0][0], False) if found else None
 
 
-def stored_source(conn: apsw.Connection, record: SourceRecord, namespace: str) -> int | None:
-    """The number of the source of this id, or of the agentic one of this agent and session.
-
-    Raises:
-        ConflictError: another namespace holds the id.
-    """
-    sql = 'SELECT "row", namespace FROM sources WHERE id = ?'
-    found = fetch(conn, sql, (id_bytes(record.id),))
-    if found and found[0][1] != namespace:
-        raise id_conflict(record.id)
-    found = found or fetch(
-        conn,
-        'SELECT "row", namespace FROM sources WHERE source_type = ? AND'
-        " ? = 'agentic' AND namespace = ? AND agent IS ? AND session_id IS ?",
-        (record.source_type,) * 2 + (namespace, record.agent, record.session_id),
+def same_memory(
+    conn: apsw.Connection, theirs: apsw.Connection, stored: int, row: Sequence[Any]
+) -> bool:
+    """Return whether the store has a memory in the state that a row of a scratch ledger has."""
+    sql = f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?'
+    mine = fetch(conn, sql, (stored,))[0]
+    sql = "SELECT content FROM original_texts WHERE memory = ?"
+    same_text = fetch(conn, sql, (stored,)) == fetch(theirs, sql, (row[_M["row"]],))
+    return same_text and all(
+        mine[at] == row[at] for name, at in _M.items() if name not in _NOT_COMPARED
     )
-    return found[0][0] if found else None
-
-
-def stored_entity(
-    conn: apsw.Connection, record: EntityRecord, namespace: str
-) -> tuple[int, str] | None:
-    """Number and origin of the entity of this id, or of the unexpired one of this key.
-
-    Raises:
-        ConflictError: another namespace holds the id, or the store has another name under it.
-    """
-    sql = 'SELECT "row", origin, namespace, norm_key FROM entities WHERE id = ?'
-    found = fetch(conn, sql, (id_bytes(record.id),))
-    if found and found[0][2] != namespace:
-        raise id_conflict(record.id)
-    if found and found[0][3] != record.norm_key:
-        raise ConflictError(
-            f"{record.id}: expected the name that the store holds under this id, the export"
-            " has another; nothing was written"
-        )
-    if not found and record.expired_at is None:
-        sql = (
-            'SELECT "row", origin FROM entities WHERE namespace = ? AND norm_key = ?'
-            " AND expired_us IS NULL"
-        )
-        found = fetch(conn, sql, (namespace, record.norm_key))
-    return (found[0][0], found[0][1]) if found else None

@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 from vestig.store.tables.table import (
+    FLOAT_MAX,
     ID,
     NAMESPACE,
     ROW,
     SALT,
     SEQ,
+    Check,
     Erase,
     Forgetting,
     Shape,
     Table,
+    Value,
     blob,
+    count,
     integer,
+    json,
     real,
+    share,
     text,
+    vector,
+    word,
 )
 
 # An edge type is stored as its code.
@@ -31,6 +39,8 @@ EDGE_ENDS: Final[tuple[tuple[str, str], ...]] = (
 NODE_PREFIXES: Final = ("mem", "mem", "ent")
 ENTITY_NODE: Final = 2
 
+# Types of edges with ends of one kind.
+_ONE_KIND: Final = ", ".join(str(code) for code, (a, b) in enumerate(EDGE_ENDS) if a == b)
 _WORD: Final = "one of a few words of Vestig's own"
 _LABEL: Final = "a label that other rows have as well"
 _ENTITY: Final = integer("entity", "entities", Forgetting.REMOVED)
@@ -44,16 +54,21 @@ TABLES: Final = (
         node=True,
         record="source",
         columns=(
-            SALT, ROW, ID, NAMESPACE, SEQ, text("source_type", exempt=_WORD),
-            integer("created_us"), integer("ingested_us"), text("path", Erase.NAMES, null=True),
-            text("agent", exempt=_LABEL, null=True), text("session_id", exempt=_LABEL, null=True),
-            text("metadata", Erase.NAMES_IN_JSON, shape=Shape.JSON),
+            SALT, ROW, ID, NAMESPACE, SEQ, word("source_type", ("file", "agentic", "legacy")),
+            integer("created_us"), integer("ingested_us"),
+            text("path", Erase.NAMES, null=True, value=Value.LABEL),
+            text("agent", exempt=_LABEL, null=True, value=Value.LABEL),
+            text("session_id", exempt=_LABEL, null=True, value=Value.LABEL),
+            json("metadata", Value.OBJECT, Erase.NAMES_IN_JSON),
         ),
         indexes=(
             "CREATE UNIQUE INDEX sources_id ON sources (id)",
             "CREATE UNIQUE INDEX sources_agentic ON sources (namespace, (agent IS NULL),"
             " IFNULL(agent, ''), (session_id IS NULL), IFNULL(session_id, ''))"
             " WHERE source_type = 'agentic'",
+        ),
+        unique=(
+            ("sources_agentic", "an agent and session that no other agentic source has"),
         ),
     ),
     # expired_seq is 0 while the edge is unexpired: the key itself keeps unexpired edges unique.
@@ -66,12 +81,31 @@ TABLES: Final = (
         projected=True,
         record="edge",
         columns=(
-            ID, blob("salt", Erase.SALT, null=True), integer("from_row"), integer("edge_type"),
-            integer("to_row"), text("relation", Erase.NAMES), integer("expired_seq"), SEQ,
-            real("weight"), real("confidence", null=True),
+            ID, blob("salt", Erase.SALT, null=True, travels=False),
+            integer("from_row", shape=Shape.END, field="from_id"),
+            integer("edge_type", shape=Shape.EDGE_TYPE),
+            integer("to_row", shape=Shape.END, field="to_id"),
+            text("relation", Erase.NAMES, value=Value.RELATION), count("expired_seq"), SEQ,
+            real("weight", 0.0, FLOAT_MAX), share("confidence"),
             text("evidence", Erase.QUOTE, null=True), text("origin", exempt=_WORD),
             integer("t_valid_us", null=True), integer("t_invalid_us", null=True),
             integer("t_created_us"), integer("t_expired_us", null=True),
+        ),
+        checks=(
+            Check(
+                "relation", f"(relation <> '') = (edge_type = {EDGE_CODES['RELATION']})",
+                "the label of a RELATION in capitals, else none",
+            ),
+            Check("edge_type", f"edge_type BETWEEN 0 AND {len(EDGE_TYPES) - 1}", "a type of edge"),
+            Check("t_invalid_us", "t_invalid_us >= t_valid_us", "a time from t_valid on"),
+            Check(
+                "t_expired_us", "(expired_seq > 0) = (t_expired_us IS NOT NULL)",
+                "a time exactly where expired_seq is not 0",
+            ),
+            Check(
+                "to_row", f"from_row <> to_row OR edge_type NOT IN ({_ONE_KIND})",
+                "another end than from_id",
+            ),
         ),
         indexes=(
             "CREATE INDEX edges_to ON edges (to_row, edge_type)",
@@ -87,13 +121,17 @@ TABLES: Final = (
         projected=True,
         record="entity",
         columns=(
-            SALT, ROW, ID, NAMESPACE, SEQ, integer("wseq"), text("entity_type", exempt=_WORD),
-            text("canonical_name", Erase.NAMES), text("norm_key", exempt="follows from the name"),
-            text("description", Erase.NAMES),
-            text("aliases", Erase.NAMES_IN_JSON, shape=Shape.JSON),
+            SALT, ROW, ID, NAMESPACE, SEQ, integer("wseq"),
+            text("entity_type", exempt=_WORD, value=Value.NAME),
+            text("canonical_name", Erase.NAMES, value=Value.NAME),
+            text("norm_key", exempt="follows from the name"), text("description", Erase.NAMES),
+            json("aliases", Value.ALIASES, Erase.NAMES_IN_JSON),
             integer("type_certain", shape=Shape.FLAG), text("origin", exempt=_WORD),
             integer("created_us"), integer("expired_us", null=True),
             integer("merged_into", "entities", Forgetting.CLEARED, null=True),
+        ),
+        checks=(
+            Check("wseq", "wseq >= seq", "at least seq"),
         ),
         indexes=(
             "CREATE UNIQUE INDEX entities_id ON entities (id)",
@@ -101,6 +139,9 @@ TABLES: Final = (
             " WHERE expired_us IS NULL",
             "CREATE INDEX entities_merged ON entities (merged_into)"
             " WHERE merged_into IS NOT NULL",
+        ),
+        unique=(
+            ("entities.norm_key", "a name that no other unexpired entity of its namespace has"),
         ),
     ),
     Table(
@@ -112,13 +153,16 @@ TABLES: Final = (
         record="entity_vector",
         columns=(
             SALT, _ENTITY, SEQ, text("model", exempt="names a model"),
-            blob("embedding", Erase.VECTOR),
+            vector("embedding"),
         ),
     ),
     Table(
         name="entity_access",
         says="how often an entity was returned",
         key=("entity",),
-        columns=(_ENTITY, integer("access_count"), integer("last_accessed_us", null=True)),
+        within=True,
+        columns=(
+            _ENTITY, count("access_count", untouched=0), integer("last_accessed_us", null=True),
+        ),
     ),
 )  # fmt: skip

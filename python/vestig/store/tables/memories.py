@@ -10,17 +10,36 @@ from vestig.store.tables.table import (
     ROW,
     SALT,
     SEQ,
+    Check,
     Column,
     Erase,
     Forgetting,
     Shape,
     Table,
+    Value,
     blob,
+    count,
     integer,
-    real,
+    json,
+    share,
     text,
+    vector,
+    word,
+)
+from vestig.types import (
+    EventType,
+    JobState,
+    Kind,
+    OriginType,
+    RetentionPolicy,
+    Role,
+    Stability,
+    Status,
+    Trigger,
 )
 
+# A lease does not travel.
+_WITHOUT_LEASE: Final = "CASE state WHEN 'running' THEN 'pending' ELSE state END"
 NO_QUESTION: Final = -1
 _WORD: Final = "one of a few words of Vestig's own"
 _LABEL: Final = "a label that other rows have as well"
@@ -44,6 +63,11 @@ def _other(name: str) -> Column:
     return integer(name, "memories", Forgetting.CLEARED, null=True)
 
 
+def _named(name: str, field: str) -> Column:
+    """An entity that a claim names."""
+    return integer(name, "entities", Forgetting.CLEARED, null=True, field=field)
+
+
 TABLES: Final = (
     Table(
         name="memories",
@@ -55,24 +79,39 @@ TABLES: Final = (
         projected=True,
         record="memory",
         columns=(
-            SALT, ROW, ID, NAMESPACE, text("scope", exempt=_LABEL, null=True), SEQ,
-            integer("wseq"), text("kind", exempt=_WORD), text("content", Erase.TEXT),
+            SALT, ROW, ID, NAMESPACE, text("scope", exempt=_LABEL, null=True, value=Value.SCOPE),
+            SEQ, integer("wseq"), word("kind", Kind), text("content", Erase.TEXT, value=Value.TEXT),
             blob("content_hash", Erase.DIGEST, shape=Shape.HEX),
-            text("author", exempt=_LABEL, null=True), text("role", exempt=_WORD, null=True),
-            text("session_id", exempt=_LABEL, null=True),
-            integer("sequence", null=True), text("title", Erase.NAMES, null=True),
-            text("origin_type", exempt=_WORD), integer("origin_derived", shape=Shape.FLAG),
-            text("keywords", exempt="words of `content`, each too short", shape=Shape.JSON),
-            text("times", exempt="words of `content`, each too short", shape=Shape.JSON),
-            text("trigger", exempt=_WORD, null=True), integer("t_valid_us"),
+            text("author", exempt=_LABEL, null=True, value=Value.LABEL),
+            word("role", Role, null=True),
+            text("session_id", exempt=_LABEL, null=True, value=Value.LABEL),
+            integer("sequence", null=True, value=Value.SEQUENCE),
+            text("title", Erase.NAMES, null=True, value=Value.LABEL),
+            word("origin_type", OriginType), integer("origin_derived", shape=Shape.FLAG),
+            json("keywords", Value.WORDS, exempt="words of `content`, each too short"),
+            json("times", Value.WINDOWS, exempt="words of `content`, each too short"),
+            word("trigger", Trigger, null=True), integer("t_valid_us"),
             integer("t_invalid_us", null=True), integer("t_created_us"),
-            integer("t_expired_us", null=True), text("temporal_stability", exempt=_WORD),
-            integer("last_seen_us", null=True), integer("reinforce_count"),
-            text("status", exempt=_WORD), integer("pinned", shape=Shape.FLAG),
-            integer("pinned_at_us", null=True), text("pinned_reason", Erase.NAMES, null=True),
-            text("retention_policy", exempt=_WORD), integer("retention_until_us", null=True),
-            _other("superseded_by"), _other("revives"), integer("version"),
-            text("metadata", Erase.NAMES_IN_JSON, shape=Shape.JSON),
+            integer("t_expired_us", null=True), word("temporal_stability", Stability),
+            integer("last_seen_us", null=True), count("reinforce_count"), word("status", Status),
+            integer("pinned", shape=Shape.FLAG), integer("pinned_at_us", null=True),
+            text("pinned_reason", Erase.NAMES, null=True, value=Value.REASON),
+            word("retention_policy", RetentionPolicy), integer("retention_until_us", null=True),
+            _other("superseded_by"), _other("revives"), count("version"),
+            json("metadata", Value.METADATA, Erase.NAMES_IN_JSON),
+        ),
+        checks=(
+            Check("wseq", "wseq >= seq", "at least seq"),
+            Check("t_invalid_us", "t_invalid_us >= t_valid_us", "a time from t_valid on"),
+            Check(
+                "t_expired_us",
+                "(t_expired_us IS NULL) = (status NOT IN ('superseded', 'deprecated'))",
+                "a time exactly where the status is superseded or deprecated",
+            ),
+            Check(
+                "status", "superseded_by IS NULL OR status = 'superseded'",
+                "superseded, as superseded_by says",
+            ),
         ),
         indexes=(
             "CREATE UNIQUE INDEX memories_id ON memories (id)",
@@ -82,6 +121,12 @@ TABLES: Final = (
             "CREATE INDEX memories_revives ON memories (revives) WHERE revives IS NOT NULL",
             "CREATE INDEX memories_created ON memories (namespace, t_created_us)",
         ),
+        unique=(
+            (
+                "memories_text",
+                "a text that no other unexpired memory of its namespace, scope and author holds",
+            ),
+        ),
     ),
     Table(
         name="vectors",
@@ -90,7 +135,7 @@ TABLES: Final = (
         key=("memory",),
         projected=True,
         record="vector",
-        columns=(SALT, MEMORY, SEQ, _MODEL, blob("embedding", Erase.VECTOR)),
+        columns=(SALT, MEMORY, SEQ, _MODEL, vector("embedding")),
     ),
     Table(
         name="events",
@@ -100,11 +145,11 @@ TABLES: Final = (
         projected=True,
         record="event",
         columns=(
-            SALT, ROW, ID, MEMORY, SEQ, integer("recorded_us"), text("event_type", exempt=_WORD),
-            integer("occurred_us"), text("source", exempt=_LABEL),
-            text("actor", exempt=_LABEL, null=True),
-            text("artifact_ref", exempt=_LABEL, null=True),
-            text("payload", Erase.TEXTS_OF_EVENT, shape=Shape.JSON),
+            SALT, ROW, ID, MEMORY, SEQ, integer("recorded_us"), word("event_type", EventType),
+            integer("occurred_us"), text("source", exempt=_LABEL, value=Value.SOURCE),
+            text("actor", exempt=_LABEL, null=True, value=Value.LABEL),
+            text("artifact_ref", exempt=_LABEL, null=True, value=Value.LABEL),
+            json("payload", Value.OBJECT, Erase.TEXTS_OF_EVENT),
         ),
         indexes=(
             "CREATE INDEX events_memory ON events (memory)",
@@ -118,11 +163,13 @@ TABLES: Final = (
         code=5,
         says="which memory replaced which",
         record="supersession",
+        owner="superseded",
         columns=(
             SALT, ROW, integer("superseding", "memories", Forgetting.REMOVED),
-            integer("superseded", "memories", Forgetting.REMOVED), text("reason", Erase.NAMES),
-            integer("created_us"), SEQ,
+            integer("superseded", "memories", Forgetting.REMOVED),
+            text("reason", Erase.NAMES, value=Value.REASON), integer("created_us"), SEQ,
         ),
+        checks=(Check("superseding", "superseding <> superseded", "another memory"),),
         indexes=(
             "CREATE UNIQUE INDEX supersessions_pair ON supersessions (superseded, superseding)",
             "CREATE INDEX supersessions_new ON supersessions (superseding)",
@@ -135,8 +182,16 @@ TABLES: Final = (
         projected=True,
         record="question",
         columns=(
-            SALT, ROW, MEMORY, integer("position"), SEQ, text("text", Erase.TEXT), _MODEL,
-            blob("embedding", Erase.VECTOR),
+            SALT, ROW, MEMORY, integer("position"), SEQ,
+            text("text", Erase.TEXT, value=Value.QUESTION), _MODEL, vector("embedding"),
+        ),
+        checks=(
+            Check(
+                "position",
+                "position >= 0 AND text <> '' AND embedding <> x''"
+                f" OR position = {NO_QUESTION} AND text = '' AND model = '' AND embedding = x''",
+                f"a place from 0 for a question, or {NO_QUESTION} without one",
+            ),
         ),
         indexes=("CREATE UNIQUE INDEX questions_of ON questions (memory, position)",),
     ),
@@ -177,9 +232,10 @@ TABLES: Final = (
         name="access",
         says="how often a memory was returned, and the state of its enrichment",
         key=("memory",),
+        within=True,
         columns=(
-            MEMORY, integer("access_count"), integer("last_accessed_us", null=True),
-            text("processing", exempt=_WORD),
+            MEMORY, count("access_count", untouched=0), integer("last_accessed_us", null=True),
+            word("processing", ("pending", "ready", "failed"), untouched="ready"),
         ),
     ),
     Table(
@@ -190,12 +246,24 @@ TABLES: Final = (
         prefix="job",
         record="job",
         columns=(
-            ROW, ID, MEMORY, text("kind", exempt=_WORD), text("state", exempt=_WORD),
-            integer("attempts"), integer("next_attempt_us", null=True),
-            integer("lease_until_us", null=True),
+            ROW, ID, MEMORY, text("kind", exempt=_WORD, value=Value.NAME),
+            word("state", JobState, exported=_WITHOUT_LEASE),
+            count("attempts"), integer("next_attempt_us", null=True),
+            integer("lease_until_us", null=True, travels=False),
             text("last_error", exempt="names no text of a memory", null=True),
             integer("created_us"), integer("updated_us"),
-            text("batch_id", exempt="names a batch", null=True),
+            text("batch_id", exempt="names a batch", null=True, value=Value.SHORT_NAME),
+        ),
+        checks=(
+            Check(
+                "state",
+                "(lease_until_us IS NOT NULL) = (state = 'running')",
+                "running exactly where there is a lease, which no export holds",
+            ),
+            Check(
+                "batch_id", "(batch_id IS NOT NULL) = (state = 'submitted')",
+                "a batch exactly where the state is submitted",
+            ),
         ),
         indexes=(
             "CREATE UNIQUE INDEX jobs_id ON jobs (id)",
@@ -212,14 +280,14 @@ TABLES: Final = (
         record="claim",
         columns=(
             SALT, integer("memory", "memories", Forgetting.SEPARATE), SEQ,
-            text("subject", Erase.NAMES),
-            integer("subject_entity", "entities", Forgetting.CLEARED, null=True),
-            text("fact_type", exempt=_WORD), text("object", Erase.NAMES, null=True),
-            integer("object_entity", "entities", Forgetting.CLEARED, null=True),
-            text("object_type", exempt=_WORD, null=True),
-            text("relationship_type", exempt=_WORD, null=True),
-            text("attributes", Erase.NAMES_IN_JSON, shape=Shape.JSON),
-            real("confidence", null=True),
+            text("subject", Erase.NAMES, value=Value.NAME),
+            _named("subject_entity", "subject_id"),
+            text("fact_type", exempt=_WORD, value=Value.NAME),
+            text("object", Erase.NAMES, null=True, value=Value.NAME),
+            _named("object_entity", "object_id"),
+            text("object_type", exempt=_WORD, null=True, value=Value.NAME),
+            text("relationship_type", exempt=_WORD, null=True, value=Value.NAME),
+            json("attributes", Value.SHALLOW_OBJECT, Erase.NAMES_IN_JSON), share("confidence"),
         ),
         indexes=(
             "CREATE INDEX claims_subject ON claims (subject_entity)"
@@ -234,11 +302,18 @@ TABLES: Final = (
         " snippet",
         record="evidence",
         columns=(
-            SALT, ROW, integer("memory", "claims", Forgetting.SEPARATE), SEQ, integer("position"),
-            integer("source", "sources", Forgetting.SEPARATE, null=True),
-            integer("stated_in", "memories", Forgetting.SEPARATE, null=True),
-            integer("stated_us", null=True), text("author", exempt=_LABEL, null=True),
-            text("snippet", Erase.NAMES),
+            SALT, ROW, integer("memory", "claims", Forgetting.SEPARATE), SEQ, count("position"),
+            integer("source", "sources", Forgetting.SEPARATE, null=True, field="source_id"),
+            integer("stated_in", "memories", Forgetting.SEPARATE, null=True, field="source_id"),
+            integer("stated_us", null=True),
+            text("author", exempt=_LABEL, null=True, value=Value.LABEL),
+            text("snippet", Erase.NAMES, value=Value.SNIPPET),
+        ),
+        checks=(
+            Check(
+                "snippet", "source IS NOT NULL OR stated_in IS NOT NULL OR snippet <> ''",
+                "a snippet where there is no source_id",
+            ),
         ),
         indexes=(
             "CREATE UNIQUE INDEX claim_evidence_of ON claim_evidence (memory, position)",

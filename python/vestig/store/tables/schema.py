@@ -44,7 +44,7 @@ CHAINED: Final = tuple(table.name for table in _CHAINED)
 TABLE_CODES: Final = {name: code for code, name in enumerate(CHAINED)}
 COLUMNS: Final = {table.name: table.names for table in _CHAINED}
 INDEX: Final = {
-    table: {column: at for at, column in enumerate(columns)} for table, columns in COLUMNS.items()
+    table: {column: at for at, column in enumerate(one.names)} for table, one in TABLES.items()
 }
 # Tables of the nodes of the graph, by id prefix.
 NODE_TABLES: Final = {table.prefix: table.name for table in ALL if table.node and table.prefix}
@@ -54,14 +54,14 @@ CREATE_TABLES: Final = "\n".join(table.statements() for table in ALL if not tabl
 
 
 def columns_sql(table: str, alias: str = "") -> str:
-    """Return the columns of a chained table for a SELECT, quoted, in digest order."""
+    """Return the columns of a table for a SELECT, quoted, in digest order."""
     dot = f"{alias}." if alias else ""
-    return ", ".join(f'{dot}"{column}"' for column in COLUMNS[table])
+    return ", ".join(f'{dot}"{column}"' for column in TABLES[table].names)
 
 
 INSERT: Final = {
-    table: f"INSERT INTO {table} ({columns_sql(table)}) VALUES ({', '.join('?' * len(columns))})"
-    for table, columns in COLUMNS.items()
+    table: f"INSERT INTO {table} ({columns_sql(table)}) VALUES ({', '.join('?' * len(one.names))})"
+    for table, one in TABLES.items()
 }
 
 

@@ -10,13 +10,17 @@ from vestig.store.tables.table import (
     ROW,
     SALT,
     SEQ,
-    Erase,
+    Check,
     Shape,
     Table,
+    Value,
     blob,
+    count,
     integer,
-    real,
+    json,
+    share,
     text,
+    vector,
 )
 
 # No row has the number 0: it is the key of the new model's identity in `new_vectors`.
@@ -32,7 +36,7 @@ NEW_VECTORS: Final = Table(
     made_when_needed=True,
     columns=(
         integer("memory"), blob("digest", exempt="of a vector, under a key"),
-        blob("embedding", Erase.VECTOR),
+        vector("embedding"),
     ),
 )  # fmt: skip
 TABLES: Final = (
@@ -56,10 +60,11 @@ TABLES: Final = (
         prefix="mem",
         unique_ids=False,
         record="tombstone",
+        exported='"row" > 0',
         columns=(
             SALT, ROW, ID, NAMESPACE, SEQ, integer("forgotten_us"),
-            text("actor", exempt=_OF_THE_STORE, null=True),
-            text("counts", exempt=_OF_THE_STORE, shape=Shape.JSON),
+            text("actor", exempt=_OF_THE_STORE, null=True, value=Value.LABEL),
+            json("counts", Value.EVENT_COUNT, exempt=_OF_THE_STORE),
         ),
         indexes=(
             "CREATE INDEX tombstones_id ON tombstones (id)",
@@ -92,7 +97,9 @@ TABLES: Final = (
         says="how many calls of a language model were reserved on a day (UTC)",
         key=("day",),
         record="model_calls",
-        columns=(integer("day"), integer("reserved")),
+        on_conflict="(day) DO UPDATE SET reserved = excluded.reserved"
+        " WHERE excluded.reserved > reserved",
+        columns=(integer("day", shape=Shape.DAY), count("reserved")),
     ),
     # request_hash and response are NULL after a forgetting erased them: the key stays taken.
     Table(
@@ -101,14 +108,20 @@ TABLES: Final = (
         " itself",
         record="idempotency_key",
         columns=(
-            ROW, NAMESPACE, text("key", exempt=_OF_THE_STORE),
+            ROW, NAMESPACE, text("key", exempt=_OF_THE_STORE, value=Value.REQUEST_KEY),
             blob("request_hash", exempt="erased with the response", null=True, shape=Shape.HEX),
-            integer("status"),
+            integer("status", low=100, high=599),
             text(
                 "response", exempt="erased where it names or quotes a memory", null=True,
                 quotes=("request_hash", "response"),
             ),
             integer("created_us"),
+        ),
+        checks=(
+            Check(
+                "response", "(request_hash IS NULL) = (response IS NULL)",
+                "both with request_hash, or none",
+            ),
         ),
         indexes=(
             "CREATE UNIQUE INDEX idempotency_keys_key ON idempotency_keys (namespace, key)",
@@ -121,10 +134,10 @@ TABLES: Final = (
         prefix="req",
         record="request",
         columns=(
-            ROW, ID, NAMESPACE, text("route", exempt=_OF_THE_STORE), integer("began_us"),
-            integer("duration"), integer("status"),
-            text("counts", exempt=_OF_THE_STORE, shape=Shape.JSON), real("confidence", null=True),
-            text("reason", exempt=_OF_THE_STORE, null=True),
+            ROW, ID, NAMESPACE, text("route", exempt=_OF_THE_STORE, value=Value.NAME),
+            integer("began_us"), count("duration"), integer("status", low=100, high=599),
+            json("counts", Value.COUNTS, exempt=_OF_THE_STORE), share("confidence"),
+            text("reason", exempt=_OF_THE_STORE, null=True, value=Value.LABEL),
             text(
                 "payload", exempt="erased where it names or quotes a memory", null=True,
                 quotes=("payload",),
