@@ -11,8 +11,7 @@ from vestig.api.store import Vestig
 from vestig.calls.declaration import checked
 from vestig.calls.recall import RecallRequest
 from vestig.config import Config
-from vestig.evaluation.benchmark_run import StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import import_benchmark
+from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case

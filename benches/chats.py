@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 import vestig
 from conftest import NO_PASSES
 from generator import FIRST, batches, chance_fields, embedded_text, vectors
-from vestig.embedders.hashed_token_states import HashedTokenStates
 from vestig.ports import TokenStates
-from vestig.testing import FrozenClock, ScriptedEmbedder
+from vestig.testing import FrozenClock, HashedTokenStates, ScriptedEmbedder
 
 PIECES_OF_MEMORY = 40
 PIECES_OF_QUERY = 13

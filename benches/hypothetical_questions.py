@@ -20,11 +20,15 @@ from typing import Any
 import vestig
 from vestig.config import load
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import import_benchmark
+from vestig.evaluation.benchmark_run import (
+    BenchmarkRun,
+    StoredUnits,
+    import_benchmark,
+    stored_units,
+)
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query, read_benchmark
-from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.cached_embedder import cached_embedder
+from vestig.evaluation.comparison import differences
 from vestig.evaluation.variants import Variant
 from vestig.ids import repeatable_ids
 from vestig.ports import ModelRequest

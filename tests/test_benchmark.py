@@ -11,8 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from vestig.language.stopwords import STOPWORDS
-from vestig.language.words import terms
+from vestig.language.words import STOPWORDS, terms
 
 FOLDER = files("vestig") / "data" / "benchmark"
 MEMORY_FIELDS = ["id", "text", "timestamp", "session", "speaker", "conversation", "turn"]

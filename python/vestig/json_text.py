@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from vestig.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     import json
+
 
 _NAME_CHARS: Final = 60
 
@@ -84,3 +88,30 @@ def _distinct(pairs: list[tuple[str, Any]]) -> None:
             shown = name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…"
             raise RepeatedNameError(f"the name {shown!r} stands twice in one object")
         found.add(name)
+
+
+# Readers of JSON recurse. Far below the depth at which they give up, nothing else that runs
+# meanwhile, such as finalizers of other objects, runs out of stack.
+DEPTH_MAX: Final = 64
+_TOKEN: Final = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def is_too_deep(text: str) -> bool:
+    """Return whether brackets outside of strings are open more than 64 deep at once.
+
+    Example:
+        >>> is_too_deep("[" * 65), is_too_deep("[]" * 65), is_too_deep('"' + "[" * 65 + '"')
+        (True, False, False)
+    """
+    if text.count("[") + text.count("{") <= DEPTH_MAX:
+        return False
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token in "[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                return True
+        elif token in "]}":
+            depth -= 1
+    return False

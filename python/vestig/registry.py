@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from vestig.embedders.checked import CheckedEmbedder, checked_embedder
-from vestig.embedders.settings import EmbeddingSettings
+from vestig.embedders.checked import CheckedEmbedder, EmbeddingSettings, checked_embedder
 from vestig.errors import ConfigError
 from vestig.hints import nearest
 from vestig.ports import (

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from scripted import Opener, pair
 from vestig.commit.canonical_form import canonical_form, differences, is_same_statement
-from vestig.language.text_forms import normal_form
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import normal_form, word_list
 from vestig.testing import vector_at
 from vestig.types import CommitOutcome, CommitOutcomeKind
 

@@ -10,7 +10,7 @@ import oracle
 
 from vestig._core import visible
 from vestig.errors import ValidationError
-from vestig.language.text_cache import TextCache
+from vestig.language.text_forms import TextCache
 
 __all__ = [
     "cased_name",

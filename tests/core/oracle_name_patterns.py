@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from vestig.language.names.rules import Name
-from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = ["UPPER", "addresses", "identifiers", "name_at"]

@@ -16,8 +16,8 @@ from oracle_unspaced_names import unspaced
 
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
 from vestig.language.names.rules import Name
-from vestig.language.stopwords import NAME_STOPWORDS
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import word_list
+from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [

@@ -14,8 +14,8 @@ from oracle_unspaced_names import unspaced
 
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name
-from vestig.language.stopwords import NAME_STOPWORDS
-from vestig.language.text_cache import TextCache
+from vestig.language.text_forms import TextCache
+from vestig.language.words import NAME_STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 
 __all__ = [

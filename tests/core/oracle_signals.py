@@ -26,7 +26,7 @@ from oracle_texts import (
 )
 
 from vestig._core import terms, tokens
-from vestig.language.stopwords import STOPWORDS
+from vestig.language.words import STOPWORDS
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200

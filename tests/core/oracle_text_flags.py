@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracle_texts import FRAMING
 
 from vestig._core import tokens
-from vestig.language.stopwords import STOPWORDS
+from vestig.language.words import STOPWORDS
 
 __all__ = ["text_flags"]
 

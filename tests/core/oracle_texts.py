@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from vestig._core import terms, tokens
-from vestig.language.stopwords import STOPWORDS
+from vestig.language.words import STOPWORDS
 
 DAY_US = 86_400_000_000
 FRAMING = frozenset(

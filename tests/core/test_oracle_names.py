@@ -25,15 +25,15 @@ from oracle_name_table import NameTable as SlowTable
 from vestig import _core
 from vestig._core import testing
 from vestig.errors import ValidationError
-from vestig.language.names.analysed_text import analyse
 from vestig.language.names.forms import cased_name, norm_name
 from vestig.language.names.gazetteer import (
     KnownEntity,
+    NameTable,
+    analyse,
     entity_named,
     named_by_whole_text,
     resolve_names,
 )
-from vestig.language.names.name_table import NameTable
 from vestig.language.names.rules import find_names, is_specific, title_name
 
 # Lower case in one of Unicode 14 and 17 alone.

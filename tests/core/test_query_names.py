@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vestig
-from vestig.language.names.analysed_text import analyse
-from vestig.language.names.name_table import EntityRows
+from vestig.language.names.gazetteer import EntityRows, analyse
 from vestig.session import known_names as known_names_module
 from vestig.session.known_names import (
     LATEST_US,

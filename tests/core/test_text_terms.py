@@ -8,8 +8,7 @@ from pathlib import Path
 from rows import HEAD, STORE, Given, id_of, vector
 
 from vestig import _core
-from vestig.language.stopwords import STOPWORDS
-from vestig.language.words import placed_terms
+from vestig.language.words import STOPWORDS, placed_terms
 
 WORDS = ("the", "Of", "DOING", "doing", "river", "rivers", "v2.1", "a/the_map.rs", "東京都", "Ada")
 

@@ -13,13 +13,10 @@ from labelled_life import Bench, queries, units
 import vestig
 from vestig.evaluation import html_report, tables
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.bootstrap import estimates
-from vestig.evaluation.comparison import compare
-from vestig.evaluation.hybrid_comparison import JUDGED_LEAST, against_hybrid, category_differences
-from vestig.evaluation.losses_by_author import with_losses
-from vestig.evaluation.metrics import CUTS, METRICS, Tally
+from vestig.evaluation.comparison import compare, estimates
+from vestig.evaluation.metrics import CUTS, METRICS, Tally, with_losses
 from vestig.evaluation.report import AuthorUnits, BenchmarkReport, EvaluationReport, Row
-from vestig.evaluation.report_table import Table
+from vestig.evaluation.tables import JUDGED_LEAST, Table, against_hybrid, category_differences
 from vestig.testing import HashingEmbedder
 
 # Category → questions.

@@ -11,7 +11,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import html_report, plots, tables
+from vestig.evaluation import html_report, tables
 from vestig.evaluation.comparison import COMPARED, compare, gate_breaches, main_profiles
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
@@ -83,12 +83,12 @@ def test_every_plotted_number_is_that_of_the_report(bench: Bench) -> None:
 
 def test_bars_have_the_length_of_their_value() -> None:
     marks = [
-        plots.Mark(
+        html_report.Mark(
             label=f"row {value}", look="peer", value=value, low=value, high=value, tooltip="x"
         )
         for value in (0.0, 50.0, 100.0)
     ]
-    drawn = plots.bars("title", marks)
+    drawn = html_report.bars("title", marks)
     widths = re.findall(r'width="([\d.]+)" height="12"', drawn)
     assert [float(width) for width in widths] == [1.0, 85.0, 170.0]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vestig.evaluation.retrieval_figures import (
+from vestig.evaluation.labelled_retrieval import (
     CUTS,
     Retrieval,
     expected_label,

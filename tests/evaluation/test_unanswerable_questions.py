@@ -10,8 +10,7 @@ from labelled_life import Bench, queries, units
 
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
-from vestig.evaluation.benchmark_run import StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import import_benchmark
+from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.calibration import calibrations
 from vestig.evaluation.unanswerable_questions import (

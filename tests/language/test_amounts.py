@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.quantities.numbers import ORDINALS, cardinal, plain_digits, scaled, spelled
-from vestig.language.quantities.units import currency_of, unit_of
+from vestig.language.quantities.numbers import (
+    ORDINALS,
+    cardinal,
+    currency_of,
+    plain_digits,
+    scaled,
+    spelled,
+    unit_of,
+)
 
 
 @pytest.mark.parametrize(

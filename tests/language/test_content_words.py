@@ -9,10 +9,8 @@ import pytest
 
 import vestig
 from core import oracle_texts
-from vestig.language.content_words import content_terms, frame_words
-from vestig.language.stopwords import STOPWORDS
 from vestig.language.time.expressions import find_expressions
-from vestig.language.words import placed_terms, terms
+from vestig.language.words import STOPWORDS, content_terms, frame_words, placed_terms, terms
 
 
 def analysed(text: str, *, dated: bool = False) -> list[str]:

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.names.analysed_text import analyse
 from vestig.language.names.forms import aliases_of, cased_name, norm_name
 from vestig.language.names.gazetteer import (
     KnownEntity,
     Mention,
+    NameTable,
+    analyse,
     best_mentions,
     resolve_names,
 )
-from vestig.language.names.name_table import NameTable
 
 ADA = ("ent_ada", "PERSON", "Ada Lovelace", "Ada")
 HARBOR = ("ent_harbor", "SYSTEM", "Grand Harbor")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.stopwords import STOPWORDS
-from vestig.language.words import keywords
+from vestig.language.words import STOPWORDS, keywords
 
 
 def test_identifiers_stay_whole() -> None:

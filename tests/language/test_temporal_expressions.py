@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
+from vestig.language.text_forms import word_list
 from vestig.language.time.expressions import find_expressions, find_windows, lowered
-from vestig.language.word_list import word_list
 from vestig.times import format_us
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vestig.language.time.expressions import find_windows
-from vestig.language.time.yearless import is_yearless
+from vestig.language.time.patterns import is_yearless
 
 NOW_US = 1_773_835_200_000_000
 

@@ -10,7 +10,7 @@ import vestig
 from scripted import Opener, without_vectors
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
-from vestig.evaluation.benchmark_store import import_benchmark
+from vestig.evaluation.benchmark_run import import_benchmark
 from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
 from vestig.evaluation.calibration import calibrations
 

@@ -16,8 +16,7 @@ import msgspec
 from vestig.commit.canonical_quantities import QUANTITY_WORDS, with_quantities
 from vestig.language.contractions import APOSTROPHES, JOINED_NEGATIONS, expanded
 from vestig.language.quantities.numbers import ORDINALS, cardinal
-from vestig.language.text_forms import normal_form
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import normal_form, word_list
 from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Difference
 

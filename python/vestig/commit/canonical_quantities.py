@@ -11,13 +11,15 @@ from typing import Final, NamedTuple
 
 from vestig.language.quantities.numbers import (
     CARDINALS,
+    CURRENCY_SIGNS,
     ORDINALS,
     SCALES,
+    currency_of,
     plain_digits,
     scaled,
     spelled,
+    unit_of,
 )
-from vestig.language.quantities.units import CURRENCY_SIGNS, currency_of, unit_of
 from vestig.language.time.patterns import AMBIGUOUS_MONTHS, MONTHS, WEEKDAYS
 from vestig.lazy_pattern import lazy_pattern
 

@@ -17,19 +17,21 @@ from vestig.calls.claims import GivenEntity
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
-from vestig.language.names.analysed_text import AnalysedText, analyse, analyse_all
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import (
+    AnalysedText,
     KnownEntity,
     Mention,
     NameHit,
+    NameTable,
+    analyse,
+    analyse_all,
     best_mentions,
     entity_named,
     named_by_whole_text,
     resolve_names,
 )
-from vestig.language.names.name_table import NameTable
-from vestig.language.text_cache import TextCache
+from vestig.language.text_forms import TextCache
 from vestig.language.words import lower_words, terms
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session

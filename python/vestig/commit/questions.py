@@ -13,8 +13,7 @@ from itertools import islice
 from typing import Final
 
 from vestig.config.recall_sections import QuestionSettings
-from vestig.language.sentences import sentences
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import sentences, word_list
 from vestig.lazy_pattern import lazy_pattern
 
 CHARS_MAX: Final = 300

@@ -6,8 +6,8 @@ from typing import Final
 
 from vestig.language.contractions import APOSTROPHES, expanded
 from vestig.language.names.rules import quotations, starts_sentence
-from vestig.language.stopwords import STOPWORDS
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import word_list
+from vestig.language.words import STOPWORDS
 from vestig.lazy_pattern import lazy_pattern
 
 # Han, Hiragana, Katakana, Hangul and Thai: such a character says about as much as three letters.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Final, TypeVar
 
     from vestig import _core
-    from vestig.embedders.settings import EmbeddingSettings
+    from vestig.embedders.checked import EmbeddingSettings
     from vestig.ports import Pieces, TokenStates
 
     _T = TypeVar("_T")
@@ -57,7 +57,7 @@ class BuiltinEmbedder:
 
     def __init__(self, settings: EmbeddingSettings | None = None) -> None:
         if settings is not None:
-            from vestig.embedders.settings import require_dimension
+            from vestig.embedders.checked import require_dimension
 
             if settings.model is not None and settings.model != MODEL:
                 raise ConfigError(

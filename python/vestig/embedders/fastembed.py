@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from vestig.config.vendors import forbid_telemetry
+from vestig.embedders.checked import EmbeddingSettings
 from vestig.embedders.local_model import LocalModelEmbedder
-from vestig.embedders.settings import EmbeddingSettings
 
 DEFAULT_MODEL: Final = "BAAI/bge-small-en-v1.5"
 

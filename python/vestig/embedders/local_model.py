@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from vestig.embedders.checked import float32_bytes, unit_bytes
-from vestig.embedders.settings import EmbeddingSettings, require_dimension
+from vestig.embedders.checked import EmbeddingSettings, float32_bytes, require_dimension, unit_bytes
 from vestig.errors import ConfigError, ProviderError
 from vestig.hints import missing_package
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.vendors import read_secret, service_url
-from vestig.embedders.checked import float32_bytes, unit_bytes
-from vestig.embedders.settings import EmbeddingSettings
+from vestig.embedders.checked import EmbeddingSettings, float32_bytes, unit_bytes
 from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 
 DEFAULT_BASE_URL: Final = "https://api.openai.com/v1"

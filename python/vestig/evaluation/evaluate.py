@@ -20,15 +20,26 @@ from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.errors import ValidationError
 from vestig.evaluation import variants
-from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
-from vestig.evaluation.benchmark_store import benchmark_folders, import_benchmark, vectors_of
+from vestig.evaluation.benchmark_run import (
+    BenchmarkRun,
+    StoredUnits,
+    benchmark_folders,
+    import_benchmark,
+    stored_units,
+    vectors_of,
+)
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.calibration import POPULATIONS
-from vestig.evaluation.comparison import compare, gate_breaches
-from vestig.evaluation.losses_by_author import with_losses
-from vestig.evaluation.metrics import CUTS, DEPTH, Tally
+from vestig.evaluation.comparison import (
+    INTERVAL_DRAWS,
+    PAIRED_DRAWS,
+    SEED,
+    compare,
+    estimates,
+    gate_breaches,
+)
+from vestig.evaluation.metrics import CUTS, DEPTH, Tally, with_losses
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
     BenchmarkReport,
@@ -158,8 +169,8 @@ def _retrieval(
     sample: int | None,
     progress: Progress | None,
 ) -> EvaluationReport:
+    from vestig.evaluation.labelled_retrieval import CUTS as RETRIEVED
     from vestig.evaluation.labelled_retrieval import evaluate_retrieval
-    from vestig.evaluation.retrieval_figures import CUTS as RETRIEVED
 
     measured = evaluate_retrieval(chosen, config, vectors, sample=sample, progress=progress)
     return _report(RETRIEVED, RETRIEVED[-1], gated=False, retrieval=measured)

@@ -10,8 +10,14 @@ of the first relevant unit, 0 when none is found.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
+
+import msgspec
+
+from vestig.evaluation.benchmarks import Benchmark
+from vestig.evaluation.report import AuthorUnits, Comparison
 
 CUTS: Final = (1, 5, 10, 20, 50)
 # Length of the longest ranking of distinct units; `mrr` is 0 for what lies below.
@@ -145,3 +151,56 @@ class Tally:
         if outdated:
             first = min(places.get(unit, math.inf) for unit in relevant)
             self.newest_first.append(first < min(places.get(unit, math.inf) for unit in outdated))
+
+
+CUT: Final = 10
+METRIC: Final = f"recall@{CUT}"
+
+
+def with_losses(
+    comparisons: Iterable[Comparison], benchmark: Benchmark, tallies: Mapping[str, Tally]
+) -> Iterator[Comparison]:
+    """The comparisons; those of recall@10 with the units lost and gained by author."""
+    authors = {
+        key: {unit.id: unit.author or "" for unit in units}
+        for key, units in benchmark.units.items()
+    }
+    authors_of = [
+        (query.category, {id: authors[query.conversation][id] for id in query.relevant})
+        for query in benchmark.queries
+    ]
+    for one in comparisons:
+        if one.metric == METRIC:
+            ours, theirs = (tallies[name].ranks for name in (one.row, one.against))
+            yield msgspec.structs.replace(
+                one, by_author=_by_author(one.category, authors_of, ours, theirs)
+            )
+        else:
+            yield one
+
+
+def _by_author(
+    category: str | None,
+    authors_of: Sequence[tuple[str, Mapping[str, str]]],
+    ours: Sequence[Mapping[str, int | None]],
+    theirs: Sequence[Mapping[str, int | None]],
+) -> dict[str, AuthorUnits]:
+    relevant: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    gained: Counter[str] = Counter()
+    for (kind, author_of), here, there in zip(authors_of, ours, theirs, strict=True):
+        if category not in (None, kind):
+            continue
+        relevant.update(author_of.values())
+        for id, author in author_of.items():
+            found, other = _within(here[id]), _within(there[id])
+            lost[author] += other and not found
+            gained[author] += found and not other
+    return {
+        author: AuthorUnits(relevant=count, lost=lost[author], gained=gained[author])
+        for author, count in sorted(relevant.items())
+    }
+
+
+def _within(place: int | None) -> bool:
+    return place is not None and place <= CUT

@@ -16,15 +16,15 @@ from vestig.calls.opening import OpenRequest
 from vestig.calls.retrieve import RetrieveRequest
 from vestig.config import Config
 from vestig.errors import NotFoundError, ValidationError
-from vestig.evaluation.bootstrap import differences
-from vestig.evaluation.report import ReplaySide, RetrievalReplay
-from vestig.evaluation.retrieval_figures import (
+from vestig.evaluation.comparison import differences
+from vestig.evaluation.labelled_retrieval import (
     CUTS,
     Retrieval,
     columns,
     figures,
     retrieval_scores,
 )
+from vestig.evaluation.report import ReplaySide, RetrievalReplay
 from vestig.hints import check_names
 from vestig.ids import is_full_id
 from vestig.json_text import read_json

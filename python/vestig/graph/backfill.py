@@ -16,10 +16,15 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
 from vestig.commit.rows import mention_edge
 from vestig.errors import NotFoundError, StoreLockedError
-from vestig.language.names.analysed_text import analyse_all
 from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import KnownEntity, Mention, best_mentions, resolve_names
-from vestig.language.names.name_table import NameTable
+from vestig.language.names.gazetteer import (
+    KnownEntity,
+    Mention,
+    NameTable,
+    analyse_all,
+    best_mentions,
+    resolve_names,
+)
 from vestig.ports import Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import known_words, types_of_rules

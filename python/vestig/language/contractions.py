@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import word_list
 
 # Marks that stand for an apostrophe, for `str.translate`.
 APOSTROPHES: Final = dict.fromkeys(map(ord, "’‘ʼ‛‹›"), "'")  # noqa: RUF001

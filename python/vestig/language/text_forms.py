@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
 
 from vestig._core import visible
 from vestig.lazy_pattern import lazy_pattern
@@ -135,3 +136,64 @@ def evidence_text(text: str, chars_max: int) -> str:
     if len(text) <= chars_max:
         return text
     return text[: max(0, chars_max - len(_CUT))] + _CUT[:chars_max]
+
+
+T = TypeVar("T")
+
+# Longer texts are not cached: they hardly ever repeat.
+CHARS_MAX: Final = 64
+_TEXTS_MAX: Final = 8_192
+
+
+class TextCache(dict[str, T]):
+    """A mapping from text to the value of a pure function, filled when a text is looked up.
+
+    Holds at most 8,192 texts of at most 64 code points; when full, it begins anew.
+
+    Example:
+        >>> lower = TextCache(str.lower)
+        >>> lower["Ada"], len(lower)
+        ('ada', 1)
+    """
+
+    def __init__(self, function: Callable[[str], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, text: str) -> T:
+        """Computes the value, and stores that of a short text."""
+        found = self._function(text)
+        if len(text) <= CHARS_MAX:
+            if len(self) >= _TEXTS_MAX:
+                self.clear()
+            self[text] = found
+        return found
+
+
+_END: Final = lazy_pattern(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+
+
+def sentences(text: str) -> Iterator[tuple[int, str]]:
+    """(place of its beginning, sentence) of a text; blank ones are left out.
+
+    Example:
+        >>> list(sentences("It rained. Who came?"))
+        [(0, 'It rained.'), (11, 'Who came?')]
+    """
+    start = 0
+    for end in _END.finditer(text):
+        if text[start : end.start()].strip():
+            yield start, text[start : end.start()]
+        start = end.end()
+    if text[start:].strip():
+        yield start, text[start:]
+
+
+def word_list(words: str) -> tuple[str, ...]:
+    """The words of a text, in order.
+
+    Example:
+        >>> word_list("one two")
+        ('one', 'two')
+    """
+    return tuple(words.split())

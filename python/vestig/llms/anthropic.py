@@ -18,8 +18,8 @@ import msgspec
 from vestig.config.vendors import read_secret, service_url
 from vestig.errors import ConfigError, ModelCallError, ProviderTimeoutError
 from vestig.hints import missing_package
+from vestig.json_text import is_too_deep
 from vestig.lazy_pattern import lazy_pattern
-from vestig.llms.json_depth import is_too_deep
 from vestig.ports import (
     ANSWER_BYTES_MAX,
     BatchAnswer,

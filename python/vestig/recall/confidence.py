@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import msgspec
 
 from vestig.answers import ScoreFormula
-from vestig.language.content_words import ContentTerm
+from vestig.language.words import ContentTerm
 from vestig.recall.scan import Scan
 from vestig.store.projection.scan_objects import (
     FEATURES,

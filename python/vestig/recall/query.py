@@ -19,9 +19,9 @@ from vestig.config.weights import newest
 from vestig.embedders.piece_codes import query_codes
 from vestig.ids import id_bytes
 from vestig.language import words
-from vestig.language.content_words import ContentTerm, content_terms
 from vestig.language.time import expressions
-from vestig.language.time.yearless import is_yearless
+from vestig.language.time.patterns import is_yearless
+from vestig.language.words import ContentTerm, content_terms
 from vestig.ports import STATE_DIMENSIONS, ScanRanking, ScanRequest, TokenStates
 from vestig.recall import query_entities
 from vestig.recall.confidence import (

@@ -11,7 +11,7 @@ from vestig.answers import QueryEntity, QueryName
 from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
-from vestig.language.names.analysed_text import analyse
+from vestig.language.names.gazetteer import analyse
 from vestig.language.names.ontology import UNTYPED
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, known_names, query_names, types_of_rules

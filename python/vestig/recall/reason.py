@@ -19,8 +19,8 @@ from vestig.answers import (
 )
 from vestig.config.recall_sections import ReasonSettings
 from vestig.ids import id_text
-from vestig.language.content_words import frame_words
 from vestig.language.text_forms import one_line
+from vestig.language.words import frame_words
 from vestig.memories.read import flags_of
 from vestig.recall.scan import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow

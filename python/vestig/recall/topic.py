@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from vestig.language.content_words import ContentTerm
+from vestig.language.words import ContentTerm
 from vestig.ports import TokenStates
 
 # Hidden states of word pieces, and by piece the content terms of its word, as places among them.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from vestig.config.weights import NewestWeights
-from vestig.language.newer_words import speaks_of_past, speaks_of_present
+from vestig.language.words import speaks_of_past, speaks_of_present
 from vestig.recall.ranking import ROWS_MOVED
 from vestig.recall.scan import ScanRow
 from vestig.session.session import Session

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from vestig.language.names.rules import find_names
-from vestig.language.stopwords import STOPWORDS
-from vestig.language.word_list import word_list
-from vestig.language.words import terms, tokens
+from vestig.language.text_forms import word_list
+from vestig.language.words import STOPWORDS, terms, tokens
 from vestig.lazy_pattern import lazy_pattern
 
 # Verbs of speaking and asking, in every form, and words that only frame a request.

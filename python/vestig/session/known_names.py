@@ -10,9 +10,7 @@ import msgspec
 
 from vestig.config.graph_sections import EntitySettings
 from vestig.ids import id_bytes, id_text
-from vestig.language.names.analysed_text import AnalysedText
-from vestig.language.names.gazetteer import KnownEntity, NameHit
-from vestig.language.names.name_table import EntityRows
+from vestig.language.names.gazetteer import AnalysedText, EntityRows, KnownEntity, NameHit
 from vestig.language.names.ontology import Ontology, read_ontology
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 
+from vestig.json_text import is_too_deep
 from vestig.lazy_pattern import lazy_pattern
-from vestig.llms.json_depth import is_too_deep
 
 _T = TypeVar("_T")
 

@@ -6,8 +6,7 @@ from typing import Final
 
 from vestig import _core
 from vestig.errors import ValidationError
-from vestig.language.text_cache import TextCache
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import TextCache, word_list
 
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
 LEGAL_FORMS: Final = frozenset(

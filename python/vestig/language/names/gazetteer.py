@@ -10,9 +10,46 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from vestig._core import AnalysedText
+from vestig._core import AnalysedText, EntityRows, NameTable
 from vestig._core import entity_named as _entity_named
 from vestig.language.names.forms import norm_name
+from vestig.language.names.rules import RULES
+
+__all__ = ["AnalysedText", "EntityRows", "NameTable", "analyse", "analyse_all"]
+
+
+def analyse(
+    text: str,
+    title: str | None = None,
+    *,
+    rules: bool = True,
+    types: Mapping[str, str] | None = None,
+) -> AnalysedText:
+    """Splits a text into words and finds names by the rules.
+
+    Args:
+        title: the note's or document's title.
+        rules: false = only known names are wanted.
+        types: type of a rule → type of this store's ontology; None = unchanged.
+
+    Example:
+        >>> analyse("Ask (Ada Lovelace)").words[1]
+        ('(ada', 'ada', '(ada', 'ada')
+    """
+    return RULES.analyse([(text, title)], rules=rules, types=types)[0]
+
+
+def analyse_all(
+    texts: Sequence[tuple[str, str | None]], *, types: Mapping[str, str] | None = None
+) -> list[AnalysedText]:
+    """The same of many texts with their titles, at once.
+
+    Example:
+        >>> [one.openers for one in analyse_all([("Deploy it", None), ("so Ada", None)])]
+        [['deploy'], []]
+    """
+    return RULES.analyse(texts, types=types)
+
 
 # (first word, number of words, entity id, stored name)
 NameHit = tuple[int, int, str, str]
@@ -88,7 +125,7 @@ def resolve_names(
         rules_only: known names only resolve names that the rules find.
 
     Example:
-        >>> from vestig.language.names.analysed_text import analyse
+        >>> from vestig.language.names.gazetteer import analyse
         >>> hits = [(2, 2, "ent_1", "Ada Lovelace")]
         >>> known = {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada Lovelace")}
         >>> [found] = resolve_names(analyse("We met Ada Lovelace!"), hits, known)
@@ -116,7 +153,7 @@ def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:
     """The `most` names of highest confidence, each once, in order of position.
 
     Example:
-        >>> from vestig.language.names.analysed_text import analyse
+        >>> from vestig.language.names.gazetteer import analyse
         >>> names = resolve_names(analyse("NATO met NATO and Ada Lovelace"))
         >>> [name.name for name in best_mentions(names, 1)]
         ['Ada Lovelace']

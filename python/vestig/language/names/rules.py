@@ -9,7 +9,7 @@ import msgspec
 
 from vestig._core import NameRules, is_specific, quotations, starts_sentence
 from vestig._core import title_name as _title_name
-from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.words import NAME_STOPWORDS
 
 __all__ = [
     "RULES",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from vestig.language.word_list import word_list
+from vestig.language.text_forms import word_list
 from vestig.lazy_pattern import lazy_pattern
 
 WEEKDAYS: Final = {
@@ -140,3 +141,19 @@ PRESENT_CUE: Final = lazy_pattern(
     r"\b(?:is|are|am|isn't|aren't|feel|currently|right\s+now|today|tonight)\b"
     r"|\b(?:i'm|(?:we|you|they)'re|(?:he|she|it|that|there)'s)\b"
 )
+
+
+_ANY_MONTH: Final = lazy_pattern(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
+)
+_ANY_YEAR: Final = lazy_pattern(r"\b\d{4}\b")
+
+
+def is_yearless(words: str) -> bool:
+    """Return whether an expression of time names a month, or a day of one, and no year.
+
+    Example:
+        >>> is_yearless("on 3 May"), is_yearless("in May 2024"), is_yearless("last week")
+        (True, False, False)
+    """
+    return _ANY_MONTH.search(words) is not None and _ANY_YEAR.search(words) is None

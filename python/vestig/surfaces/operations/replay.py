@@ -24,8 +24,7 @@ def _replay_requests(call: Call) -> Any:
 
 
 def _compared(value: RetrievalReplay, _: Mapping[str, Any]) -> str:
-    from vestig.evaluation.retrieval_tables import replay_tables
-    from vestig.evaluation.tables import text_of
+    from vestig.evaluation.tables import replay_tables, text_of
 
     lines = [f"{value.requests:,} requests, seq {value.old.seq}"]
     for name, side in (("old", value.old), ("new", value.new)):
