@@ -231,6 +231,21 @@ def _retention() -> Retention:
     return {f"{policy}_half_life_days": days for policy, days in POLICIES.items()}
 
 
+class FirewallSettings(Section, frozen=True, kw_only=True):
+    secrets: Annotated[
+        Literal["mask", "reject", "off"],
+        doc(
+            "What becomes of secrets in texts, such as passwords and keys of services. mask: a"
+            " marker stands in their place; reject: the text is refused; off: they are stored.",
+            shown=True,
+        ),
+    ] = "mask"
+    echo: Annotated[
+        bool,
+        doc("Take what a store printed of its memories out of a text that comes in.", shown=True),
+    ] = True
+
+
 class LifecycleSettings(Section, frozen=True, kw_only=True):
     default_policy: Annotated[
         Literal["permanent", "decision", "standard", "ephemeral", "session"],
@@ -280,6 +295,7 @@ class Settings(Section, frozen=True, kw_only=True):
     decay: DecaySettings = DecaySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
+    firewall: FirewallSettings = FirewallSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
 
