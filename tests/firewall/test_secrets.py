@@ -86,7 +86,8 @@ HARMLESS = [
 def test_a_secret_is_masked_and_the_rest_stays(text: str, secret: str) -> None:
     masked, rules = masked_text(text)
     assert secret not in masked
-    assert len(rules) == 1 and rules[0] in RULES
+    assert len(rules) == 1
+    assert rules[0] in RULES
     before, after = masked.split(f"[secret:{rules[0]}]")
     assert text.startswith(before)
     assert text.endswith(after)
@@ -111,8 +112,11 @@ def test_every_secret_of_a_text_is_masked() -> None:
 def test_a_private_key_is_one_marker() -> None:
     lines = "\n".join(_BODY * 2 for _ in range(8))
     for kind in ("RSA ", "OPENSSH ", "EC ", "ENCRYPTED ", ""):
-        text = f"Here:\n-----BEGIN {kind}PRIVATE KEY-----\n{lines}\n-----END {kind}PRIVATE KEY-----\nDone"
-        assert masked_text(text) == ("Here:\n[secret:privatekey]\nDone", ("privatekey",))
+        block = f"-----BEGIN {kind}PRIVATE KEY-----\n{lines}\n-----END {kind}PRIVATE KEY-----"
+        assert masked_text(f"Here:\n{block}\nDone") == (
+            "Here:\n[secret:privatekey]\nDone",
+            ("privatekey",),
+        )
     cut = f"-----BEGIN PRIVATE KEY-----\n{lines}\n\nThat was it."
     assert masked_text(cut)[0] == "[secret:privatekey]\n\nThat was it."
 

@@ -37,12 +37,12 @@ def _bytes_of(folder: Path) -> bytes:
 
 
 def test_a_commit_masks_and_says_so(store: vestig.Vestig) -> None:
-    outcome = store.commit(_TEXT, author=f"token={_TOKEN}", metadata={"pw": "tulip"})
+    outcome = store.commit(_TEXT, author=f"see {_TOKEN}", metadata={"pw": "tulip"})
     assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
     assert {(one.rule, one.count) for one in outcome.masked} == {("password", 2), ("github", 1)}
     memory = store.show(str(outcome.memory_id)).memory
     assert memory.content == _MASKED
-    assert memory.author == "token=[secret:github]"
+    assert memory.author == "see [secret:github]"
     assert memory.metadata["pw"] == "[secret:password]"
     counters = store._session.metrics.snapshot()
     assert counters['vestig_secrets_total{action="masked",rule="github"}'] == 1
@@ -92,8 +92,8 @@ def test_an_update_masks_and_finds_its_own_text_again(store: vestig.Vestig) -> N
     assert [(one.rule, one.count) for one in changed.outcome.masked] == [("password", 1)]
     assert store.show(changed.memory_id).memory.content == _MASKED
     assert not store.update(changed.memory_id, content=_TEXT).changed
-    store.update(changed.memory_id, metadata={"token": _TOKEN})
-    assert store.show(changed.memory_id).memory.metadata["token"] == "[secret:github]"
+    store.update(changed.memory_id, metadata={"note": _TOKEN})
+    assert store.show(changed.memory_id).memory.metadata["note"] == "[secret:github]"
 
 
 def test_reject_refuses_the_text_and_names_the_rule(opener: Opener) -> None:
@@ -141,7 +141,7 @@ def _use_everything(store: vestig.Vestig, secret: str, embedded: str) -> None:
         keywords=[embedded],
         trigger="problem-solution",
         hypothetical_queries=[f"What is {embedded}?"],
-        claim={"subject": "Ada", "fact_type": "WORKS_AT", "object": "Acme", "evidence": embedded},
+        claim={"subject": "Ada", "fact_type": "WORKS_AT", "object": f"Acme {embedded}"},
         session_id="s1",
     )
     store.commit_many([{"content": f"{text} in June", "session_id": "s1"}, f"{text} in July"])

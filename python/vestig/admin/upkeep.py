@@ -106,7 +106,7 @@ def _language_model(session: Session) -> Finding:
 
 
 def _secrets(session: Session) -> Finding:
-    """What becomes of secrets in texts that come in."""
+    """A store that keeps secrets is worth a look."""
     mode = session.config.settings.firewall.secrets
     if mode != "off":
         return Finding(check="secrets", level="ok", detail=f"secrets in texts: {mode}")

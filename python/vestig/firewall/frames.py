@@ -128,12 +128,14 @@ def _is_beside(parts: Sequence[tuple[str, _Frame | None]], at: int) -> bool:
     """Return whether a line belongs to the frames beside it."""
     line = parts[at][0].strip()
     if line == _SEPARATOR:
-        before = next(
-            (frame for text, frame in reversed(parts[:at]) if frame or text.strip()), None
-        )
-        after = next((frame for text, frame in parts[at + 1 :] if frame or text.strip()), None)
-        return before is not None or after is not None
+        return _next_frame(parts[:at][::-1]) or _next_frame(parts[at + 1 :])
     return _BESIDE.fullmatch(line) is not None
+
+
+def _next_frame(parts: Sequence[tuple[str, _Frame | None]]) -> bool:
+    """Return whether the first part that is not blank is a frame."""
+    filled = (frame is not None for text, frame in parts if frame is not None or text.strip())
+    return next(filled, False)
 
 
 def _frame_at(lines: Sequence[str], at: int, memories: Memories) -> _Frame | None:

@@ -13,9 +13,9 @@ pub(super) const URL_SAFE: Class = 1 << 6;
 pub(super) const DOTTED: Class = 1 << 7;
 pub(super) const BASE64: Class = 1 << 8;
 pub(super) const ANY: Class = 1 << 9;
-/// What a token of random characters is made of.
+/// Characters that a token of random characters is made of.
 pub(super) const TOKEN: Class = 1 << 10;
-/// What a value without quotes is made of.
+/// Characters that a value without quotes is made of.
 pub(super) const VALUE: Class = 1 << 11;
 /// Everything but white space.
 pub(super) const VISIBLE: Class = 1 << 12;

@@ -27,6 +27,9 @@ use std::borrow::Cow;
 use bytes::Runs;
 use lexemes::Lexeme;
 
+/// A text with secrets is looked at so often at most.
+const PASSES_MAX: usize = 4;
+
 /// A secret: where it stands, in bytes, and the rule by which it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finding {
@@ -73,7 +76,7 @@ struct Scan<'a> {
     lexemes: Vec<Lexeme>,
     runs: Runs<'a>,
     findings: Vec<Finding>,
-    /// What begins before it was looked at as a whole.
+    /// Words that begin before it was looked at as a whole.
     cursor: usize,
     token_end: usize,
     url_end: usize,
@@ -131,16 +134,26 @@ pub fn find(text: &str) -> Vec<Finding> {
     scan.findings
 }
 
-/// A text with `[secret:RULE]` in the place of each secret, and the rules of those.
+/// A text with `[secret:RULE]` in the place of each secret, and the rules of those. What is masked
+/// once stays as it is: where a marker makes another word a secret, that is masked too.
 #[must_use]
 pub fn mask(text: &str) -> (Cow<'_, str>, Vec<&'static str>) {
-    let findings = find(text);
-    if findings.is_empty() {
-        return (Cow::Borrowed(text), Vec::new());
+    let (mut masked, mut rules) = (Cow::Borrowed(text), Vec::new());
+    for _ in 0..PASSES_MAX {
+        let findings = find(&masked);
+        if findings.is_empty() {
+            break;
+        }
+        rules.extend(findings.iter().map(|one| one.rule));
+        masked = Cow::Owned(replaced(&masked, &findings));
     }
+    (masked, rules)
+}
+
+fn replaced(text: &str, findings: &[Finding]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
-    for one in &findings {
+    for one in findings {
         masked.push_str(&text[at..one.start]);
         masked.push_str("[secret:");
         masked.push_str(one.rule);
@@ -148,8 +161,5 @@ pub fn mask(text: &str) -> (Cow<'_, str>, Vec<&'static str>) {
         at = one.end;
     }
     masked.push_str(&text[at..]);
-    (
-        Cow::Owned(masked),
-        findings.iter().map(|one| one.rule).collect(),
-    )
+    masked
 }

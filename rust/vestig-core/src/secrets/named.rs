@@ -32,7 +32,7 @@ impl Name {
     }
 }
 
-/// What a word names, if that is a secret.
+/// The name that a word is, if that is a secret.
 pub(super) fn name_at(scan: &Scan<'_>, place: usize) -> Option<Name> {
     let Lexeme { start, end } = scan.lexemes[place];
     let text = &scan.text[start..end];

@@ -17,7 +17,7 @@ const WORDS_BEFORE: usize = 6;
 const BENIGN_WORDS_BEFORE: usize = 4;
 const BYTES_BEFORE: usize = 60;
 
-/// What the words before a token say of it.
+/// Facts that the words before a token say of it.
 #[derive(Default)]
 struct Context {
     named: bool,
@@ -178,8 +178,10 @@ fn is_built(token: &str) -> bool {
     let plain = |part: &str| {
         let digits = part.bytes().all(|b| b.is_ascii_digit());
         let hex = part.len() <= HEX_MAX && is_hex(part);
-        let word = part.bytes().all(|b| b.is_ascii_lowercase()) && part.len() <= 12;
-        digits || hex || word || shape(part).is_wordy()
+        let small = |b: u8| b.is_ascii_lowercase();
+        let word = part.bytes().all(small) && part.len() <= 12;
+        let short = part.bytes().all(|b| small(b) || b.is_ascii_digit()) && part.len() <= 5;
+        digits || hex || word || short || shape(part).is_wordy()
     };
     let mut parts = token.split(['-', '_', '.', '/', '+', '~']);
     token.contains(['-', '_', '.']) && parts.all(plain)

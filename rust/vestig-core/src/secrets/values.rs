@@ -13,7 +13,7 @@ const QUOTED_BYTES_MAX: usize = 2048;
 const VALUE_BYTES_READ: usize = 256;
 const SIGNS: &str = "!@#$%^&*+?~§€";
 
-/// What leads from a name to its value.
+/// A link that leads from a name to its value.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Link {
     /// `name = value`, `name: value`, `--name value`.
@@ -380,15 +380,18 @@ fn is_mail_address(value: &str) -> bool {
         })
 }
 
-/// Returns whether a value is a name with dots: `settings.token`, `self.api_key2`.
+/// Returns whether a value is a name with dots: `settings.token`, `self.api_key2`. A digit within a
+/// word is none of a name.
 fn is_dotted_name(value: &str) -> bool {
     let mut names = value.split('.');
     let named = |part: &str| {
+        let mut pairs = part.as_bytes().windows(2);
+        let inner = pairs.any(|two| two[0].is_ascii_digit() && two[1].is_ascii_alphabetic());
         let first = part
             .bytes()
             .next()
             .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        first && part.bytes().all(|b| bytes::is_in(b, bytes::WORD)) && !is_random(part, 8)
+        first && !inner && part.bytes().all(|b| bytes::is_in(b, bytes::WORD)) && !is_random(part, 8)
     };
     value.contains('.') && names.all(named) && !value.contains("..")
 }
