@@ -146,7 +146,8 @@ def _masked(value: Any, rules: list[str], depth: int) -> Any:
             for name, item in value.items()
         }
     elif isinstance(value, (list, tuple, set, frozenset)):
-        inner = [_masked(item, rules, depth + 1) for item in value]
+        items = [_masked(item, rules, depth + 1) for item in value]
+        inner = tuple(items) if isinstance(value, tuple) else items
     elif isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         masked = {name: _masked(item, rules, depth + 1) for name, item in fields.items()}
