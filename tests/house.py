@@ -125,6 +125,7 @@ PURE = frozenset(
         "exchange/formats/mem0.py",
         "exchange/formats/memories.py",
         "exchange/formats/messages.py",
+        "exchange/formats/nearest.py",
         "exchange/formats/openai_chat.py",
         "exchange/formats/drafts.py",
         "exchange/formats/session_log.py",
