@@ -27,7 +27,7 @@ WORKS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "bool(store)": (bool, True),
     "store.count()": (lambda s: s.count(), 1),
     "store.get(id)": (lambda s: s.get(s.list()[0].id).content, TEXT),
-    "store.get(unknown)": (lambda s: s.get("mem_00000000"), None),
+    "unknown id in store": (lambda s: "mem_00000000" in s, False),
     "id in store": (lambda s: s.list()[0].id in s, True),
     "tags as text": (lambda s: s.count(tags="house"), 1),
     "hit.text": (lambda s: s.recall("key")[0].text, TEXT),

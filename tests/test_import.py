@@ -21,7 +21,6 @@ NEVER_AT_START = {
     "fastapi",
     "fastembed",
     "http.client",
-    "ijson",
     "httpx",
     "httpx2",
     "mcp",

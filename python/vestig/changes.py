@@ -81,6 +81,7 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pinned: bool = False
     pinned_at_us: int | None = None
     pinned_reason: str | None = None
+    key: str | None = None
 
 
 class NewVector(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -93,6 +93,8 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
     entities: tuple[str, ...] | None = None
     source_ids: tuple[str, ...] | None = None
     message_ids: tuple[str, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    key_prefix: str | None = None
     statuses: tuple[Status, ...] | None = None
     pinned: bool | None = None
     retention_policies: tuple[RetentionPolicy, ...] | None = None
@@ -176,6 +178,8 @@ def filter_parts(
         entities=given.get("entities"),
         source_ids=given.get("source_ids"),
         message_ids=given.get("message_ids"),
+        keys=given.get("keys"),
+        key_prefix=given.get("key_prefix"),
         statuses=None if statuses is None else tuple(Status(word) for word in statuses),
         pinned=given.get("pinned"),
         retention_policies=None

@@ -31,10 +31,10 @@ __all__ = [
     "Kind",
     "Memory",
     "OriginType",
-    "PossibleUpdate",
     "RecordWord",
     "RetentionPolicy",
     "Role",
+    "SimilarMemory",
     "Source",
     "Stability",
     "Status",
@@ -302,16 +302,19 @@ class Difference(_Value, frozen=True, kw_only=True):
         return f"{self.old!r} → {self.new!r}"
 
 
-class PossibleUpdate(_Value, frozen=True, kw_only=True):
-    """A memory with nearly the same text that makes another statement.
+class SimilarMemory(_Value, frozen=True, kw_only=True):
+    """A memory of the same namespace and scope that may be about the same as a new text.
 
-    `score`: cosine of both vectors. `differs`: the words in which the texts differ, in order, at
-    most eight runs of them; () where both state the same.
+    `score`: cosine of both vectors. `t_valid`: from when it holds. `beginning`: the first 120
+    characters of its text, on one line. `differs`: the words in which nearly equal texts differ, in
+    order, at most eight runs of them; () where the texts are less alike.
     """
 
     memory_id: str
     score: float
-    differs: tuple[Difference, ...]
+    t_valid: datetime
+    beginning: str
+    differs: tuple[Difference, ...] = ()
 
 
 class Memory(_Value, frozen=True, kw_only=True):
@@ -320,7 +323,8 @@ class Memory(_Value, frozen=True, kw_only=True):
     `content`: its text as it was given, trimmed at its ends. `content_hash`: SHA-256 of its normal
     form (NFC, single spaces, indentation of lines). `t_valid` to `t_invalid`: when its statement
     holds; `t_created` to `t_expired`: when the store knew it. Ends are None while open. `sequence`:
-    position in the session. `version` is 1 for a new memory and grows with each `update`.
+    position in the session. `key`: what the text is the value of. `version` is 1 for a new memory
+    and grows with each `update`.
     """
 
     id: str
@@ -361,6 +365,7 @@ class Memory(_Value, frozen=True, kw_only=True):
     revives: str | None
     version: int
     metadata: dict[str, Any]
+    key: str | None = None
 
     @property
     def created_at(self) -> datetime:
@@ -442,12 +447,13 @@ class Source(_Value, frozen=True, kw_only=True):
 
 
 class SupersessionRecord(_Value, frozen=True, kw_only=True):
-    """`superseding_id` replaced `superseded_id`."""
+    """`superseding_id` replaced `superseded_id`. `warnings`: of the call that wrote it."""
 
     superseding_id: str
     superseded_id: str
     reason: str
     created_at: datetime
+    warnings: tuple[str, ...] = ()
 
 
 class Evidence(_Value, frozen=True, kw_only=True):
@@ -483,23 +489,15 @@ class Claim(_Value, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
 
 
-class MaskedSecret(_Value, frozen=True, kw_only=True):
-    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, and how
-    many there were."""
-
-    rule: str
-    count: int
-
-
 class CommitOutcome(_Value, frozen=True, kw_only=True):
     """The result of a commit.
 
     `memory_id`: the memory that now stands for the text, None when refused.
-    `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `revives`:
-    an expired memory with an equal text. `repeats`: the oldest memory with the text of a turn that
-    is a memory of its own. `masked`: secrets that were found in the arguments, and do not stand in
-    what is stored. `echoes`: memories whose own texts came back in frames of results and were taken
-    out. `seq`: the state of the ledger after it.
+    `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `key`: what
+    the text is the value of. `similar`: what is known of the same already, at most three memories,
+    the nearest first. `revives`: an expired memory with an equal text. `repeats`: the oldest
+    memory with the text of a turn that is a memory of its own. `seq`: the state of the ledger after
+    it.
     """
 
     outcome: CommitOutcomeKind
@@ -513,18 +511,22 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     artifact_ref: str | None = None
     namespace: str
     scope: str | None = None
+    key: str | None = None
     hygiene_reasons: tuple[str, ...] = ()
     thresholds: dict[str, float] = {}
     deduplicated: bool = False
-    possible_update_of: PossibleUpdate | None = None
+    similar: tuple[SimilarMemory, ...] = ()
     revives: str | None = None
     repeats: str | None = None
     superseded: tuple[str, ...] = ()
-    masked: tuple[MaskedSecret, ...] = ()
-    echoes: tuple[str, ...] = ()
     event_id: str | None = None
     seq: int | None = None
     jobs: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+
+    @property
+    def possible_update_of(self) -> SimilarMemory | None:
+        """The nearest of `similar` whose text is nearly the same and states something else."""
+        return next((one for one in self.similar if one.differs), None)

@@ -79,7 +79,7 @@ def test_a_claim_is_shown_with_the_memory_that_carries_it(
 def test_a_text_that_is_known_keeps_its_record(opener: Opener) -> None:
     store = opener()
     first = store.commit(TEXT)
-    again = store.commit(TEXT, claim=ANA)
+    again = store.commit(TEXT, claim={**ANA, "fact_type": "LIKES"})
     assert again.memory_id == first.memory_id
     assert "the claim was not stored" in again.warnings[-1]
     assert store.show(first.memory_id).claim is None

@@ -13,13 +13,22 @@ from vestig.commit.repeats import RepeatWishes
 from vestig.commit.rows import (
     Rows,
     add_memory,
-    add_possible_update,
+    add_nearest,
     add_reinforcement,
     memory_of,
     reinforced,
 )
 from vestig.commit.text import content_hash
-from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, RetentionPolicy, Status
+from vestig.times import from_us
+from vestig.types import (
+    Difference,
+    EdgeType,
+    EventType,
+    Memory,
+    RetentionPolicy,
+    SimilarMemory,
+    Status,
+)
 
 TEXT = "the release is today"
 DAY = StoredWindow(text="today", start_us=0, end_us=10, grain="day")
@@ -189,14 +198,17 @@ def test_last_seen_never_goes_back() -> None:
     assert rows.patches[0].seen_us == 500
 
 
-def test_possible_update_has_its_own_edge() -> None:
-    hint = PossibleUpdate(memory_id="mem_old", score=0.99, differs=("units",))
-    rows, memory = inserted(item(), possible_update=hint)
-    add_possible_update(rows, memory.id, hint)
-    add_possible_update(rows, memory.id, hint)
+def test_the_nearest_has_its_own_edge_and_similar_memories_leave_no_words() -> None:
+    differs = (Difference(old="units", new="pieces"),)
+    since = from_us(0)
+    known = SimilarMemory(
+        memory_id="mem_old", score=0.99, t_valid=since, beginning="Ten units", differs=differs
+    )
+    rows, memory = inserted(item(), similar=[known])
+    add_nearest(rows, memory.id, ("mem_old", 0.99))
+    add_nearest(rows, memory.id, ("mem_old", 0.99))
     guard = [edge for edge in rows.edges if edge.origin == "guard"]
     assert [(edge.from_id, edge.to_id, edge.weight) for edge in guard] == [
         (memory.id, "mem_old", 0.99)
     ]
-    payload = rows.events[0].payload["possible_update_of"]
-    assert (payload["memory_id"], payload["differs"]) == ("mem_old", ["units"])
+    assert rows.events[0].payload["similar"] == [{"memory_id": "mem_old", "score": 0.99}]

@@ -74,8 +74,10 @@ def test_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
     report = store.admin.enrich()
     assert (report.done, report.possible_updates) == (1, 1)
     assert store.count() == 2
-    hint = store.events(late.memory_id)[-1].payload["possible_update_of"]
+    [hint] = store.events(late.memory_id)[-1].payload["similar"]
     assert hint["memory_id"] == kept.memory_id
+    store.admin.rebuild(embeddings=True)
+    assert sum(bool(e.payload.get("similar")) for e in store.events(late.memory_id)) == 1
 
 
 def test_names_of_a_deferred_memory_are_linked_and_its_questions_missed(opener: Opener) -> None:

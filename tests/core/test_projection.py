@@ -36,6 +36,8 @@ from vestig.ports import SPECIAL_PIECE, ProjectionRow
 from vestig.store.ledger.token_rows import sections_of
 from vestig.types import EventType
 
+# of similar(): near, related, known
+WANTED = ((0.9, 1), (0.6, 1), (0.5, 1))
 WEIGHTS = {"bias": 0.2, "words": 1.5, "topic": 2.0}
 COSINE, WORDS = (_core.SIGNALS.index(name) for name in ("topic", "words"))
 BASES = {
@@ -273,7 +275,7 @@ def test_a_call_belongs_to_one_seq() -> None:
     with pytest.raises(_core.SnapshotMoved):
         recall(projection, 2, core_query(None, "x"), everything(), ranking())
     with pytest.raises(_core.SnapshotMoved):
-        projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
+        projection.similar(0, vector(1, 0), "default", [None], [None], [b""], *WANTED)
 
 
 def test_types_of_events_have_one_code() -> None:
@@ -403,7 +405,7 @@ def test_similar_memories_are_those_over_the_threshold() -> None:
 
     def ask(scope: str | None, author: str | None, exclude: bytes, top: int) -> Any:
         return projection.similar(
-            9, query, "default", [scope], [author], [exclude], 0.8, top, 0.6, top
+            9, query, "default", [scope], [author], [exclude], (0.8, top), (0.6, top), (0.7, 0)
         )[0][:2]
 
     close, linked = ask(None, None, b"", 50)
@@ -418,15 +420,15 @@ def test_similar_memories_are_those_over_the_threshold() -> None:
     assert ask(None, None, b"", 1) == ([(id_of(0), 1.0)], [(id_of(0), 1.0)])
     assert ask(None, None, b"", 0) == ([], [])
     both = projection.similar(
-        9, query + query, "default", [None, "work"], [None, None], [b"", b""], 0.8, 50, 0.6, 0, 2
-    )
-    assert both == [(close, [], []), ([(id_of(2), near)], [], [])]
+        9, query + query, "default", [None, "work"], [None, None], [b"", b""], (0.8, 50), (0.6, 0),
+        (0.7, 50), 2, [id_of(1), b""],
+    )  # fmt: skip
+    known = [(id_of(0), 1.0), (id_of(3), near)]
+    assert both == [(close, [], known, []), ([(id_of(2), near)], [], [(id_of(2), near)], [])]
     with pytest.raises(ValueError, match="one vector, scope"):
-        projection.similar(9, query, "default", [], [None], [b""], 0.8, 1, 0.6, 1)
+        projection.similar(9, query, "default", [], [None], [b""], *WANTED)
     with pytest.raises(ValueError, match="one text per query"):
-        projection.similar(
-            9, query, "default", [None], [None], [b""], 0.8, 1, 0.6, 1, earlier=([], 0.5)
-        )
+        projection.similar(9, query, "default", [None], [None], [b""], *WANTED, earlier=([], 0.5))
 
 
 @pytest.mark.parametrize("threshold", [-1.0, 0.0, 0.6, 0.95])
@@ -438,11 +440,11 @@ def test_the_same_call_compares_the_queries_with_each_other(threshold: float) ->
     texts = [number % 1150 for number in range(1200)]
     none = [None] * len(batch)
     found = opened([], 6).similar(
-        0, batch.tobytes(), "default", none, none, [b""] * len(batch), 0.9, 0, 0.9, 0,
+        0, batch.tobytes(), "default", none, none, [b""] * len(batch), *[(0.9, 0)] * 3,
         earlier=(texts, threshold),
     )  # fmt: skip
     every = _core.testing.similar_within(batch.tobytes(), 6, threshold)
-    assert [earlier for _, _, earlier in found] == [
+    assert [earlier for _, _, _, earlier in found] == [
         [(at, cosine) for at, cosine in earlier if texts[at] != texts[place]]
         for place, earlier in enumerate(every)
     ]

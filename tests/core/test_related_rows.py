@@ -139,18 +139,19 @@ def test_a_block_finds_what_each_finds_alone(threshold: float, top: int) -> None
     assert [id for id, _ in together] == [n.to_bytes(16, "big") for n in range(1300)]
     probes = b"".join(struct.pack("<8f", *values) for values in vectors)
     none = [None] * 1300
-    args = (none, none, [b""] * 1300, threshold, top, threshold, top)
+    wanted = [(threshold, top)] * 3
+    args = (none, none, [b""] * 1300, *wanted)
     similar = projection.similar(seq, probes, "default", *args)
     for place in (0, 1, 600, 1299):
-        own = [[None], [None], [b""], threshold, top, threshold, top]
+        own = [[None], [None], [b""], *wanted]
         probe = struct.pack("<8f", *vectors[place])
         assert similar[place] == projection.similar(seq, probe, "default", *own)[0]
-        near, related, earlier = similar[place]
+        near, related, known, earlier = similar[place]
         assert earlier == []
-        assert near == related
+        assert near == related == known
         assert near == sorted(near, key=lambda pair: (-pair[1], pair[0]))[:top]
         all_pairs = projection.similar(
-            seq, probe, "default", [None], [None], [b""], threshold, 0, threshold, 1300
+            seq, probe, "default", [None], [None], [b""], (1, 0), (threshold, 1300), (1, 0)
         )[0][1]
         earlier = [pair for pair in all_pairs if int.from_bytes(pair[0], "big") < place]
         assert together[place][1] == earlier[:top]

@@ -7,10 +7,11 @@ import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from writer import child, open_store
+from writer import KEY, child, open_store
 
 from vestig.errors import VestigError
 
@@ -134,6 +135,29 @@ def broken_promises(path: Path, texts: set[str]) -> list[str]:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return [f"crash: {type(error).__name__} {error} at {last.filename}:{last.lineno}"]
+
+
+def broken_history(path: Path) -> list[str]:
+    """What is wrong with the versions of the key that writers share: one is current, the last to
+    begin, and each of the others holds until the next one begins."""
+    rows = []
+    with open_store(str(path)) as store:
+        where = {"keys": [KEY], "include_expired": True}
+        while page := store.list(where=where, offset=len(rows), limit=1000, order_by="created_at"):
+            rows += page
+        records = store.supersession_chain(rows[0].id) if rows else []
+        current = store.get(KEY).id if rows else None
+    live = [row.id for row in rows if row.status.word == "ACTIVE"]
+    held = sorted((r for r in rows if r.t_invalid != r.t_valid), key=lambda row: row.t_valid)
+    found = []
+    if rows and live != [current]:
+        found.append(f"half: {len(live)} memories are current under one key")
+    if rows and (held[-1].id != current or len(records) != len(rows) - 1):
+        found.append(f"half: {len(records)} replacements of {len(rows)} versions")
+    for one, following in pairwise(held):
+        if one.t_invalid != following.t_valid:
+            found.append(f"half: {one.id} ends at {one.t_invalid}, not at {following.t_valid}")
+    return found
 
 
 def _breaches(path: Path, texts: set[str]) -> list[str]:

@@ -8,8 +8,8 @@ import sys
 import threading
 from pathlib import Path
 
-from promise import WRITER, acknowledged, broken_promises, run_writers
-from trials import kills, stops
+from promise import WRITER, acknowledged, broken_history, broken_promises, run_writers
+from trials import keys, kills, stops
 from writer import open_store, text_of
 
 from vestig.types import CommitOutcomeKind
@@ -20,6 +20,27 @@ def test_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
     outcome = kills(tmp_path, 10)
     assert outcome.broken == []
     assert outcome.acknowledged > 10
+
+
+def test_kills_leave_one_current_value_of_a_key(tmp_path: Path) -> None:
+    outcome = keys(tmp_path, 4)
+    assert outcome.broken == []
+    assert outcome.acknowledged > 10
+
+
+def test_four_processes_write_the_values_of_one_key(tmp_path: Path) -> None:
+    """All are written, one is current, and each but that one was replaced once."""
+    store, count = tmp_path / "store", 50
+    open_store(str(store)).close()
+    names = [f"process {place}" for place in range(4)]
+    lines = run_writers(store, *names, count=count, fault="key")
+    assert [line for line in lines if line.startswith("! ")] == [], "refused"
+    texts = acknowledged(lines)
+    assert len(texts) == 4 * count
+    assert broken_promises(store, texts) + broken_history(store) == []
+    with open_store(str(store)) as opened:
+        assert opened.count() == 1
+        assert opened.count(where={"include_expired": True}) == 4 * count
 
 
 def test_a_stopped_writer_is_no_blocked_reader(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ HERE: Final = Path(__file__).parent
 # Name → module, function, full size.
 TRIALS: Final = {
     "kills": ("trials", "kills", 200),
+    "keys": ("trials", "keys", 100),
     "stops": ("trials", "stops", 50),
     "power": ("trials", "power", 40),
     "damages": ("damages", "damages", 500),

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from disks import PowerCutDisk, grow, small_disk, unmount
 from outcome import Outcome
-from promise import Writer, broken_promises, crashes, writers
+from promise import Writer, broken_history, broken_promises, crashes, writers
 from writer import open_store, text_of
 
 from vestig import Vestig
@@ -62,6 +62,32 @@ def kills(folder: Path, cycles: int) -> Outcome:
         outcome.breach([f"crash: a writer met {line[2:]}" for line in refused])
         texts |= count_acknowledged(lines, outcome)
         outcome.breach(broken_promises(store, texts), f"cycle {cycle}")
+        if outcome.broken:
+            break  # every later cycle would find it again
+    return outcome
+
+
+def keys(folder: Path, cycles: int) -> Outcome:
+    """Four writers of one key, all of them killed at a random point of each cycle: every value
+    that was acknowledged is in its history, and one is current."""
+    outcome = Outcome(trial="one key", size=f"{cycles} cycles, 4 writers")
+    chance = random.Random(11)
+    store, texts = folder / "store", set[str]()
+    for cycle in range(cycles):
+        lines: list[str] = []
+        names = [f"writer {place} of cycle {cycle}" for place in range(4)]
+        with writers(store, *names, fault="key") as running:
+            for one in running:
+                lines += one.lines(chance.randint(1, 12))
+            chance.shuffle(running)
+            for one in running:
+                one.kill()
+            for one in running:
+                lines += one.finish()
+        refused = [line for line in lines if line.startswith("! ")]
+        outcome.breach([f"crash: a writer met {line[2:]}" for line in refused])
+        texts |= count_acknowledged(lines, outcome)
+        outcome.breach(broken_promises(store, texts) + broken_history(store), f"cycle {cycle}")
         if outcome.broken:
             break  # every later cycle would find it again
     return outcome

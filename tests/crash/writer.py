@@ -6,7 +6,8 @@ Writes one line to standard output for each commit: `+ TEXT` once it was acknowl
 when it was refused with an error of Vestig. Anything else that is raised ends the process with
 a traceback. COUNT 0 means without end. FAULT `early`, `half` and `unsynced` break the
 promise on purpose, so that the checkers can be checked; `same` commits one text again and again,
-and `rebuild` publishes the projection on the way and ends without closing.
+`key` all of them as values of one key, and `rebuild` publishes the projection on the way and ends
+without closing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from vestig.store.sqlite import connections
 from vestig.testing import HashingEmbedder
 
 DIMENSIONS: Final = 32
+KEY: Final = "shared.by.all"
 _out = 1
 
 
@@ -100,7 +102,7 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
                 say("~", store.commit("The very same text from everywhere").outcome.value)
                 text = ""
             else:
-                store.commit(text)
+                store.commit(text, key=KEY if fault == "key" else None)
         except VestigError as error:
             say("!", f"{error.code} {error}".replace("\n", " "))
             # Reading goes on.
@@ -113,7 +115,7 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
                 store.admin.rebuild()
             except VestigError as error:
                 say("!", error.code)
-    if fault and fault != "same":
+    if fault and fault not in ("same", "key"):
         end_here()
     store.close()
 

@@ -44,6 +44,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "pinned": (False, True),
     "retention_policies": ("standard",),
     "message_ids": ("msg-1",),
+    "keys": ("lamp.3", "LAMP.3"),
+    "key_prefix": ("lamp.", "1"),
 }
 # What needs an id of the store, and what needs a query.
 LEFT_OUT = {"ids", "exclude_ids", "source_ids", "min_similarity"}
@@ -66,6 +68,7 @@ def filled(store: vestig.Vestig) -> set[str]:
             metadata={"level": n % 2},
             provenance={"artifact_ref": f"msg-{n}"},
             t_valid=f"2026-0{1 + n % 4}-01",
+            key=f"lamp.{n}" if n % 3 == 0 else None,
         )
         assert outcome.memory_id is not None
         ids.append(outcome.memory_id)

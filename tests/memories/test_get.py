@@ -23,21 +23,20 @@ def stored(store: Vestig, text: str) -> str:
     return id
 
 
-def test_get_gives_the_memory_or_none(store: Vestig) -> None:
+def test_get_gives_the_memory_of_an_id(store: Vestig) -> None:
     id = stored(store, "The spare key lies under the blue pot")
     for name in (id, id[:12], id[4:14]):
-        found = store.get(name)
-        assert found is not None
-        assert found == store.show(id).memory
-    for unknown in ("mem_00000000", "mem_0000000-none", "nonsense-of-a-key"):
-        assert store.get(unknown) is None
+        assert store.get(name) == store.show(id).memory
+    for unknown in ("mem_00000000", "00000000", "nonsense-of-a-key"):
+        with pytest.raises(vestig.NotFoundError, match=unknown):
+            store.get(unknown)
     store.deprecate(id)
-    withdrawn = store.get(id)
-    assert withdrawn is not None
-    assert withdrawn.status.word == "DEPRECATED"
-    assert store.get(id, namespace="elsewhere") is None
-    with pytest.raises(vestig.ValidationError):
-        store.get(7)  # type: ignore[arg-type]
+    assert store.get(id).status.word == "DEPRECATED"
+    with pytest.raises(vestig.NotFoundError):
+        store.get(id, namespace="elsewhere")
+    for wrong in (7, "mem_0000000-none", " "):
+        with pytest.raises(vestig.ValidationError):
+            store.get(wrong)  # type: ignore[arg-type]
 
 
 def test_a_store_has_a_length_and_holds_ids(store: Vestig) -> None:

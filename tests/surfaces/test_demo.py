@@ -22,6 +22,9 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
         "known already: counted",
         "says the same as “The staging database runs on port 5433”",
         "it may update “The staging database runs on port 5433”",
+        "similar (0.9",
+        "stored under kofi.city, in the place of “Kofi lives in Accra”",
+        "kofi.city: “Kofi lives in Porto”",
         "port 5433” → “The staging database runs on port 5434”",
         "refused: Content too short: 6 chars (minimum: 12)",
         "because the database moved",
@@ -41,7 +44,7 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
     for asked in out.split("   ? ")[1:]:
         best, next_one = (float(asked.splitlines()[line].split()[0]) for line in (2, 4))
         assert best > 50 * next_one
-    checks = out.partition("9. The doctor")[2].splitlines()
+    checks = out.partition("10. The doctor")[2].splitlines()
     assert len(checks[1:-1]) == 3
 
 
@@ -54,7 +57,7 @@ def test_demo_ignores_settings_from_outside(
     assert run(["demo", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["schema"] == "vestig/demo/1"
-    assert len(document["steps"]) == 9
+    assert len(document["steps"]) == 10
     assert document["kept"] is None
     assert [p.name for p in tmp_path.iterdir()] == ["vestig.yaml"]
 

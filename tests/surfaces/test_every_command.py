@@ -46,6 +46,7 @@ def commands(
         "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
         "replay": ("replay", str(requests)),
         "memory show": ("memory", "show", ids[0]),
+        "memory get": ("memory", "get", ids[0]),
         "memory list": ("memory", "list"),
         "count": ("count", "--statuses", "active"),
         "stats": ("stats",),
@@ -92,7 +93,7 @@ def commands(
 
 
 # they answer others and print nothing of their own
-SERVERS = {"hook", "mcp", "serve"}
+SERVERS = {"mcp", "serve"}
 DOCUMENTS = {
     "memory add": "outcome",
     "search": "recall",
@@ -100,6 +101,7 @@ DOCUMENTS = {
     "memory recall": "recall",
     "replay": "retrieval_replay",
     "memory show": "memory",
+    "memory get": "memory",
     "memory list": "memories",
     "count": "count",
     "diff": "diff",

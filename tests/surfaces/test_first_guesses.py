@@ -244,7 +244,7 @@ def test_help_names_the_folder_where_the_store_is(
 # What is typed → what the answer names.
 WORDS = {
     "delete": "forget", "remove": "forget", "rm": "forget", "erase": "forget",
-    "get": "show", "cat": "show", "view": "show", "ask": "recall", "query": "recall",
+    "cat": "show", "view": "show", "ask": "recall", "query": "recall",
     "find": "recall", "lookup": "recall", "grep": "recall", "context": "recall --context",
     "remember": "add", "store": "add", "save": "add", "note": "add", "commit": "add",
     "create": "add", "new": "add", "log": "history", "events": "history", "timeline": "history",
@@ -325,7 +325,7 @@ def test_an_option_of_another_tool_is_answered_with_ours(
 
 def test_groups_answer_in_their_own_words(vestig: Vestig) -> None:
     assert "`vestig entity list`" in vestig("entity", "ls").err
-    assert "`vestig memory show`" in vestig("memory", "get", "x").err
+    assert "`vestig memory show`" in vestig("memory", "cat", "x").err
     assert "`vestig memory update`" in vestig("memory", "edit", "x").err
     assert "`vestig config show`" in vestig("config", "list").err
     assert "`vestig config explain`" in vestig("config", "get", "x").err

@@ -18,10 +18,10 @@ from vestig.surfaces.operation import Operation
 from vestig.surfaces.outlines import GROUPS
 from vestig.surfaces.table import operation, operations
 
-VERBS = ("add", "recall", "show", "list", "events", "deprecate", "supersede")
+VERBS = ("add", "recall", "show", "get", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")
 SHORT = {
-    "add", "recall", "list", "show", "forget", "supersede", "deprecate", "update", "history",
+    "add", "recall", "list", "show", "get", "forget", "supersede", "deprecate", "update", "history",
     "pin", "unpin", "archive", "restore", "prune",
 }  # fmt: skip
 COMMANDS = {
@@ -51,7 +51,6 @@ COMMANDS = {
     "eval",
     "serve",
     "mcp",
-    "hook",
     "config show",
     "config explain",
 }
@@ -86,7 +85,6 @@ SURFACE_ONLY = {
     },
     "serve": {"host", "port"},
     "mcp": {"transport", "host", "port"},
-    "hook": {"event"},
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},

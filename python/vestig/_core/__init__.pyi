@@ -22,8 +22,6 @@ __all__ = [
     "METADATA",
     "ROWS_READ",
     "ROW_FIELDS",
-    "SECRETS_VERSION",
-    "SECRET_RULES",
     "SIGNALS",
     "VERSION",
     "AnalysedText",
@@ -60,7 +58,6 @@ __all__ = [
     "logistic",
     "lower_words",
     "mark",
-    "mask_secrets",
     "normal_name",
     "placed_terms",
     "pow",
@@ -298,18 +295,6 @@ def terms_among(wanted: Set[str], texts: Sequence[str]) -> list[tuple[int, str]]
 def placed_terms(text: str) -> list[tuple[str, int, int]]:
     """(term, start, end) of every index term in order: the word that it is made of, in code points
     [start, end); of an identifier the whole of it, then each part."""
-
-# --- secrets ---
-
-SECRET_RULES: Final[list[str]]
-"""Rules by which secrets are found, words of small letters in order of the alphabet."""
-SECRETS_VERSION: Final[str]
-"""Version of the rows by which secrets are told."""
-
-def mask_secrets(text: str) -> tuple[str, list[str]]:
-    """The text with `[secret:RULE]` in the place of each secret, and the rule of each, in order; a
-    text without one is returned itself. Linear in its length. UnicodeEncodeError: a lone
-    surrogate."""
 
 # --- marks: what to look for without keeping it ---
 
@@ -986,22 +971,28 @@ class Projection:
         scopes: Sequence[str | None],
         authors: Sequence[str | None],
         exclude: Sequence[bytes],
-        near_threshold: float,
-        near_limit: int,
-        related_threshold: float,
-        related_limit: int,
+        near: tuple[float, int],
+        related: tuple[float, int],
+        known: tuple[float, int],
         threads: int = 1,
         unrelated: Sequence[bytes] | None = None,
         earlier: tuple[Sequence[int], float] | None = None,
-    ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]], list[tuple[int, float]]]]:
-        """Per query vector (scopes, authors, exclude, unrelated one each): near = active or
-        archived MEMORY rows of the same namespace, scope and author with cosine >= near_threshold,
-        ids in `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
-        with cosine >= related_threshold, ids in `unrelated` left out. Both best first, ties by id.
-        limit 0 = none.
+    ) -> list[
+        tuple[
+            list[tuple[bytes, float]],
+            list[tuple[bytes, float]],
+            list[tuple[bytes, float]],
+            list[tuple[int, float]],
+        ]
+    ]:
+        """Per query vector (scopes, authors, exclude, unrelated one each) three lists, of each so
+        many at most (0 = none) with a cosine of so much at least: near = active or archived MEMORY
+        rows of the same namespace, scope and author, ids in `exclude` (16 bytes each) left out;
+        related = active MEMORY rows of the namespace, ids in `unrelated` left out; known = active
+        or archived MEMORY rows of the namespace and scope, both left out. Best first, ties by id.
 
         Args:
-            earlier: the number of each vector's text, and a threshold. Third come then (place,
+            earlier: the number of each vector's text, and a threshold. Last come then (place,
                 cosine) of the vectors before it of another text with cosine >= threshold,
                 ascending by place; [] without it.
         """

@@ -27,7 +27,6 @@ from vestig.calls.graph import (
 )
 from vestig.calls.search import SearchRequest
 from vestig.results import EdgeRebuildReport
-from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -351,9 +350,7 @@ class Graph:
             ...     edge.changed, store.graph.link(a, b, "RELATED").id == edge.id
             (True, True)
         """
-        clean = cleaned(self._session, given(locals()))
-        count(self._session, clean.rules, "masked")
-        asked = checked(LinkRequest, clean.arguments)
+        asked = checked(LinkRequest, given(locals()))
         from vestig.graph import edges
 
         return edges.link(self._session, asked)

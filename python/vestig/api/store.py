@@ -18,7 +18,14 @@ from vestig.calls.declaration import checked, given
 from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.opening import OpenRequest
-from vestig.calls.reads import CountRequest, DiffRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.reads import (
+    CountRequest,
+    DiffRequest,
+    EventsRequest,
+    GetRequest,
+    ListRequest,
+    ShowRequest,
+)
 from vestig.calls.recall import RecallRequest
 from vestig.calls.retrieve import RetrieveRequest
 from vestig.calls.states import (
@@ -31,7 +38,6 @@ from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
 from vestig.session.opening import open_session
-from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 from vestig.store.sqlite import forks
 
@@ -166,8 +172,14 @@ class Vestig:
         return True
 
     def __contains__(self, id: object) -> bool:
-        """True where `get` finds a memory."""
-        return isinstance(id, str) and self.get(id) is not None
+        """True where `show` finds a memory of this id, whatever its status."""
+        if not isinstance(id, str) or memory_id_text(id) is None:
+            return False
+        try:
+            self.show(id)
+        except NotFoundError:
+            return False
+        return True
 
     def close(self) -> None:
         """Releases the store; idempotent. Calls after it raise `ConflictError`."""
@@ -221,6 +233,7 @@ class Vestig:
         keywords: str | Sequence[str] | None = None,
         hypothetical_queries: str | Sequence[str] | None = None,
         claim: Mapping[str, Any] | None = None,
+        key: str | None = None,
         retention_policy: str | None = None,
         retention_until: Time = None,
         pinned: bool = False,
@@ -260,6 +273,8 @@ class Vestig:
             hypothetical_queries: Questions that it answers, stored for some triggers.
             claim: What it states of whom: an object with subject, fact_type, and any of subject_id,
                 object, object_id, object_type, relationship_type, attributes, confidence, evidence.
+            key: What the text is the value of, such as maria.city: it takes the place of the text
+                that has the key.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
             retention_until: Keep it until then; the next prune after it removes it.
             pinned: Protect it from decay and from being forgotten.
@@ -279,7 +294,7 @@ class Vestig:
             ValidationError: a wrong argument.
             HygieneError: the text is refused, with `strict=True`.
             NotFoundError, ConflictError: an id in `supersedes` that cannot be replaced, or one in
-                `claim` that the namespace does not hold.
+                `claim` that the namespace does not hold; a key whose memory is pinned.
             ProviderError: the embedder failed.
             StoreLockedError: another process holds the write lock. Nothing is written in any of
                 these cases.
@@ -363,13 +378,10 @@ class Vestig:
             ...     changed.fields, store.show(id).memory.tags
             (('metadata', 'trigger'), ())
         """
-        arguments = given(locals())
-        clean = cleaned(self._session, arguments)
-        # a refused text goes on to the commit, which says why
-        asked = checked(UpdateRequest, arguments if clean.refused else clean.arguments)
+        asked = checked(UpdateRequest, given(locals()))
         from vestig.commit import update as updating
 
-        return updating.update(self._session, asked, () if clean.refused else clean.rules)
+        return updating.update(self._session, asked)
 
     @overload
     def deprecate(
@@ -435,7 +447,7 @@ class Vestig:
             ...     len(report.memory_ids), [memory.content for memory in store.list()]
             (1, ['Deploys run on Fridays'])
         """
-        asked = checked(DeprecateRequest, self._cleaned(locals()))
+        asked = checked(DeprecateRequest, given(locals()))
         from vestig.memories import states
 
         states.check_deprecation(asked)
@@ -465,7 +477,7 @@ class Vestig:
             NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
                 state forbids it.
         """
-        asked = checked(SupersedeRequest, self._cleaned(locals()))
+        asked = checked(SupersedeRequest, given(locals()))
         from vestig.memories import states
 
         return states.supersede(self._session, asked)
@@ -518,16 +530,10 @@ class Vestig:
         """
         return self._simple("restore", given(locals()))
 
-    def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that are given, without secrets."""
-        clean = cleaned(self._session, given(arguments))
-        count(self._session, clean.rules, "masked")
-        return clean.arguments
-
     def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:
         from vestig.memories import states
 
-        return states.simple(self._session, action, checked(StateRequest, self._cleaned(arguments)))
+        return states.simple(self._session, action, checked(StateRequest, arguments))
 
     def forget(
         self,
@@ -956,31 +962,31 @@ class Vestig:
 
         return read.show(self._session, asked)
 
-    def get(self, id: str, *, namespace: str | None = None) -> Memory | None:
-        """One memory, whatever its status, or None where there is none: also for a text that is no
-        id.
+    def get(self, key: str, *, scope: str | None = None, namespace: str | None = None) -> Memory:
+        """The active memory that has a key, or the memory of an id, whatever its status.
 
         Args:
-            id: Id of the memory, or at least 8 characters of it.
+            key: The key, or the id of a memory (mem_…).
+            scope: The scope in which the key stands; none when absent.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
-            ValidationError: several memories begin with it.
+            NotFoundError: there is none.
+            ValidationError: it can be neither, or several memories begin with it.
 
         Example:
             >>> import vestig
             >>> from vestig.testing import HashingEmbedder
             >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-            ...     id = store.commit("Deploys run on Fridays").memory_id
-            ...     store.get(id).content, store.get("mem_00000000"), id in store, len(store)
-            ('Deploys run on Fridays', None, True, 1)
+            ...     _ = store.commit("Maria lives in Porto", key="maria.city")
+            ...     id = store.commit("Maria lives in Lisbon", key="maria.city").memory_id
+            ...     store.get("maria.city").content, store.get(id).key, id in store, len(store)
+            ('Maria lives in Lisbon', 'maria.city', True, 1)
         """
-        if isinstance(id, str) and memory_id_text(id) is None:
-            return None
-        try:
-            return self.show(id, namespace=namespace).memory
-        except NotFoundError:
-            return None
+        asked = checked(GetRequest, given(locals()))
+        from vestig.memories import read
+
+        return read.get(self._session, asked)
 
     def events(
         self, id: str, *, namespace: str | None = None, limit: int | None = None

@@ -41,6 +41,8 @@ from vestig.arguments import (
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.json_text import json_in_text
+from vestig.language.text_forms import normal_form, trimmed
+from vestig.lazy_pattern import lazy_pattern
 from vestig.types import Word
 
 Schema = dict[str, Any]
@@ -201,6 +203,71 @@ class Label(Argument, frozen=True, kw_only=True):
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         pattern = _NO_NUL if self.blank else _NOT_BLANK
         return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
+
+
+KEY_CHARS_MAX: Final = 200
+_NOT_IN_A_KEY: Final = lazy_pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def key_name(field: str, value: object) -> str:
+    """A key in its normal form: what a text is the value of, such as `maria.city`.
+
+    Raises:
+        ValidationError: says which rule the value breaks.
+
+    Example:
+        >>> key_name("key", "maria.city"), key_name("key", "cafe\u0301")
+        ('maria.city', 'caf\xe9')
+        >>> key_name("key", "maria\\ncity")
+        Traceback (most recent call last):
+        ...
+        vestig.errors.ValidationError: key: expected a name on one line, without control \
+characters, got 'a key with U+000A'
+    """
+    if not isinstance(value, str):
+        raise ValidationError(field, type(value).__name__, "text")
+    text = check_unicode(field, value)
+    if not (name := normal_form(text)):
+        raise ValidationError(field, value, "a name that is not blank, such as maria.city")
+    control = _NOT_IN_A_KEY.search(text)
+    if control is not None:
+        shown = f"a key with U+{ord(control[0]):04X}"
+        raise ValidationError(field, shown, "a name on one line, without control characters")
+    if trimmed(text) != text:
+        raise ValidationError(field, value, "a name without white space at its ends")
+    if max(len(text), len(name)) > KEY_CHARS_MAX:
+        allowed = f"a name of at most {KEY_CHARS_MAX} characters"
+        raise ValidationError(field, f"{len(text)} characters", allowed)
+    if name.startswith("mem_"):
+        raise ValidationError(field, value, "a name that does not begin as an id does (mem_)")
+    return name
+
+
+class Key(Argument, frozen=True):
+    """The name of a value: `key_name`."""
+
+    brief = {"type": "string"}
+
+    @property
+    def expected(self) -> str:
+        return "a name such as maria.city"
+
+    def check(self, field: str, value: Any) -> Any:
+        return key_name(field, value)
+
+    def schema(self, facts: Facts = NO_FACTS) -> Schema:
+        ends = _LETTERS.removesuffix("]")
+        pattern = rf"^(?!mem_){_LETTERS}(?:{ends} -/:-@_]*{_LETTERS})?$"
+        return {"type": "string", "pattern": pattern, "maxLength": KEY_CHARS_MAX}
+
+
+class KeyOrId(Key, frozen=True):
+    """A key, or what begins with `mem_`: an id of a memory, or its beginning."""
+
+    def check(self, field: str, value: Any) -> Any:
+        if isinstance(value, str) and value.startswith("mem_"):
+            return check_id_prefix(field, value, "mem")
+        return key_name(field, value)
 
 
 class Profile(Label, frozen=True, kw_only=True):

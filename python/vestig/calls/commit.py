@@ -10,6 +10,7 @@ from vestig.calls.argument import (
     Function,
     Ids,
     Integer,
+    Key,
     Label,
     Pairs,
     Switch,
@@ -178,6 +179,14 @@ class CommitRequest(Request, frozen=True, kw_only=True):
             " object, object_id, object_type, relationship_type, attributes, confidence,"
             " evidence.",
             "--claim",
+        ),
+    ] = None
+    key: Annotated[
+        str | None,
+        Key(
+            "What the text is the value of, such as maria.city: it takes the place of the text that"
+            " has the key.",
+            "--key",
         ),
     ] = None
     retention_policy: _RetentionPolicy = None

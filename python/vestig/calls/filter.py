@@ -4,6 +4,7 @@ fields are annotated; `FilterFields` writes them out for type checkers."""
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Final, TypeAlias, TypedDict
+from unicodedata import normalize
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -14,6 +15,7 @@ from vestig.errors import ValidationError
 from vestig.hints import check_names, nearest_name
 from vestig.ids import check_id_prefix
 from vestig.json_text import json_in_text
+from vestig.language.text_forms import normal_form
 from vestig.times import from_us
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status
 
@@ -54,6 +56,21 @@ class Names(a.Texts, frozen=True):
 
     def check(self, field: str, value: Any) -> Any:
         return _texts(field, value)
+
+
+class KeyNames(Names, frozen=True):
+    """Keys of memories; what can be none matches nothing."""
+
+    def check(self, field: str, value: Any) -> Any:
+        return tuple(normal_form(key) for key in _texts(field, value))
+
+
+class KeyPrefix(a.Label, frozen=True):
+    """The beginning of a key."""
+
+    def check(self, field: str, value: Any) -> Any:
+        text = super().check(field, value)
+        return normalize("NFC", text)
 
 
 class NameWords(a.Words, frozen=True):
@@ -142,6 +159,8 @@ class FilterFields(TypedDict, total=False):
     roles: Words
     session_ids: Words
     origin_types: Words
+    keys: Words
+    key_prefix: str | None
     exclude_authors: Words
     exclude_session_ids: Words
     exclude_tags: Words
@@ -185,6 +204,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         roles: Part in a dialogue.
         session_ids: Conversations it belongs to.
         origin_types: Kinds of text.
+        keys: Memories that are the value of one of these keys.
+        key_prefix: Memories whose key begins so.
         exclude_authors: None of these authors; a memory without one stays.
         exclude_session_ids: None of these conversations, such as the running one; notes outside
             any stay.
@@ -287,6 +308,18 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
     origin_types: Annotated[
         Words | UnsetType,
         Chosen("Kinds of text.", "--origin-types", choices=a.words_of(OriginType)),
+        _SELECTS,
+    ] = UNSET
+    keys: Annotated[
+        Words | UnsetType,
+        KeyNames("Memories that are the value of one of these keys.", "--keys"),
+        _SELECTS,
+    ] = UNSET
+    key_prefix: Annotated[
+        str | UnsetType | None,
+        KeyPrefix(
+            "Memories whose key begins so.", "--key-prefix", chars_max=a.KEY_CHARS_MAX, blank=False
+        ),
         _SELECTS,
     ] = UNSET
     exclude_authors: Annotated[

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from vestig.calls.argument import Choice, Flag, Integer, Switch, Time
+from vestig.calls.argument import Choice, Flag, Integer, KeyOrId, Label, Switch, Time
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.calls.shared import WHERE, AsOf, InNamespace, KnownAt, MemoryId, Touch, ValidAt
@@ -101,6 +101,19 @@ class ShowRequest(Request, frozen=True, kw_only=True):
     valid_at: ValidAt = None
     namespace: InNamespace = None
     touch: Touch = False
+
+
+class GetRequest(Request, frozen=True, kw_only=True):
+    """The current memory of a key."""
+
+    call: ClassVar = "get"
+
+    key: Annotated[str, KeyOrId("The key, or the id of a memory (mem_…).")]
+    scope: Annotated[
+        str | None,
+        Label("The scope in which the key stands; none when absent.", "--scope"),
+    ] = None
+    namespace: InNamespace = None
 
 
 class EventsRequest(Request, frozen=True, kw_only=True):

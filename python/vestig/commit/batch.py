@@ -6,20 +6,24 @@ group inserts or changes, as it will be. A decision can be repeated: each starts
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
 
-from vestig.changes import ChangeSet, NewMemory, TurnPosition
+from vestig.changes import ChangeSet, MemoryPatch, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.claim_references import stored_claim
-from vestig.commit.item import Decision, Item, TextKey
+from vestig.commit.item import Decision, Item, Slot, TextKey
+from vestig.commit.keys import check_replaceable_by_key, neighbours
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
+    SIMILAR_SHOWN,
     SimilarMemories,
     item_form,
     similar_memories,
+    similar_memory,
     stored_form,
 )
 from vestig.commit.repeats import repeat_wishes
@@ -27,7 +31,7 @@ from vestig.commit.rows import (
     Rows,
     add_memory,
     add_mentions,
-    add_possible_update,
+    add_nearest,
     add_reinforcement,
     add_repetition,
     memory_of,
@@ -35,19 +39,21 @@ from vestig.commit.rows import (
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
-from vestig.firewall.secrets import counted
 from vestig.memories import states
 from vestig.session.session import Session
+from vestig.store.ledger import keyed_memories
+from vestig.store.ledger.beginnings import beginnings
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import UniquenessCollision
-from vestig.times import from_us, to_us
+from vestig.times import format_us, from_us, to_us
 from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
     Degradation,
+    EventType,
     Kind,
     Memory,
-    PossibleUpdate,
+    SimilarMemory,
     Status,
 )
 
@@ -63,11 +69,12 @@ class SplitGroup(Exception):
 
 
 class NearDuplicate(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidate that makes the same statement, with its cosine; else the best that differs."""
+    """The candidate that makes the same statement, with its cosine; else `nearest`, id and cosine
+    of the best."""
 
     match: Memory | None = None
     score: float | None = None
-    possible_update: PossibleUpdate | None = None
+    nearest: tuple[str, float] | None = None
 
 
 def _outcome(
@@ -106,13 +113,12 @@ def _outcome(
         artifact_ref=request.artifact_ref,
         namespace=request.namespace,
         scope=request.scope,
+        key=item.key,
         thresholds=thresholds,
         deduplicated=duplicate,
-        possible_update_of=decision.possible_update,
+        similar=decision.similar,
         revives=decision.revives,
         repeats=decision.repeats,
-        masked=counted(item.secrets),
-        echoes=item.echoes,
         superseded=decision.superseded,
         event_id=decision.event_id if written else None,
         seq=seq,
@@ -120,6 +126,19 @@ def _outcome(
         entities=decision.entities,
         warnings=(*item.warnings, *decision.warnings),
         degraded=tuple(entries),
+    )
+
+
+def _beginnings(view: LedgerView, item: Item, ids: Sequence[str]) -> dict[str, tuple[int, str]]:
+    """id → when it began to hold (µs), and its text."""
+    return beginnings(view, item.request.namespace, ids) if ids else {}
+
+
+def _successor(item: Item, id: str, t_valid_us: int) -> states.Successor:
+    """A memory in the place of an older one, by whoever committed the item."""
+    request = item.request
+    return states.Successor(
+        id=id, t_valid_us=t_valid_us, source=request.source, actor=request.actor
     )
 
 
@@ -144,6 +163,11 @@ class Batch:
         # at any, at `_seq`
         self._same_texts: list[list[Memory]] = []
         self._first_texts: list[Memory | None] = []
+        # the memory of each key, and the content hashes that the store has, at `_seq`
+        self._of_keys: dict[Slot, Memory | None] = {}
+        self._hashes: set[str] = set()
+        # (when it began to hold, text) of the nearest memories of the store
+        self._beginnings: dict[str, tuple[int, str]] = {}
         self._seq: int | None = None
         self._start()
 
@@ -159,6 +183,8 @@ class Batch:
         self._inserted_turns: dict[tuple[TextKey, TurnPosition | None], str] = {}
         self._inserted: dict[int, str] = {}
         self._inserted_items: dict[str, Item] = {}
+        # ids of inserted memories by their key, oldest first
+        self._inserted_versions: dict[Slot, list[str]] = {}
         # whether an archived memory was made active again
         self._restored = False
         self._name_resolution.start()
@@ -172,18 +198,24 @@ class Batch:
         that are new to the store."""
         self._look_up(view)
         fresh, seen = [], set[tuple[TextKey, TurnPosition | None]]()
-        texts = set[TextKey]()
+        texts, slots = set[TextKey](), set[Slot]()
         looked_up = zip(self.items, self._same_texts, self._first_texts, strict=True)
         for item, same, first in looked_up:
-            key, position = item.text_key, item.position
-            known = bool(same) and same[0].status in _LIVE
-            known = known or (key, position) in seen
-            if position is None:
-                known = known or first is not None or key in texts
+            key, position, slot = item.text_key, item.position, item.slot
+            if slot is not None:
+                current = self._of_keys[slot]
+                known = current is not None and current.content_hash == item.content_hash
+                known = known and slot not in slots
+                slots.add(slot)
+            else:
+                known = bool(same) and same[0].status in _LIVE
+                known = known or (key, position) in seen
+                if position is None:
+                    known = known or first is not None or key in texts
+                seen.add((key, position))
+                texts.add(key)
             if (item.needs_vector or not known) and item.vector is None and item.deferred is None:
                 fresh.append(item)
-            seen.add((key, position))
-            texts.add(key)
         if not fresh and not self.names.wanted:
             return [], []
         new = {id(item) for item in fresh}
@@ -195,21 +227,29 @@ class Batch:
         return fresh, self._name_resolution.names_to_embed(view, places)
 
     def _look_up(self, view: LedgerView) -> None:
-        """Memories with the same text, per item; read once for each state of the store."""
+        """Memories with the same text, or with its key, per item; read once for each state of the
+        store."""
         if self._seq == view.seq:
             return
         space = self.items[0].request.namespace
         known = view.known_hashes(space, [item.content_hash for item in self.items])
+        slots = {item.slot for item in self.items if item.slot is not None}
+        self._of_keys = {slot: keyed_memories.current(view, *slot) for slot in slots}
+        self._hashes = known
         found: dict[tuple[TextKey, TurnPosition | None], list[Memory]] = {}
         first: dict[TextKey, Memory | None] = {}
         for item in self.items:
             key, position = item.text_key, item.position
-            if item.content_hash in known and (key, position) not in found:
+            unknown = item.content_hash not in known or item.slot is not None
+            if not unknown and (key, position) not in found:
                 found[key, position] = view.same_text(*key, position)
                 if key not in first:
                     first[key] = view.first_with_text(*key)
-        self._same_texts = [found.get((one.text_key, one.position), []) for one in self.items]
-        self._first_texts = [first.get(one.text_key) for one in self.items]
+        noted = [item if item.slot is None else None for item in self.items]
+        self._same_texts = [
+            [] if one is None else found.get((one.text_key, one.position), []) for one in noted
+        ]
+        self._first_texts = [None if one is None else first.get(one.text_key) for one in noted]
         self._seq = view.seq
 
     # --- decide ----------------------------------------------------------------------------
@@ -225,15 +265,18 @@ class Batch:
         """
         self._start()
         self._look_up(view)
-        repeating = {at for at, first in enumerate(self._first_texts) if first is not None}
+        repeating = {at for at, item in enumerate(self.items) if item.content_hash in self._hashes}
         similar = similar_memories(self.session, view, self.items, repeating)
+        shown = {id for one in similar.values() for id, _ in one.known[:SIMILAR_SHOWN]}
+        self._beginnings = _beginnings(view, self.items[0], sorted(shown))
         for item in self.items:
             item.decision = item.error = None
         for place, item in enumerate(self.items):
             try:
                 self._decide(view, place, similar.get(place, SimilarMemories()))
             except VestigError as error:
-                # only `supersedes` and `claim` can refuse here, before any row of the item is made
+                # only `supersedes`, `claim` and `key` can refuse here, before any row of the item
+                # is made
                 item.error = error
         return self._rows.change_set(self.items[0].request.namespace)
 
@@ -242,6 +285,17 @@ class Batch:
         decision = Decision(replaced=self._replaced(view, item))
         if item.claim is not None:
             item.claim = stored_claim(view, item.request.namespace, item.claim)
+        if item.slot is None:
+            self._decide_text(view, place, decision, similar)
+        else:
+            self._decide_version(view, place, item.slot, decision, similar)
+        item.decision = decision
+
+    def _decide_text(
+        self, view: LedgerView, place: int, decision: Decision, similar: SimilarMemories
+    ) -> None:
+        """A text is compared with equal texts, then with those that state the same."""
+        item = self.items[place]
         same = self._same_text(place, item)
         repeated = self._first_text(place, item, decision) if same is None else None
         if same is not None:
@@ -249,10 +303,7 @@ class Batch:
         elif repeated is None and not self.dry and self._was_live(place):
             # An earlier item supersedes the text; the ledger takes it again when that is written.
             raise SplitGroup(place)
-        elif item.vector is None and item.deferred is None:
-            # The memory with this text is no longer live, by another writer or an earlier item.
-            for later in self.items[place:]:
-                later.needs_vector = True
+        elif self._lacks_vector(place):
             raise UniquenessCollision("the text was in the store a moment ago")
         elif repeated is not None:
             self._insert(view, place, decision, similar, repeated)
@@ -267,9 +318,49 @@ class Batch:
                 # A restored memory is similar to others again when its return is written.
                 raise SplitGroup(place)
             else:
-                decision.possible_update = verdict.possible_update
                 self._insert(view, place, decision, similar)
-        item.decision = decision
+                if verdict.nearest is not None:
+                    add_nearest(self._rows, self._inserted[place], verdict.nearest)
+
+    def _lacks_vector(self, place: int) -> bool:
+        """Return whether the text was to be found in the store, and is no longer, by another writer
+        or an earlier item; it and those after it then get vectors."""
+        item = self.items[place]
+        if item.vector is not None or item.deferred is not None:
+            return False
+        for later in self.items[place:]:
+            later.needs_vector = True
+        return True
+
+    def _decide_version(
+        self,
+        view: LedgerView,
+        place: int,
+        slot: Slot,
+        decision: Decision,
+        similar: SimilarMemories,
+    ) -> None:
+        """A text with a key is compared with the memory that has the key, and with nothing else."""
+        item, current = self.items[place], self._current(slot)
+        if current is not None and current.content_hash == item.content_hash:
+            self._reinforce(view, item, decision, current, None)
+            return
+        if current is not None and all(old.id != current.id for old in decision.replaced):
+            check_replaceable_by_key(current)
+            if to_us(current.t_valid) <= item.begins_us:
+                decision.by_key = current
+        if self._lacks_vector(place):
+            raise UniquenessCollision("the key had this text a moment ago")
+        if self._restored and not self.dry:
+            raise SplitGroup(place)
+        self._insert(view, place, decision, similar)
+
+    def _current(self, slot: Slot) -> Memory | None:
+        """The active or archived memory with a key, as the group leaves it."""
+        inserted = map(self._inserted_memory, self._inserted_versions.get(slot, ()))
+        stored = self._of_keys[slot]
+        known = [] if stored is None else [self._known.get(stored.id, stored)]
+        return next((one for one in (*inserted, *known) if one.status in _LIVE), None)
 
     def _same_text(self, place: int, item: Item) -> Memory | None:
         """An active or archived memory with this text, as the group leaves it: of a turn at its
@@ -337,7 +428,7 @@ class Batch:
     def _near_duplicate(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
     ) -> NearDuplicate:
-        """The first candidate that makes the same statement, else a hint at the best."""
+        """The first candidate that makes the same statement, else the best."""
         settings, request = self.settings.hygiene.near_duplicate, item.request
         how = request.on_near_dup or settings.on_near_dup
         if not settings.enabled or how == "insert" or item.vector is None:
@@ -346,26 +437,23 @@ class Batch:
         if not similar.candidates and not similar.in_group:
             return NearDuplicate()
         candidates = self._candidates(view, item, decision, similar)
-        best: PossibleUpdate | None = None
+        nearest: tuple[str, float] | None = None
         elsewhere: NearDuplicate | None = None
         for memory, score in candidates[:CANDIDATES_MAX]:
             here = item.position in (None, _position(memory))
             if elsewhere is not None and not here:
                 continue
-            form = self._form(memory)
-            if how != "link" and is_same_statement(form, item_form(item)):
+            if how == "link":
+                return NearDuplicate(nearest=(memory.id, score))
+            if is_same_statement(self._form(memory), item_form(item)):
                 # a turn restates what stands at its position; elsewhere it repeats the best
                 verdict = NearDuplicate(match=memory, score=score)
                 if here:
                     return verdict
                 elsewhere = verdict
-            elif best is None:
-                # the differences of the best alone are told, and finding them takes longest
-                different = differences(form, item_form(item))
-                best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
-                if how == "link":
-                    return NearDuplicate(possible_update=best)
-        return NearDuplicate(possible_update=best) if elsewhere is None else elsewhere
+            elif nearest is None:
+                nearest = memory.id, score
+        return NearDuplicate(nearest=nearest) if elsewhere is None else elsewhere
 
     def _candidates(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -375,7 +463,8 @@ class Batch:
         scored, memories = list(similar.candidates), dict[str, Memory]()
         for place, score in similar.in_group:
             id = self._inserted.get(place) if score >= threshold else None
-            if id is not None and self.items[place].owner == item.owner:
+            other = self.items[place]
+            if id is not None and other.key is None and other.owner == item.owner:
                 memories[id] = self._inserted_memory(id)
                 scored.append((id, score))
         missing = [id for id, _ in similar.candidates if id not in self._known]
@@ -386,7 +475,9 @@ class Batch:
         found = []
         for id, score in sorted(scored, key=lambda pair: (-pair[1], pair[0])):
             memory = self._known.get(id) or memories.get(id)
-            if memory is not None and memory.status in _LIVE and id not in excluded:
+            if memory is None or memory.key is not None:
+                continue
+            if memory.status in _LIVE and id not in excluded:
                 found.append((memory, score))
         return found
 
@@ -450,21 +541,21 @@ class Batch:
         near: bool = False,
     ) -> None:
         """A new memory; `repeated`: what says the same at another position of a session."""
-        item, update, chosen = self.items[place], decision.possible_update, self.settings
+        item, chosen = self.items[place], self.settings
         mentions, left_out = self._name_resolution.mentions(view, place)
         if left_out:
             decision.warnings.append(
                 f"{left_out} of {len(item.entities)} entities were left out: below"
                 " entities.min_confidence, or more than max_per_memory"
             )
-        expired = [memory.id for memory in self._same_texts[place]]
-        decision.revives = expired[0] if expired else None
+        decision.revives = self._revived(view, place)
+        decision.similar = self._similar(view, item, decision, similar)
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
             item,
             related=self._related(similar),
-            possible_update=update,
+            similar=decision.similar,
             revives=decision.revives,
             repeats=decision.repeats,
             claim=item.claim,
@@ -481,11 +572,10 @@ class Batch:
             evidence_chars_max=chosen.entities.max_evidence_length,
         )
         self._name_resolution.inserted(place, mentions)
-        if update is not None:
-            add_possible_update(self._rows, memory.id, update)
         self._new[memory.id] = memory
-        self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
-        self._inserted_turns[item.text_key, item.position] = memory.id
+        if item.key is None:
+            self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
+            self._inserted_turns[item.text_key, item.position] = memory.id
         self._inserted[place] = memory.id
         self._inserted_items[memory.id] = item
         decision.kind = CommitOutcomeKind.INSERTED_NEW
@@ -495,6 +585,68 @@ class Batch:
         stored = [one for one in mentions if one.new is None or not self.dry]
         decision.entities = tuple([one.entity_id for one in stored])
         self._supersede(item, decision, memory.id, memory.t_valid_us)
+        if item.slot is not None:
+            self._order_version(view, item, item.slot, decision, memory)
+
+    def _revived(self, view: LedgerView, place: int) -> str | None:
+        """The newest expired memory with the text of an item, of its key where it has one."""
+        item = self.items[place]
+        if item.slot is None:
+            return next((memory.id for memory in self._same_texts[place]), None)
+        inserted = map(self._inserted_memory, reversed(self._inserted_versions.get(item.slot, [])))
+        stored = self._of_keys[item.slot]
+        # one that the group expired is not expired in the store
+        known = [] if stored is None else [self._known.get(stored.id, stored)]
+        for one in (*inserted, *known):
+            if one.content_hash == item.content_hash and one.status not in _LIVE:
+                return one.id
+        if item.content_hash not in self._hashes:
+            return None
+        found = keyed_memories.expired_with_text(view, *item.slot, item.content_hash)
+        return next((memory.id for memory in found), None)
+
+    def _similar(
+        self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
+    ) -> tuple[SimilarMemory, ...]:
+        """Known memories of the same, without those that the commit replaces; the nearest
+        first."""
+        gone = {old.id for old in decision.replaced}
+        if decision.by_key is not None:
+            gone.add(decision.by_key.id)
+        scored = list(similar.known)
+        # a dry run has no ids for what it does not store
+        for at, score in () if self.dry else similar.in_group:
+            id = self._inserted.get(at)
+            if id is not None and score >= self.settings.similar.min_score:
+                other = self.items[at]
+                if other.owner[:2] == item.owner[:2]:
+                    scored.append((id, score))
+        scored.sort(key=lambda pair: (-pair[1], pair[0]))
+        live = ((id, score) for id, score in scored if id not in gone and self._is_live(id))
+        found = []
+        for id, score in itertools.islice(live, SIMILAR_SHOWN):
+            alike = score >= self.settings.hygiene.near_duplicate.threshold
+            different = differences(self._form_of(view, item, id), item_form(item)) if alike else ()
+            inserted = self._inserted_items.get(id)
+            if inserted is not None:
+                beginning = inserted.begins_us, inserted.text
+            else:
+                beginning = self._beginnings.get(id) or _beginnings(view, item, [id])[id]
+            found.append(similar_memory(id, score, beginning, different))
+        return tuple(found)
+
+    def _is_live(self, id: str) -> bool:
+        """Return whether a memory that is similar to one of the group is live, as the group leaves
+        it."""
+        known = self._known.get(id)
+        return known is None or known.status in _LIVE
+
+    def _form_of(self, view: LedgerView, item: Item, id: str) -> CanonicalForm:
+        inserted = self._inserted_items.get(id)
+        if inserted is not None:
+            return item_form(inserted)
+        (memory,) = view.memories(item.request.namespace, [id])
+        return stored_form(self.session, memory)
 
     def _related(self, similar: SimilarMemories) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""
@@ -520,31 +672,99 @@ class Batch:
     def _supersede(
         self, item: Item, decision: Decision, successor_id: str, t_valid_us: int
     ) -> None:
-        """Supersession rows of `supersedes`, in the commit's own transaction."""
-        successor = states.Successor(
-            id=successor_id,
-            t_valid_us=t_valid_us,
-            source=item.request.source,
-            actor=item.request.actor,
-        )
+        """Supersession rows of `supersedes` and of the key, in the commit's own transaction."""
+        successor = _successor(item, successor_id, t_valid_us)
         for old in decision.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:
                 continue  # repeating a pair writes nothing
             known.add(successor_id)
-            parts = states.replace(old, successor, reason="", t_invalid_us=None, now_us=self.now_us)
-            self._rows.patches.append(parts.patch)
-            self._rows.events.append(parts.event)
-            self._rows.supersessions.append(parts.record)
-            end = parts.patch.columns.get("t_invalid_us")
-            self._known[old.id] = msgspec.structs.replace(
-                self._known.get(old.id, old),
-                status=Status.SUPERSEDED,
-                superseded_by=successor_id,
-                t_invalid=old.t_invalid if end is None else from_us(end),
-                t_expired=old.t_expired or from_us(self.now_us),
+            warning = states.earlier_successor_warning(old, successor)
+            decision.warnings += [] if warning is None else [warning]
+            self._replace(old, successor)
+        replaced = [old.id for old in decision.replaced]
+        if decision.by_key is not None:
+            self._replace(decision.by_key, successor, by_key=True)
+            replaced.append(decision.by_key.id)
+        decision.superseded = tuple(replaced)
+
+    def _replace(self, old: Memory, successor: states.Successor, *, by_key: bool = False) -> None:
+        """The rows of one replacement. `by_key`: the old memory holds no longer than until the
+        successor begins."""
+        end_us, reason = None, ""
+        if by_key:
+            reason, end_us = "key", successor.t_valid_us
+            if old.t_invalid is not None:
+                end_us = min(end_us, to_us(old.t_invalid))
+        parts = states.replace(
+            old, successor, reason=reason, t_invalid_us=end_us, now_us=self.now_us
+        )
+        self._rows.patches.append(parts.patch)
+        self._rows.events.append(parts.event)
+        self._rows.supersessions.append(parts.record)
+        end = parts.patch.columns.get("t_invalid_us")
+        self._known[old.id] = msgspec.structs.replace(
+            self._known.get(old.id, old),
+            status=Status.SUPERSEDED,
+            superseded_by=successor.id,
+            t_invalid=old.t_invalid if end is None else from_us(end),
+            t_expired=old.t_expired or from_us(self.now_us),
+        )
+
+    def _order_version(
+        self, view: LedgerView, item: Item, slot: Slot, decision: Decision, memory: NewMemory
+    ) -> None:
+        """Places an inserted memory among the versions of its key: the one before it ends where it
+        begins; older news is superseded at once by the one after it."""
+        versions = self._inserted_versions.setdefault(slot, [])
+        # an open end of what had the key says that no later version is known
+        by_key = decision.by_key
+        if by_key is None or by_key.t_invalid is not None:
+            replaced = set(decision.superseded)
+            beside = neighbours(
+                view,
+                slot,
+                memory.t_valid_us,
+                [self._inserted_memory(id) for id in versions if id not in replaced],
+                lambda one: self._known.get(one.id, one),
+                replaced,
             )
-        decision.superseded = tuple(old.id for old in decision.replaced)
+            current = self._current(slot)
+            if beside.before is not None:
+                self._end_version(item, beside.before, memory.t_valid_us)
+            if current is None and beside.after is not None:
+                # what had the key since then was withdrawn, and does not return
+                begins_us = to_us(beside.after.t_valid)
+                self._end_version(item, self._inserted_memory(memory.id), begins_us)
+            elif current is not None:
+                after = current if beside.after is None else beside.after
+                successor = _successor(item, after.id, to_us(after.t_valid))
+                self._replace(self._inserted_memory(memory.id), successor, by_key=True)
+                decision.warnings.append(
+                    f"{current.id} stays current under the key, for it holds from"
+                    f" {format_us(to_us(current.t_valid))} on: this text is older and was stored"
+                    " as history"
+                )
+        versions.append(memory.id)
+
+    def _end_version(self, item: Item, version: Memory, end_us: int) -> None:
+        """The end of a version where another begins before it."""
+        if version.t_invalid is not None and to_us(version.t_invalid) <= end_us:
+            return
+        known = version.t_invalid
+        payload = {
+            "old": {"t_invalid": None if known is None else format_us(to_us(known))},
+            "new": {"t_invalid": format_us(end_us)},
+        } | states.ended(version, end_us)
+        event = states.event(version, EventType.UPDATE, self.now_us, payload)
+        request = item.request
+        self._rows.events.append(
+            msgspec.structs.replace(event, source=request.source, actor=request.actor)
+        )
+        self._rows.patches.append(
+            MemoryPatch(memory_id=version.id, columns={"t_invalid_us": end_us}, bump_version=True)
+        )
+        self._known[version.id] = msgspec.structs.replace(version, t_invalid=from_us(end_us))
 
     # --- after the transaction -------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from vestig.calls.claims import GivenEntity
@@ -21,13 +23,21 @@ from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
     Memory,
-    PossibleUpdate,
     RetentionPolicy,
+    SimilarMemory,
     Stability,
 )
 
 # namespace, scope, author, hash of the text
 TextKey = tuple[str, str | None, str | None, str]
+
+
+class Slot(NamedTuple):
+    """Where a key stands: at most one unexpired memory is there."""
+
+    namespace: str
+    scope: str | None
+    key: str
 
 
 class Decision(msgspec.Struct, kw_only=True, gc=False):
@@ -36,6 +46,7 @@ class Decision(msgspec.Struct, kw_only=True, gc=False):
 
     `kind` None = not decided yet. `score`: cosine with the near-duplicate that was matched.
     `replaced`: the memories that `supersedes` names. `compared`: near-duplicates were looked for.
+    `by_key`: the memory that had the key.
     """
 
     replaced: list[Memory]
@@ -43,13 +54,14 @@ class Decision(msgspec.Struct, kw_only=True, gc=False):
     memory_id: str | None = None
     event_id: str | None = None
     score: float | None = None
-    possible_update: PossibleUpdate | None = None
+    similar: tuple[SimilarMemory, ...] = ()
     revives: str | None = None
     repeats: str | None = None
     jobs: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
     compared: bool = False
+    by_key: Memory | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
 
 
@@ -62,6 +74,8 @@ class Item(msgspec.Struct, kw_only=True):
     entities: tuple[GivenEntity, ...] = ()
     # the caller's claim, with the ids of the entities that it names
     claim: Claim | None = None
+    # what the text is the value of, as the caller says or the claim
+    key: str | None = None
     # filter; `text` is the normal form, `given` what a caller gets back; `reference_us`: when the
     # text was said, from which its relative times are measured
     text: str
@@ -71,10 +85,6 @@ class Item(msgspec.Struct, kw_only=True):
     # how long it is worth keeping: as the caller says, or the configuration
     policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
-    # rules of the secrets that were found in the arguments
-    secrets: tuple[str, ...] = ()
-    # memories whose own texts were taken out of this one
-    echoes: tuple[str, ...] = ()
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
     windows: tuple[StoredWindow, ...] = ()
@@ -113,6 +123,17 @@ class Item(msgspec.Struct, kw_only=True):
         self.text_key = (*self.owner, self.content_hash)
         if request.session_id is not None:
             self.position = (request.session_id, request.sequence)
+
+    @property
+    def begins_us(self) -> int:
+        """The time from which its statement holds."""
+        begins = self.request.t_valid
+        return self.reference_us if begins is None else begins
+
+    @property
+    def slot(self) -> Slot | None:
+        """Where its key stands; None without one."""
+        return None if self.key is None else Slot(*self.owner[:2], self.key)
 
     @property
     def job_kinds(self) -> tuple[str, ...]:

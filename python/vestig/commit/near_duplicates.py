@@ -1,7 +1,7 @@
 """Memories that are similar to a group of new ones, and the canonical forms of their texts.
 
-One call of the core for each namespace finds near-duplicates and RELATED memories of all items,
-in the store and among the items themselves: each array is read once for all of them.
+One call of the core for each namespace finds near-duplicates, RELATED memories and what is known of
+the same, in the store and among the items themselves: each array is read once for all of them.
 """
 
 from __future__ import annotations
@@ -14,38 +14,42 @@ import msgspec
 from vestig.commit.canonical_form import CanonicalForm, canonical_form
 from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
+from vestig.language.text_forms import one_line
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
-from vestig.types import Memory
+from vestig.times import from_us
+from vestig.types import Difference, Memory, SimilarMemory
 
 # Memories that a new text is compared with: the same statement is among the nearest few.
 CANDIDATES_MAX: Final = 50
+# Similar memories that the core gives: more than are shown, for a commit replaces some of them.
+SIMILAR_FOUND: Final = 8
+SIMILAR_SHOWN: Final = 3
+_BEGINNING_CHARS: Final = 120
 # Texts near new ones tend to be the same few; each takes about a kilobyte.
 _FORMS_MAX: Final = 4_096
 
 
 class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Memories that are similar to one item. `candidates` (possible near-duplicates) and `related`:
-    (id, cosine) in the store, best first. `in_group`: (place, cosine) of earlier items of the group
-    above the lower of the two thresholds."""
+    """Memories that are similar to one item. `candidates` (possible near-duplicates), `related` and
+    `known` (of any author): (id, cosine) in the store, best first. `in_group`: (place, cosine) of
+    earlier items of the group above the lowest of the thresholds."""
 
     candidates: tuple[tuple[str, float], ...] = ()
     related: tuple[tuple[str, float], ...] = ()
+    known: tuple[tuple[str, float], ...] = ()
     in_group: tuple[tuple[int, float], ...] = ()
 
 
 def similar_memories(
     session: Session, view: LedgerView, items: Sequence[Item], repeating: Container[int]
 ) -> dict[int, SimilarMemories]:
-    """By place, for every item that has a vector; {} where the configuration has no use for it.
+    """By place, for every item that has a vector.
 
     Args:
         repeating: places of the items whose text the store holds; memories of one text are not
             related.
     """
-    settings = session.config.settings
-    if not (settings.hygiene.near_duplicate.enabled or settings.links.related.enabled):
-        return {}
     places = [place for place, item in enumerate(items) if item.vector is not None]
     found: dict[int, SimilarMemories] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):
@@ -76,6 +80,7 @@ def _in_namespace(
     texts, numbers = dict[TextKey, int](), list[int]()
     for place in places:
         numbers.append(texts.setdefault(items[place].text_key, len(texts)))
+    min_score = settings.similar.min_score
     thresholds = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
     answers = session.keeper.core.similar(
         view.seq,
@@ -84,20 +89,20 @@ def _in_namespace(
         [request.scope for request in requests],
         [request.author for request in requests],
         [_excluded(view, items[place]) for place in places],
-        near.threshold,
-        CANDIDATES_MAX if near.enabled else 0,
-        related.similarity_threshold,
-        related.max_edges_per_memory if related.enabled else 0,
+        (near.threshold, CANDIDATES_MAX if near.enabled else 0),
+        (related.similarity_threshold, related.max_edges_per_memory if related.enabled else 0),
+        (min_score, SIMILAR_FOUND),
         unrelated=_same_texts(view, items, places, repeating),
-        earlier=(numbers, min(thresholds)),
+        earlier=(numbers, min([*thresholds, min_score])),
     )
     return {
         place: SimilarMemories(
             candidates=tuple([(id_text("mem", raw), score) for raw, score in close]),
             related=tuple([(id_text("mem", raw), score) for raw, score in linked]),
+            known=tuple([(id_text("mem", raw), score) for raw, score in known]),
             in_group=tuple([(places[at], score) for at, score in earlier]),
         )
-        for place, (close, linked, earlier) in zip(places, answers, strict=True)
+        for place, (close, linked, known, earlier) in zip(places, answers, strict=True)
     }
 
 
@@ -113,6 +118,20 @@ def _same_texts(
             known[key] = b"".join(view.ids_with_text(*key))
         found.append(known.get(key, b""))
     return found
+
+
+def similar_memory(
+    id: str, score: float, beginning: tuple[int, str], differs: tuple[Difference, ...]
+) -> SimilarMemory:
+    """A similar memory as an outcome names it; `beginning`: since when it holds (µs), its text."""
+    since_us, text = beginning
+    return SimilarMemory(
+        memory_id=id,
+        score=score,
+        t_valid=from_us(since_us),
+        beginning=one_line(text, _BEGINNING_CHARS),
+        differs=differs,
+    )
 
 
 class CanonicalForms:

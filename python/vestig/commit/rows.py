@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.calls.commit import CommitRequest
 from vestig.changes import (
     ChangeSet,
     MemoryPatch,
@@ -39,9 +40,9 @@ from vestig.types import (
     EventType,
     Kind,
     Memory,
-    PossibleUpdate,
     RetentionPolicy,
     Role,
+    SimilarMemory,
     Stability,
     Status,
     TemporalWindow,
@@ -168,18 +169,15 @@ def add_memory(
     item: Item,
     *,
     related: Sequence[tuple[str, float]] = (),
-    possible_update: PossibleUpdate | None = None,
+    similar: Sequence[SimilarMemory] = (),
     revives: str | None = None,
     repeats: str | None = None,
     claim: Claim | None = None,
 ) -> NewMemory:
     """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
     `revives`: the expired memory that had the same text; `repeats`: the memory of another position
-    that says the same; `claim`: with full ids."""
+    that says the same; `claim`: with full ids; `similar`: what was known of the same."""
     request = item.request
-    metadata: dict[str, Any] = {"source": request.source}
-    if request.tags is not None:
-        metadata["tags"] = list(request.tags)
     memory = NewMemory(
         id=rows.ids.take("mem"),
         namespace=request.namespace,
@@ -197,16 +195,17 @@ def add_memory(
         keywords=item.keywords,
         times=item.windows,
         trigger=request.trigger,
-        t_valid_us=request.t_valid if request.t_valid is not None else item.reference_us,
+        t_valid_us=item.begins_us,
         t_invalid_us=request.t_invalid,
         temporal_stability=item.stability,
         retention_policy=item.policy,
         retention_until_us=request.retention_until,
         revives=revives,
-        metadata=metadata | (request.metadata or {}),
+        metadata=_metadata(request),
         processing="pending" if item.job_kinds else "ready",
         pinned=request.pinned,
         pinned_at_us=rows.now_us if request.pinned else None,
+        key=item.key,
     )
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
@@ -216,8 +215,9 @@ def add_memory(
     payload: dict[str, Any] = {
         "revives": revives,
         "repeats": repeats,
-        "possible_update_of": None if possible_update is None else possible_update.to_dict(),
+        "similar": similar_payload(similar),
         "structured": False,
+        "key": item.key,
     }
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
     rows.events.append(_event(rows, item, memory.id, kind, payload))
@@ -226,6 +226,13 @@ def add_memory(
     _add_source(rows, item, memory.id)
     _add_related(rows, memory.id, related)
     return memory
+
+
+def _metadata(request: CommitRequest) -> dict[str, Any]:
+    found: dict[str, Any] = {"source": request.source}
+    if request.tags is not None:
+        found["tags"] = list(request.tags)
+    return found | (request.metadata or {})
 
 
 def _add_related(rows: Rows, memory_id: str, related: Sequence[tuple[str, float]]) -> None:
@@ -260,14 +267,19 @@ def _add_questions(rows: Rows, memory_id: str, item: Item) -> None:
         rows.questions_tried.append(memory_id)
 
 
-def add_possible_update(rows: Rows, memory_id: str, update: PossibleUpdate) -> None:
-    """The RELATED edge to the best candidate, even when RELATED edges are off
-    or at their limit."""
-    linked = any(
-        edge.from_id == memory_id and edge.to_id == update.memory_id for edge in rows.edges
-    )
+def similar_payload(similar: Sequence[SimilarMemory]) -> list[dict[str, Any]]:
+    """Similar memories as an event holds them, without a word of their texts: they may be
+    forgotten."""
+    return [{"memory_id": one.memory_id, "score": one.score} for one in similar]
+
+
+def add_nearest(rows: Rows, memory_id: str, nearest: tuple[str, float]) -> None:
+    """The RELATED edge to the best near duplicate (id, cosine) that makes another statement, even
+    when RELATED edges are off or at their limit."""
+    id, score = nearest
+    linked = any(edge.from_id == memory_id and edge.to_id == id for edge in rows.edges)
     if not linked:
-        rows.edges.append(related_edge(memory_id, update.memory_id, update.score, "guard"))
+        rows.edges.append(related_edge(memory_id, id, score, "guard"))
 
 
 def add_mentions(
@@ -502,6 +514,7 @@ def memory_of(new: NewMemory, given: str, now_us: int) -> Memory:
         revives=new.revives,
         version=1,
         metadata=new.metadata,
+        key=new.key,
     )
 
 

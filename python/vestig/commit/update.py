@@ -18,6 +18,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.session.session import Session
+from vestig.store.ledger import keyed_memories
 from vestig.store.ledger.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
@@ -28,7 +29,9 @@ _OTHER_FIELDS: Final = ("metadata", "tags", *_TIME_FIELDS)
 # What a cleared column falls back to, where it cannot be empty.
 _CLEARED: Final[dict[str, Any]] = {"temporal_stability": "unknown"}
 # What a new text takes over from the memory that it replaces.
-_INHERITED: Final = ("author", "role", "session_id", "sequence", "title", "trigger", "scope")
+_INHERITED: Final = (
+    "author", "role", "session_id", "sequence", "title", "trigger", "scope", "key",
+)  # fmt: skip
 
 
 class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +61,15 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     seq: int
     outcome: CommitOutcome | None = None
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the commit of another text."""
+        return () if self.outcome is None else self.outcome.warnings
 
-def update(session: Session, asked: UpdateRequest, secrets: tuple[str, ...] = ()) -> UpdateResult:
+
+def update(session: Session, asked: UpdateRequest) -> UpdateResult:
     """Changes fields of a memory. Another text is committed as a new memory that supersedes this
-    one; one that differs in white space or Unicode form alone takes the place of the memory's.
-
-    Args:
-        secrets: rules of those that were masked in what was asked.
-    """
+    one; one that differs in white space or Unicode form alone takes the place of the memory's."""
     given = {name: getattr(asked, name) for name in (*_PLAIN_FIELDS, *_OTHER_FIELDS)}
     fields = {name: value for name, value in given.items() if value is not None}
     for name in asked.clear:
@@ -73,7 +77,7 @@ def update(session: Session, asked: UpdateRequest, secrets: tuple[str, ...] = ()
             raise ValidationError("clear", name, f"a field that is not also set with {name}")
     fields |= dict.fromkeys(asked.clear)
     if asked.content is not None:
-        return _rewrite(session, asked, fields, secrets)
+        return _rewrite(session, asked, fields)
     return _change_fields(session, asked.id, _changes(fields), asked.namespace)
 
 
@@ -126,8 +130,12 @@ def _question_jobs(
 
 
 def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> None:
-    """One text once per scope and author; of a turn once at its position there."""
+    """One text once per scope and author; of a turn once at its position there; a key once per
+    scope."""
     if changes.scope is UNSET or changes.scope == memory.scope:
+        return
+    if memory.key is not None:
+        _check_key(view, memory, changes.scope)
         return
     space, author, position = memory.namespace, memory.author, None
     if memory.session_id is not None:
@@ -140,15 +148,26 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
             )
 
 
-def _rewrite(
-    session: Session, asked: UpdateRequest, given: dict[str, Any], secrets: tuple[str, ...]
-) -> UpdateResult:
+def _check_key(view: LedgerView, memory: Memory, scope: str | None) -> None:
+    """Refuses a scope in which another memory has the key."""
+    if memory.key is None or scope == memory.scope:
+        return
+    other = keyed_memories.current(view, memory.namespace, scope, memory.key)
+    if other is not None:
+        raise ConflictError(
+            f"cannot move {memory.id} to that scope: {other.id} has its key there and is"
+            f" {other.status.word}"
+        )
+
+
+def _rewrite(session: Session, asked: UpdateRequest, given: dict[str, Any]) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text in any layout changes the memory in
     place."""
     space, hygiene = session.in_namespace(asked.namespace), session.config.settings.hygiene
     text, layout = text_forms(asked.content, hygiene)
     with session.ledger.read() as view:
         memory = session.memory(view, space, asked.id)
+        _check_key(view, memory, given.get("scope", memory.scope))
     check_unexpired(memory, "update")
     # a layout that is refused goes on to the commit, which says why
     refused = refusal_reason(text, hygiene, turn=True, given_chars=len(layout)) is not None
@@ -164,7 +183,7 @@ def _rewrite(
         "strict": True,
     }
     with session.operation("update", without_store="make"):
-        outcome = pipeline.commit(session, fields, secrets)
+        outcome = pipeline.commit(session, fields)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with session.ledger.read() as view:

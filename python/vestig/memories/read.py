@@ -13,15 +13,23 @@ from typing import Any, Final
 import msgspec
 
 from vestig.calls.filter import Filter
-from vestig.calls.reads import ORDERS, CountRequest, EventsRequest, ListRequest, ShowRequest
+from vestig.calls.reads import (
+    ORDERS,
+    CountRequest,
+    EventsRequest,
+    GetRequest,
+    ListRequest,
+    ShowRequest,
+)
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
-from vestig.ids import split_ids
+from vestig.ids import memory_id_text, split_ids
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
+from vestig.store.ledger import keyed_memories
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import Listing
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -85,6 +93,25 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
                 dropped = "the access was not counted: the store is locked"
                 return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
         return detail
+
+
+def get(session: Session, asked: GetRequest) -> Memory:
+    """The active memory that has a key; of an id, the memory whatever its status.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    space, name = session.in_namespace(asked.namespace), asked.key
+    with session.operation("get"), session.ledger.read() as view:
+        if name.startswith("mem_"):
+            return session.memory(view, space, name)
+        found = keyed_memories.current(view, space, asked.scope, name)
+        if found is not None and found.status is Status.ACTIVE:
+            return found
+        if memory_id_text(name) is not None and view.ids_with_prefix(space, f"mem_{name}"):
+            return session.memory(view, space, name)
+    why = "" if found is None else f"{found.id} has the key and is archived"
+    raise NotFoundError("Memory", name, why)
 
 
 def _visible(memory: Memory, at: Moments) -> bool:

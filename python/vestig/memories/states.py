@@ -253,14 +253,15 @@ def replace(
     old: Memory, successor: Successor, *, reason: str, t_invalid_us: int | None, now_us: int
 ) -> Replacement:
     """Rows for `successor` replacing `old`. An already superseded memory keeps its first
-    `t_expired`; an open end becomes the moment the newer fact began, when that is later."""
+    `t_expired`. An open end becomes the moment at which the newer fact began; where that lies
+    before the old one's beginning, this beginning, so that it holds at no time."""
     columns: dict[str, Any] = {
         "status": Status.SUPERSEDED.value,
         "superseded_by": successor.id,
     }
     end = t_invalid_us
-    if end is None and old.t_invalid is None and successor.t_valid_us > to_us(old.t_valid):
-        end = successor.t_valid_us
+    if end is None and old.t_invalid is None and successor.t_valid_us != to_us(old.t_valid):
+        end = max(successor.t_valid_us, to_us(old.t_valid))
     if end is not None:
         columns["t_invalid_us"] = end
     payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
@@ -270,6 +271,18 @@ def replace(
         event=msgspec.structs.replace(happened, source=successor.source, actor=successor.actor),
         record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
     )
+
+
+def earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
+    """Return a warning where a newer memory holds from an earlier time on than what it replaces."""
+    since = to_us(old.t_valid)
+    if successor.t_valid_us >= since:
+        return None
+    begins = (
+        f"what replaces {old.id} holds from {format_us(successor.t_valid_us)} on, before"
+        f" {format_us(since)}, from which {old.id} holds"
+    )
+    return begins if old.t_invalid is not None else f"{begins}: that now holds at no time"
 
 
 def change_state(
@@ -412,6 +425,9 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             written = txn.supersessions(space, before.id)
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
+            warning = earlier_successor_warning(before, successor)
+            if warning is not None:
+                record = msgspec.structs.replace(record, warnings=(warning,))
             keep_answer(txn, lambda: record)
         catch_up(session, degraded)
         return record

@@ -111,9 +111,10 @@ def _header(hit: RecallHit, style: Style) -> str:
     walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
     others = len(hit.repeats) + hit.repeats_more
     repeated = f", repeats={others}" if others else ""
+    key = "" if hit.memory.key is None else f", key={hit.memory.key}"
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" date={_day(hit, style)}{repeated})"
+        f" date={_day(hit, style)}{key}{repeated})"
     )
 
 
@@ -214,7 +215,10 @@ def _related(hit: RecallHit) -> str:
 
 def _list(hit: RecallHit, style: Style) -> str:
     line = one_line(hit.content, _LIST_CHARS)
-    return f"ID: {hit.id}\nScore: {hit.score:.4f}\nDate: {_day(hit, style)}\nContent: {line}"
+    lines = [f"ID: {hit.id}", f"Score: {hit.score:.4f}", f"Date: {_day(hit, style)}"]
+    if hit.memory.key is not None:
+        lines.append(f"Key: {hit.memory.key}")
+    return "\n".join([*lines, f"Content: {line}"])
 
 
 # format → (block of one hit, what stands between blocks)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from vestig.filters import FilterParts
 from vestig.ids import id_bytes, is_full_id
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
+from vestig.store.ledger import keyed_memories
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import EntityListing, Listing
 from vestig.types import Status
@@ -58,6 +59,10 @@ def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
         found.append(set(view.products_of(namespace, parts.source_ids)))
     if parts.message_ids is not None:
         found.append(set(view.recorded_by(namespace, parts.message_ids)))
+    if parts.keys is not None:
+        found.append(set(keyed_memories.ids_with_keys(view, namespace, parts.keys)))
+    if parts.key_prefix is not None:
+        found.append(set(keyed_memories.ids_with_key_prefix(view, namespace, parts.key_prefix)))
     if parts.needs_ledger:
         found.append(set(view.listed_ids(namespace, row_listing(parts))))
     return found

@@ -49,6 +49,9 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         short="show",
         frequent=True,
     ),
+    "memory get": Outline(
+        "memory", "The current memory of a key, as `show` prints it.", short="get"
+    ),
     "memory list": Outline("memory", "Memories page by page.", short="list", frequent=True),
     "count": Outline(
         "memory", "How many memories a listing with the same filter has.", frequent=True
@@ -189,11 +192,5 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "Serve this store to an agent by the Model Context Protocol, on standard input and "
         "output or over HTTP, until the client goes. Clients start it themselves. Needs the "
         "extra `mcp`.",
-    ),
-    "hook": Outline(
-        "editors",
-        "Answer an event of an editor, which starts this itself: the event as JSON on standard"
-        " input, one JSON object or nothing on standard output, always exit 0. Errors go to"
-        " hooks.log in the store's folder.",
     ),
 }

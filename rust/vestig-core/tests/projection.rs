@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use random_rows::{Rng, open};
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
-use vestig_core::query::similar::{Limits, Probe, similar};
+use vestig_core::query::similar::{Limits, Probe, Wanted, similar};
 use vestig_core::recall::{
     Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, TopicPieces,
     Weights, recall,
@@ -249,8 +249,10 @@ proptest! {
         let near = Limits { threshold: 0.5, top: 7 };
         let related = Limits { threshold: 0.3, top: 11 };
         let snapshot = projection.snapshot();
-        let (limits, one) = ((near, related), std::slice::from_ref(&probe));
-        let found = similar(&snapshot, "default", one, limits, None, 1);
+        let known = Limits { threshold: 0.2, top: 5 };
+        let wanted = Wanted { near, related, known };
+        let one = std::slice::from_ref(&probe);
+        let found = similar(&snapshot, "default", one, wanted, None, 1);
         let mut ranked = Vec::new();
         for id in snapshot.ids(false) {
             let row = rows.iter().rev().find(|row| row.id == id).unwrap();
@@ -275,10 +277,16 @@ proptest! {
         let related_ids = ids(&|row, cosine| {
             cosine >= 0.3_f32 && row.status == 0 && !unrelated.contains(&row.id)
         }, 11);
+        let known_ids = ids(&|row, cosine| {
+            let place = row.scope.as_deref() == Some("work") && [0, 3].contains(&row.status);
+            let excluded = exclude.contains(&row.id) || unrelated.contains(&row.id);
+            cosine >= 0.2_f32 && place && !excluded
+        }, 5);
         let only_ids = |list: &[([u8; 16], f64)]| list.iter().map(|(id, _)| *id).collect::<Vec<_>>();
         prop_assert_eq!(only_ids(&found[0].near), near_ids);
         prop_assert_eq!(only_ids(&found[0].related), related_ids);
-        let twice = similar(&snapshot, "default", &[probe.clone(), probe], limits, None, 2);
+        prop_assert_eq!(only_ids(&found[0].known), known_ids);
+        let twice = similar(&snapshot, "default", &[probe.clone(), probe], wanted, None, 2);
         prop_assert_eq!(&twice[0], &found[0]);
         prop_assert_eq!(&twice[1], &found[0]);
     }

@@ -15,7 +15,6 @@ mod query;
 mod ranking;
 mod rows;
 mod scan;
-mod secrets;
 mod testing;
 mod words;
 
@@ -28,7 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     embedder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
-    secrets::register(module)?;
     names::register(module)?;
     marks::register(module)?;
     ranking::register(module)?;

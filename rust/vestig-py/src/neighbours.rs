@@ -21,8 +21,13 @@ pub(crate) fn neighbours(py: Python<'_>, found: Neighbours) -> Vec<Neighbour<'_>
     found.into_iter().map(neighbour(py)).collect()
 }
 
-/// Near and related rows, and (place, cosine) of earlier queries.
-pub(crate) type SimilarValues<'py> = (Vec<Neighbour<'py>>, Vec<Neighbour<'py>>, Vec<(usize, f64)>);
+/// Near, related and known rows, and (place, cosine) of earlier queries.
+pub(crate) type SimilarValues<'py> = (
+    Vec<Neighbour<'py>>,
+    Vec<Neighbour<'py>>,
+    Vec<Neighbour<'py>>,
+    Vec<(usize, f64)>,
+);
 
 /// Wraps what is similar to one query.
 pub(crate) fn similar_values<'py>(py: Python<'py>) -> impl Fn(Similar) -> SimilarValues<'py> {
@@ -30,6 +35,7 @@ pub(crate) fn similar_values<'py>(py: Python<'py>) -> impl Fn(Similar) -> Simila
         (
             neighbours(py, of.near),
             neighbours(py, of.related),
+            neighbours(py, of.known),
             of.earlier,
         )
     }

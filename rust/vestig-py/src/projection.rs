@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use vestig_core::query::similar::{Earlier, Limits, similar};
+use vestig_core::query::similar::{Earlier, Limits, Wanted, similar};
 use vestig_core::query::{
     entity_names,
     filter::{eligible_count, eligible_ids},
@@ -540,8 +540,8 @@ impl Projection {
         Ok(found.into_iter().map(wrap).collect())
     }
 
-    #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
-        near_limit, related_threshold, related_limit, threads=1, unrelated=None, earlier=None))]
+    #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near, related, known,
+        threads=1, unrelated=None, earlier=None))]
     #[allow(clippy::too_many_arguments)]
     fn similar<'py>(
         &self,
@@ -552,10 +552,9 @@ impl Projection {
         scopes: Vec<Option<String>>,
         authors: Vec<Option<String>>,
         exclude: Vec<Bound<'_, PyBytes>>,
-        near_threshold: f64,
-        near_limit: usize,
-        related_threshold: f64,
-        related_limit: usize,
+        near: (f64, usize),
+        related: (f64, usize),
+        known: (f64, usize),
         threads: usize,
         unrelated: Option<Vec<Bound<'_, PyBytes>>>,
         earlier: Option<(Vec<u32>, f64)>,
@@ -572,22 +571,18 @@ impl Projection {
             let text = "expected the number of one text per query in `earlier`";
             return Err(PyValueError::new_err(text));
         }
-        let limits = |threshold, top| Limits { threshold, top };
-        let near = limits(near_threshold, near_limit);
-        let related = limits(related_threshold, related_limit);
+        let limits = |(threshold, top)| Limits { threshold, top };
+        let wanted = Wanted {
+            near: limits(near),
+            related: limits(related),
+            known: limits(known),
+        };
         let found = self.on_snapshot(py, seq, |snapshot| {
             let earlier = earlier.as_ref().map(|(texts, threshold)| Earlier {
                 texts,
                 threshold: *threshold,
             });
-            similar(
-                snapshot,
-                namespace,
-                &probes,
-                (near, related),
-                earlier,
-                threads,
-            )
+            similar(snapshot, namespace, &probes, wanted, earlier, threads)
         })?;
         Ok(found.into_iter().map(similar_values(py)).collect())
     }

@@ -149,11 +149,18 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     ((twice,),) = fetch(
         conn,
         "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
-        " GROUP BY content_hash, namespace, scope, author, session_id,"
+        ' AND "key" IS NULL GROUP BY content_hash, namespace, scope, author, session_id,'
         " CASE WHEN session_id IS NULL THEN NULL ELSE sequence END HAVING COUNT(*) > 1)",
     )
     if twice:
         problems.append(f"{twice} texts are held by more than one unexpired memory")
+    ((twice,),) = fetch(
+        conn,
+        "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
+        ' AND "key" IS NOT NULL GROUP BY "key", namespace, scope HAVING COUNT(*) > 1)',
+    )
+    if twice:
+        problems.append(f"{twice} keys are those of more than one unexpired memory")
     ((twice,),) = fetch(
         conn,
         "SELECT COUNT(*) FROM (SELECT 1 FROM entities NOT INDEXED WHERE expired_us IS NULL"
@@ -161,7 +168,7 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     )
     if twice:
         problems.append(f"{twice} names are held by more than one unexpired entity")
-    return _verdict("uniqueness", problems, "ids, texts and names are unique")
+    return _verdict("uniqueness", problems, "ids, texts, keys and names are unique")
 
 
 # Vectors that are not of the length ?1 and the model ?2.

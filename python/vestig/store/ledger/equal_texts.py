@@ -17,7 +17,9 @@ _SAME_TEXT: Final = (
     "m.content_hash = ? AND m.namespace = ? AND (m.scope IS NULL) = ? AND IFNULL(m.scope, '') = ?"
     " AND (m.author IS NULL) = ? AND IFNULL(m.author, '') = ?"
 )
-_UNEXPIRED: Final = '(CASE WHEN m.t_expired_us IS NULL THEN 0 ELSE m."row" END) = 0'
+_UNEXPIRED: Final = (
+    '(CASE WHEN m.t_expired_us IS NULL AND m."key" IS NULL THEN 0 ELSE m."row" END) = 0'
+)
 _AT_POSITION: Final = (
     "(m.session_id IS NULL) = 0 AND IFNULL(m.session_id, '') = ?"
     " AND (m.session_id IS NULL OR m.sequence IS NULL) = ?"
@@ -44,25 +46,25 @@ def _values(key: TextKey) -> tuple[Any, ...]:
 
 
 def at_position(key: TextKey, position: TurnPosition | None) -> tuple[str, tuple[Any, ...]]:
-    """Return what follows a SELECT of memories `m` to find those with a text at a position, and its
-    values; without a position notes, and expired turns."""
+    """Return what follows a SELECT of memories `m` to find those with a text at a position that
+    have no key, and its values; without a position notes, and expired turns."""
     place, values = _NOTE_OR_EXPIRED, _values(key)
     if position is not None:
         session, sequence = position
         place, values = _AT_POSITION, (*values, session, sequence is None, sequence or 0)
     order = 'ORDER BY m.t_expired_us IS NOT NULL, m.seq DESC, m."row" DESC'
-    return f" WHERE {_SAME_TEXT} AND {place} {order}", values
+    return f' WHERE {_SAME_TEXT} AND m."key" IS NULL AND {place} {order}', values
 
 
 def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
-    """Return what `at_position` returns, for the oldest unexpired memory with a text."""
+    """Return what `at_position` returns, for the oldest unexpired memory with a text and no key."""
     first = f'SELECT MIN(m."row") FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}'
     return f' WHERE m."row" = ({first})', _values(key)
 
 
 def ids_with_text(conn: apsw.Connection, key: TextKey) -> list[bytes]:
     """Ids of the unexpired memories with a text."""
-    sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}"
+    sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND m.t_expired_us IS NULL"
     return [id for (id,) in fetch(conn, sql, _values(key))]
 
 

@@ -20,9 +20,8 @@ _FLAGS: Final = ("pinned", "origin_derived")
 _REFERENCES: Final = ("superseded_by", "revives")
 _TAG_INSERT: Final = "INSERT INTO tags VALUES (?, ?)"
 # Columns that never change, and those that only the transaction sets.
-_FIXED: Final = frozenset(
-    ("salt", "row", "id", "namespace", "seq", "wseq", "content", "content_hash", "t_created_us")
-)
+_IDENTITY: Final = ("salt", "row", "id", "namespace", "seq", "wseq", "t_created_us")
+_FIXED: Final = frozenset((*_IDENTITY, "content", "content_hash", "key"))
 
 
 def patched_row(

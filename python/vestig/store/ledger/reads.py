@@ -222,16 +222,16 @@ class LedgerView:
         content_hash: str,
         position: TurnPosition | None,
     ) -> list[Memory]:
-        """Memories with this text at a position of a session; None = notes, and expired turns.
-        Unexpired (active, archived) first, then by newest seq."""
+        """Memories with this text and no key at a position of a session; None = notes, and expired
+        turns. Unexpired (active, archived) first, then by newest seq."""
         key = (namespace, scope, author, content_hash)
         return self._select(*equal_texts.at_position(key, position))
 
     def first_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
     ) -> Memory | None:
-        """The oldest unexpired memory with this text, at whatever position; None when there is
-        none."""
+        """The oldest unexpired memory with this text and no key, at whatever position; None when
+        there is none."""
         key = (namespace, scope, author, content_hash)
         found = self._select(*equal_texts.first_unexpired(key))
         return found[0] if found else None

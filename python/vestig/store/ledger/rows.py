@@ -130,11 +130,11 @@ def memory_of(row: Sequence[Any], where: str) -> Memory:
     Raises:
         StoreDamagedError: the text is not the one that was hashed, or a word is unknown.
     """
-    original, id = row[34], row[1]
+    original, id = row[35], row[1]
     if original is None:
         check_text(row[7], row[8], id, where)
     else:
-        check_text(original, row[35], id, where)
+        check_text(original, row[36], id, where)
     return _memory(row, where)
 
 
@@ -155,10 +155,10 @@ def recalled_of(rows: Sequence[tuple[Any, ...]], where: str) -> list[RecalledMem
         RecalledMemory(
             row[0],
             row[1],
-            row[7] if row[34] is None else row[34],
-            row[39],
-            row[42] == 1,
+            row[7] if row[35] is None else row[35],
+            row[40],
             row[43] == 1,
+            row[44] == 1,
             row[8],
             own,
             row[19],
@@ -175,13 +175,13 @@ _known_words: Final = set[tuple[Any, ...]]()
 # end of validity, when it expired, status, pinned
 _plain_of: Final = itemgetter(20, 22, 26, 27)
 _PLAIN: Final = (None, None, Status.ACTIVE.value, 0)
-_times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 38)
+_times_of: Final = itemgetter(19, 20, 21, 22, 24, 28, 31, 39)
 
 
 def _keywords_of_sound(rows: Sequence[tuple[Any, ...]]) -> list[tuple[str, ...]] | None:
     """The keywords of each row, where the texts are those that were hashed and memories can be made
     of all rows; else None. Column by column: costs a tenth of making them."""
-    texts = [(row[7], row[8]) if row[34] is None else (row[34], row[35]) for row in rows]
+    texts = [(row[7], row[8]) if row[35] is None else (row[35], row[36]) for row in rows]
     if first_mismatched_text(texts) is not None:
         return None
     columns = tuple(zip(*rows, strict=True))
@@ -214,7 +214,7 @@ def _memory(row: Sequence[Any], where: str) -> Memory:
         _row, id, namespace, scope, seq, _wseq, kind, content, content_hash, author, role,
         session_id, sequence, title, origin_type, origin_derived, keywords, times, trigger,
         t_valid, t_invalid, t_created, t_expired, stability, last_seen, reinforce_count, status,
-        pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata,
+        pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata, key,
         original, _hash, model, access_count, last_accessed, processing, superseded_by,
         revives, *_rest,
     ) = row  # fmt: skip
@@ -258,6 +258,7 @@ def _memory(row: Sequence[Any], where: str) -> Memory:
             revives=None if revives is None else id_text("mem", revives),
             version=version,
             metadata=from_json(metadata),
+            key=key,
         )
     except (KeyError, OverflowError, msgspec.MsgspecError) as error:
         raise StoreDamagedError(
@@ -288,7 +289,7 @@ def memory_row(
         new.t_invalid_us, t_created_us, None, new.temporal_stability.value, None, 0,
         new.status.value, int(new.pinned), new.pinned_at_us, new.pinned_reason,
         new.retention_policy.value, new.retention_until_us, None, revives, 1,
-        to_json(new.metadata),
+        to_json(new.metadata), new.key,
     )  # fmt: skip
 
 

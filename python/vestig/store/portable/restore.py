@@ -35,6 +35,7 @@ from vestig.store.ledger.removal import remove
 from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
+from vestig.store.portable.key_versions import Moment, order_versions
 from vestig.store.portable.lines import FORMS, node_table
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
@@ -193,6 +194,7 @@ class _Restoration:
                     rows[row] = self._new_row(name)
         for table in _TAKEN:
             self._take(table, progress)
+        self._order_versions()
         self._take_tombstones()
         return self._report()
 
@@ -396,6 +398,13 @@ class _Restoration:
                 if column.refers is not None and not column.null:
                     node = node_table(column).name
                     link.touched.add(_as_touched(node, values[at[column.name]]))
+
+    def _order_versions(self) -> None:
+        """Brings the versions of the keys that restored memories have into one order."""
+        if self._counts["memory"]:
+            seq = self._links.seq(self._scratch.header.seq)
+            moment = Moment(seq, self._txn.recorded_us, self._links.link(seq))
+            order_versions(self._conn, self._rows["memories"].values(), moment, self._salts.take)
 
     def _write_edge(self, values: list[Any]) -> bool:
         """Writes an edge. One between nodes that the store had stays as it is there; its memories

@@ -15,12 +15,12 @@ from vestig.store.tables.schema import INDEX, TABLES, columns_sql
 _M: Final = INDEX["memories"]
 # A column of a node that is the same as long as it has its id, and what it holds.
 _IDENTITY: Final = {"memories": ("content_hash", "text"), "entities": ("norm_key", "name")}
-# The node that a store has under another id: the unexpired memory of this text, the unexpired
-# entity of this key, the agentic source of this agent and session.
+# The node that a store has under another id: the unexpired memory of this text, with the same key
+# or without one, the unexpired entity of this key, the agentic source of this agent and session.
 _EQUAL: Final = {
     "memories": "t_expired_us IS NULL AND content_hash = :content_hash AND scope IS :scope"
-    " AND author IS :author AND :t_expired_us IS NULL AND session_id IS :session_id"
-    " AND (session_id IS NULL OR sequence IS :sequence)",
+    ' AND :t_expired_us IS NULL AND "key" IS :key AND ("key" IS NOT NULL OR (author IS :author'
+    " AND session_id IS :session_id AND (session_id IS NULL OR sequence IS :sequence)))",
     "entities": "expired_us IS NULL AND norm_key = :norm_key AND :expired_us IS NULL",
     "sources": "source_type = 'agentic' AND source_type = :source_type AND agent IS :agent"
     " AND session_id IS :session_id",

@@ -23,6 +23,7 @@ from vestig.arguments import (
     sequence_number,
     source_text,
 )
+from vestig.calls.argument import key_name
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.hints import nearest
@@ -231,6 +232,11 @@ def _anything(_field: str, _value: object) -> None:
     """The shape says all of it."""
 
 
+def _key(field: str, text: str) -> None:
+    if key_name(field, text) != text:
+        raise ValidationError(field, "another spelling", "a key in its normal form")
+
+
 _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.TEXT: _text,
     Value.LABEL: lambda field, text: label(field, text, LABEL_CHARS_MAX),
@@ -243,6 +249,7 @@ _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.SEQUENCE: _named(sequence_number),
     Value.RELATION: _relation,
     Value.SNIPPET: _snippet,
+    Value.KEY: _key,
     Value.REQUEST_KEY: _request_key,
     Value.VECTOR: _vector,
     Value.OBJECT: _json(dict[str, Any], _anything),

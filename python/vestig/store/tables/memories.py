@@ -47,12 +47,14 @@ _LABEL: Final = "a label that other rows have as well"
 MEMORY: Final = integer("memory", "memories", Forgetting.REMOVED)
 _MODEL: Final = text("model", exempt="names a model")
 
-# Text is unique per (namespace, scope, author) among unexpired memories. NULL and "" are two
-# values, so each nullable column stands twice; an expired row is unique by its own number.
+# Text is unique per (namespace, scope, author) among unexpired memories without a key. NULL and ""
+# are two values, so each nullable column stands twice; a row that is expired or has a key is unique
+# by its own number.
 # A memory with a session is a turn: its text is unique per session and sequence as well, and no
 # sequence is a position of its own. The sequence of a memory without a session counts for nothing.
 _TEXT_KEY: Final = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
-    (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END),
+    (author IS NULL), IFNULL(author, ''),
+    (CASE WHEN t_expired_us IS NULL AND "key" IS NULL THEN 0 ELSE "row" END),
     (session_id IS NULL), IFNULL(session_id, ''),
     (session_id IS NULL OR sequence IS NULL),
     (CASE WHEN session_id IS NULL THEN 0 ELSE IFNULL(sequence, 0) END)"""
@@ -99,6 +101,7 @@ TABLES: Final = (
             word("retention_policy", RetentionPolicy), integer("retention_until_us", null=True),
             _other("superseded_by"), _other("revives"), count("version"),
             json("metadata", Value.METADATA, Erase.NAMES_IN_JSON),
+            text("key", Erase.NAMES, null=True, value=Value.KEY),
         ),
         checks=(
             Check("wseq", "wseq >= seq", "at least seq"),
@@ -115,6 +118,8 @@ TABLES: Final = (
         ),
         indexes=(
             "CREATE UNIQUE INDEX memories_id ON memories (id)",
+            'CREATE INDEX memories_key ON memories ("key", namespace, scope, t_expired_us)'
+            ' WHERE "key" IS NOT NULL',
             f"CREATE UNIQUE INDEX memories_text ON memories ({_TEXT_KEY})",
             "CREATE INDEX memories_superseded_by ON memories (superseded_by)"
             " WHERE superseded_by IS NOT NULL",

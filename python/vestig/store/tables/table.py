@@ -79,6 +79,7 @@ class Value(Enum):
     SEQUENCE = "a place in a session"
     RELATION = "the label of a relation"
     SNIPPET = "a snippet"
+    KEY = "what a text is the value of"
     REQUEST_KEY = "the key of a request"
     VECTOR = "float32 numbers"
     OBJECT = "an object"

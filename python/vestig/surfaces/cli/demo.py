@@ -101,11 +101,17 @@ class _Tour:
             return "known already: counted, not stored again"
         if result.outcome is CommitOutcomeKind.NEAR_DUPE and result.matched_memory_id is not None:
             return f"says the same as “{self.sentence(result.matched_memory_id)}”: counted"
-        update = result.possible_update_of
-        if update is None:
+        if result.superseded:
+            replaced = ", ".join(f"“{self.sentence(id)}”" for id in result.superseded)
+            return f"stored under {result.key}, in the place of {replaced}"
+        if not result.similar:
             return "stored"
-        differs = ", ".join(map(str, update.differs))
-        return f"stored; it may update “{self.sentence(update.memory_id)}”: {differs}"
+        known = result.possible_update_of or result.similar[0]
+        says = f"similar ({known.score:.2f})"
+        if known.differs:
+            differs = ", ".join(map(str, known.differs))
+            return f"stored; {says}: it may update “{known.beginning}”: {differs}"
+        return f"stored; {says}: “{known.beginning}”"
 
     def sentence(self, id: str) -> str:
         return self.store.show(id).memory.content
@@ -156,6 +162,12 @@ class _Tour:
         self.title("Ask the past: what was believed ten days ago?")
         self.ask("Which port does the staging database use?", as_of=self.end - timedelta(days=10))
 
+    def key(self) -> None:
+        self.title("A fact with a key has one current value")
+        self.commit("Kofi lives in Accra", key="kofi.city")
+        self.commit("Kofi lives in Porto", key="kofi.city")
+        self.tell(f"  kofi.city: “{self.store.get('kofi.city').content}”", "green")
+
     def killed(self) -> None:
         self.title("Kill the process right after a commit: what was confirmed is there")
         self.store.close()
@@ -201,6 +213,7 @@ def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, An
         new = steps.gates()
         steps.supersede(old, new)
         steps.recalls()
+        steps.key()
         steps.killed()
         steps.doctor()
     finally:

@@ -63,11 +63,10 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def outcome(value: CommitOutcome, args: Args) -> str:
-    """Return what a commit stored, counted again or would store, and what it relates to."""
+    """Return what a commit stored, counted again or would store, and what it relates to; on
+    further lines what is known of the same."""
     dry = bool(args.get("dry_run"))
     kind = value.outcome
-    if value.echoes and value.seq is None and not dry:
-        return f"Echo of {value.echoes[0]}: nothing stored"
     if kind is CommitOutcomeKind.INSERTED_NEW:
         line = "Memory would be stored" if dry else f"Memory stored: {value.memory_id}"
     else:
@@ -77,19 +76,27 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += " (exact duplicate detected)"
     if kind is CommitOutcomeKind.NEAR_DUPE:
         line += f" (near-duplicate of {value.matched_memory_id}, score={value.query_score:.4f})"
-    update = value.possible_update_of
-    if update is not None:
-        differs = ", ".join(map(str, update.differs))
-        line += f" (possible update of {update.memory_id}" + (f": {differs})" if differs else ")")
     if value.revives is not None:
         line += f" (revives {value.revives})"
     if value.repeats is not None:
         line += f" (repeats {value.repeats})"
     if value.superseded:
         line += f" (supersedes {', '.join(value.superseded)})"
-    if value.masked:
-        line += f" (masked: {', '.join(one.rule for one in value.masked)})"
-    return line
+    return "\n".join([line, *_similar(value)])
+
+
+def _similar(value: CommitOutcome) -> list[str]:
+    """Return what is known of the same, and how one of it is replaced."""
+    if not value.similar:
+        return []
+    lines = ["Similar memories:"]
+    for one in value.similar:
+        differs = f" (differs: {', '.join(map(str, one.differs))})" if one.differs else ""
+        lines.append(
+            f"  {one.t_valid:%Y-%m-%d}  {one.memory_id}  {one.score:.2f}  {one.beginning}{differs}"
+        )
+    new = value.memory_id or "NEW"
+    return [*lines, f"If it replaces one of them: vestig supersede OLD {new}"]
 
 
 def recall(value: RecallResult, args: Args) -> str:
@@ -189,20 +196,16 @@ def _event(event: Event) -> str:
 
 
 def page(value: MemoryPage, args: Args) -> str:
-    """id | created | source | status | snippet."""
+    """id | created | source | status | key, where one has it | snippet."""
     if not value.memories:
         return "No memories found."
     length = int(args.get("snippet_len", 80))
     lines = []
     for memory in value.memories:
         source = str(memory.metadata.get("source", "–"))
-        cells = (
-            memory.id,
-            _time(memory.t_created),
-            source,
-            memory.status.word,
-            one_line(memory.content, length),
-        )
+        cells = [memory.id, _time(memory.t_created), source, memory.status.word]
+        cells += [] if memory.key is None else [f"key={memory.key}"]
+        cells.append(one_line(memory.content, length))
         lines.append(" | ".join(cells))
     return "\n".join(lines)
 

@@ -30,6 +30,8 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "search": ("POST", "search"),
     "graph search": ("POST", "graph/search"),
     "memory show": ("GET", "show/{id}"),
+    # a key may hold a slash
+    "memory get": ("GET", "get"),
     "memory list": ("GET", "list"),
     "count": ("GET", "count"),
     "diff": ("GET", "diff"),

@@ -155,53 +155,56 @@ def remember(at: OpenStore, given: Mapping[str, Any]) -> str:
 
 
 def _committed(at: OpenStore, outcome: CommitOutcome) -> str:
-    update = outcome.possible_update_of
     short = at.short(
         (
             outcome.memory_id,
             outcome.matched_memory_id,
             outcome.revives,
             outcome.repeats,
-            None if update is None else update.memory_id,
+            *(one.memory_id for one in outcome.similar),
             *outcome.superseded,
         )
     )
-    return _outcome_text(outcome, short)
+    return _outcome_text(outcome, short, at.zone)
 
 
-def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str]) -> str:
+def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -> str:
     if outcome.memory_id is None:
         reasons = ", ".join(outcome.hygiene_reasons)
         return (
             f"Not stored: {reasons}. Store one self-contained fact in a whole sentence, or nothing."
         )
     own = short[outcome.memory_id]
-    if outcome.echoes and outcome.seq is None:
-        return f"Echo of {own}: that text came from this memory, and nothing is stored."
     if outcome.outcome is CommitOutcomeKind.EXACT_DUPE:
         lines = [f"Known already as {own}: counted as said once more."]
     elif outcome.outcome is CommitOutcomeKind.NEAR_DUPE:
         lines = [f"Known already as {own} in nearly the same words: counted as said once more."]
     else:
         lines = [f"Stored as {own}."]
-    update = outcome.possible_update_of
-    if update is not None:
-        differs = f" ({clean(', '.join(map(str, update.differs)))})" if update.differs else ""
-        other = short[update.memory_id]
-        lines.append(
-            f"Possible update of {other}{differs}: if it replaces that fact, call supersede with"
-            f" old {other} and new {own}."
-        )
     if outcome.revives is not None:
         lines.append(f"It says again what {short[outcome.revives]} said.")
     if outcome.repeats is not None:
         lines.append(f"{short[outcome.repeats]} has the same text.")
     if outcome.superseded:
         lines.append(f"Replaces {', '.join(short[id] for id in outcome.superseded)}.")
-    if outcome.masked:
-        found = ", ".join(f"{one.count} × {one.rule}" for one in outcome.masked)
-        lines.append(f"Secrets are not kept; masked: {found}.")
-    return " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
+    said = " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
+    return "\n".join([said, *_similar(outcome, short, zone)])
+
+
+def _similar(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -> list[str]:
+    """Return what is known of the same, as quoted data, and which call replaces one of it."""
+    if not outcome.similar:
+        return []
+    lines = ["Known already, quoted:"]
+    for one in outcome.similar:
+        head = f"[{short[one.memory_id]}] {day_of(one.t_valid, zone)}"
+        if one.differs:
+            head += f" (differs: {on_line(', '.join(map(str, one.differs)))})"
+        lines += [f"{head}:", quoted(clean(one.beginning))]
+    first = short[outcome.similar[0].memory_id]
+    new = "" if outcome.memory_id is None else f" and new {short[outcome.memory_id]}"
+    which = "this" if len(outcome.similar) == 1 else f"one of these, such as {first}"
+    return [*lines, f"If it replaces {which}, call supersede with old {first}{new}."]
 
 
 def _degraded(entries: Sequence[Degradation]) -> list[str]:
@@ -365,7 +368,10 @@ def _head(at: OpenStore, detail: MemoryDetail, short: str) -> str:
 def fetch(at: OpenStore, given: Mapping[str, Any]) -> str:
     """A memory as clients expect a document that look for a tool of this name."""
     memory = at.store.show(given["id"]).memory
-    named = ("author", "role", "session_id", "scope", "t_valid", "t_invalid", "status", "metadata")
+    named = (
+        "author", "role", "session_id", "scope", "key", "t_valid", "t_invalid", "status",
+        "metadata",
+    )  # fmt: skip
     metadata = {name: to_plain(getattr(memory, name)) for name in named}
     document = {
         "id": memory.id,
@@ -418,7 +424,8 @@ def supersede(at: OpenStore, given: Mapping[str, Any]) -> str:
         return _committed(at, outcome)
     record = at.store.supersede(old, given["new"], **reason)
     short = at.short((record.superseding_id, record.superseded_id))
-    return f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
+    said = f"{short[record.superseding_id]} replaces {short[record.superseded_id]}."
+    return " ".join([said, *record.warnings])
 
 
 def forget(at: OpenStore, given: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from vestig.calls.argument import (
     Choice,
     Flag,
     Integer,
+    Label,
     Number,
     Pairs,
     Text,
@@ -40,6 +41,7 @@ _RECALL_FIELDS: Final = ("tags", "authors", "scope", "since", "until")
 # Types of fields of the filter → how the description of the filter names their values.
 _FIELD_TYPES: Final[Mapping[str, type[Argument]]] = {
     "text or list": Texts,
+    "text": Label,
     "ISO time": Time,
     "boolean": Flag,
     "any or all": Choice,
@@ -120,7 +122,7 @@ _LIMIT: Final = _said(_RECALL_ROWS["limit"], "Most results; default 5.")
 _BUDGET: Final = Integer("Most tokens of the result.", name="budget", least=BUDGET_MIN)
 _RECALL_WHERE: Final[Mapping[str, Any]] = {
     "type": "object",
-    "description": "Only memories that match every field; more fields as in search.",
+    "description": "Only memories that match; more fields as in search.",
     "properties": {name: FIELDS[name].brief for name in _RECALL_FIELDS},
 }
 _WHERE: Final[Mapping[str, Any]] = {"type": "object", "description": _where_in_words()}
@@ -132,13 +134,14 @@ _REMEMBER: Final = Tool(
     help="Keep one fact that will matter in a later conversation: a preference, a decision, a"
     " name, a date, how a problem was solved. Write it so that it stands alone, with names instead"
     " of pronouns. One call per fact. Not for what only this task needs, whole files, or secrets."
-    " If it replaces a fact that you found, name that in supersedes.",
+    " Name what it replaces in supersedes.",
     parameters=(
         _said(_COMMIT_ROWS["content"], "The fact, in one or two whole sentences.", "text"),
-        _said(_COMMIT_ROWS["tags"], "Labels to select by."),
+        _said(_COMMIT_ROWS["tags"], "Labels."),
         _said(_COMMIT_ROWS["trigger"], "Why it matters."),
-        _said(_COMMIT_ROWS["t_valid"], "When it began to hold; default now.", "valid_from"),
-        _said(_COMMIT_ROWS["supersedes"], "Ids of the memories that it replaces."),
+        _said(_COMMIT_ROWS["t_valid"], "Since when; default now.", "valid_from"),
+        _said(_COMMIT_ROWS["supersedes"], "Ids that it replaces."),
+        _said(_COMMIT_ROWS["key"], "The value of what: maria.city."),
         _said(_COMMIT_ROWS["scope"], "A label such as a project."),
     ),
     required=("text",),

@@ -54,6 +54,12 @@ def _list(call: Call) -> Any:
     return call.store.list(**given)
 
 
+def _get(call: Call) -> Any:
+    """The memory of a key, with what `show` gives of it."""
+    found = call.store.get(call.args.pop("key"), **call.args)
+    return call.store.show(found.id, namespace=found.namespace)
+
+
 def _update(call: Call) -> Any:
     from vestig.errors import ValidationError
 
@@ -132,6 +138,13 @@ OPERATIONS: Final = (
         text=render.detail,
         # what is only read writes nothing
         without=("touch",),
+    ),
+    Operation(
+        name="memory get",
+        call=reads.GetRequest,
+        run=_get,
+        document="memory",
+        text=render.detail,
     ),
     Operation(
         name="memory list",

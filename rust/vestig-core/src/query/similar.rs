@@ -16,13 +16,13 @@ use crate::snapshot::Snapshot;
 pub struct Probe {
     /// As the embedder gave it.
     pub vector: Vec<f32>,
-    /// Near only in the same scope.
+    /// Near, and known, only in the same scope.
     pub scope: Option<String>,
     /// Near only by the same author.
     pub author: Option<String>,
-    /// Never near.
+    /// Never near, never known.
     pub exclude: Vec<Id>,
-    /// Never related, ascending: memories of the same text.
+    /// Never related, never known, ascending: memories of the same text.
     pub unrelated: Vec<Id>,
 }
 
@@ -35,6 +35,17 @@ pub struct Limits {
     pub top: usize,
 }
 
+/// Which lists a probe gets.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Of its scope and author.
+    pub near: Limits,
+    /// Of the namespace.
+    pub related: Limits,
+    /// Of its scope.
+    pub known: Limits,
+}
+
 /// (id, cosine), best first, ties by id.
 pub type Neighbours = Vec<(Id, f64)>;
 
@@ -45,6 +56,8 @@ pub struct Similar {
     pub near: Neighbours,
     /// Active MEMORY rows of the namespace.
     pub related: Neighbours,
+    /// Active or archived MEMORY rows of its namespace and scope.
+    pub known: Neighbours,
     /// (place, cosine) of earlier probes of another text, ascending by place.
     pub earlier: Vec<(usize, f64)>,
 }
@@ -107,7 +120,7 @@ pub fn similar(
     snapshot: &Snapshot,
     namespace: &str,
     probes: &[Probe],
-    (near, related): (Limits, Limits),
+    wanted: Wanted,
     earlier: Option<Earlier<'_>>,
     threads: usize,
 ) -> Vec<Similar> {
@@ -117,15 +130,15 @@ pub fn similar(
         include_archived: true,
         ..Filter::default()
     };
-    let parts: Vec<(&Segment, Bits)> = if near.top == 0 && related.top == 0 {
+    let tops = [wanted.near.top, wanted.related.top, wanted.known.top];
+    let parts: Vec<(&Segment, Bits)> = if tops == [0; 3] {
         Vec::new()
     } else {
         let held = snapshot.parts.iter();
         held.map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
             .collect()
     };
-    let search =
-        |probe| ProbeSearch::new(&parts, snapshot.identity.lanes(), probe, (near, related));
+    let search = |probe| ProbeSearch::new(&parts, snapshot.identity.lanes(), probe, wanted);
     let mut searches: Vec<_> = probes.iter().map(search).collect();
     pass(&parts, &mut searches, threads);
     let mut among = earlier.map_or_else(Vec::new, |wanted| earlier_probes(&searches, wanted));
@@ -135,6 +148,7 @@ pub fn similar(
         .map(|((_, search), earlier)| Similar {
             near: search.near.into_found(),
             related: search.related.into_found(),
+            known: search.known.into_found(),
             earlier,
         })
         .collect()
@@ -170,6 +184,7 @@ struct ProbeSearch<'a> {
     scopes: Vec<ProbeScope>,
     near: Best,
     related: Best,
+    known: Best,
 }
 
 impl<'a> ProbeSearch<'a> {
@@ -177,7 +192,7 @@ impl<'a> ProbeSearch<'a> {
         parts: &'a [(&'a Segment, Bits)],
         lanes: usize,
         probe: &'a Probe,
-        (near, related): (Limits, Limits),
+        wanted: Wanted,
     ) -> (tiles::Probe, Self) {
         let mut vector = vec![0.0; lanes];
         unit(&probe.vector, &mut vector);
@@ -186,8 +201,9 @@ impl<'a> ProbeSearch<'a> {
             parts,
             probe,
             scopes: parts.iter().map(scope).collect(),
-            near: Best::new(near),
-            related: Best::new(related),
+            near: Best::new(wanted.near),
+            related: Best::new(wanted.related),
+            known: Best::new(wanted.known),
             vector,
         };
         (tiles::Probe::new(&search.vector), search)
@@ -196,16 +212,19 @@ impl<'a> ProbeSearch<'a> {
 
 impl Search for ProbeSearch<'_> {
     fn floor(&self) -> f64 {
-        self.near.floor().min(self.related.floor())
+        let others = self.related.floor().min(self.known.floor());
+        self.near.floor().min(others)
     }
 
     fn offer(&mut self, part: usize, row: usize) {
         let segment = self.parts[part].0;
         let id = segment.ids()[row];
-        let close = self.scopes[part].holds(segment, row) && !self.probe.exclude.contains(&id);
-        let active = segment.attributes(row).status == STATUS_ACTIVE
-            && self.probe.unrelated.binary_search(&id).is_err();
-        if !close && !active {
+        let scope = &self.scopes[part];
+        let beside = scope.holds_scope(segment, row) && !self.probe.exclude.contains(&id);
+        let close = beside && scope.holds_author(segment, row);
+        let other_text = self.probe.unrelated.binary_search(&id).is_err();
+        let active = segment.attributes(row).status == STATUS_ACTIVE && other_text;
+        if !beside && !active {
             return;
         }
         let value = dot(&self.vector, segment.vector(row));
@@ -214,6 +233,9 @@ impl Search for ProbeSearch<'_> {
         }
         if active {
             self.related.offer(id, value);
+        }
+        if beside && other_text {
+            self.known.offer(id, value);
         }
     }
 }
@@ -230,11 +252,11 @@ impl ProbeScope {
         Self([number(&probe.scope), number(&probe.author)])
     }
 
-    fn holds(&self, segment: &Segment, row: usize) -> bool {
-        let columns = [Section::Scope, Section::Author];
-        columns
-            .iter()
-            .zip(self.0)
-            .all(|(s, wanted)| Some(segment.column::<u32>(*s)[row]) == wanted)
+    fn holds_scope(&self, segment: &Segment, row: usize) -> bool {
+        Some(segment.column::<u32>(Section::Scope)[row]) == self.0[0]
+    }
+
+    fn holds_author(&self, segment: &Segment, row: usize) -> bool {
+        Some(segment.column::<u32>(Section::Author)[row]) == self.0[1]
     }
 }

@@ -13,7 +13,7 @@ use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::entity_names::{find_names, lowercase};
 use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
-use vestig_core::query::similar::{Limits, Probe, similar};
+use vestig_core::query::similar::{Limits, Probe, Wanted, similar};
 use vestig_core::recall::{
     Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Traversal, Weights, recall,
 };
@@ -294,7 +294,12 @@ fn run_every_query(snapshot: &Snapshot) {
         threshold: 0.1,
         top: 3,
     };
-    let _ = similar(snapshot, "default", &[probe], (limits, limits), None, 1);
+    let wanted = Wanted {
+        near: limits,
+        related: limits,
+        known: limits,
+    };
+    let _ = similar(snapshot, "default", &[probe], wanted, None, 1);
     let graph = Graph::new(snapshot, 3);
     let mut near = Vec::new();
     for id in snapshot.ids(false).iter().chain(&snapshot.ids(true)) {

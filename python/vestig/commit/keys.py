@@ -1,0 +1,107 @@
+"""The versions of a key: which memory is current, and between which others a new text belongs.
+
+At most one unexpired memory of a namespace and scope has a key. Of its versions each holds until
+the next one begins; of those that begin at one time the last committed holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from vestig.calls.argument import key_name
+from vestig.commit.item import Slot
+from vestig.errors import ConflictError, ValidationError
+from vestig.store.ledger import keyed_memories
+from vestig.store.ledger.reads import LedgerView
+from vestig.times import to_us
+from vestig.types import Claim, Memory, Status
+
+# Facts of which a subject has one at a time.
+_ONE_AT_A_TIME: Final = frozenset(
+    (
+        "AGE", "BIRTHDAY", "BORN_IN", "BORN_ON", "EMPLOYED_BY", "HAS_AGE", "HAS_BIRTHDAY",
+        "HAS_JOB", "HAS_JOB_TITLE", "HAS_NAME", "HAS_PHONE_NUMBER", "HAS_ROLE", "HAS_STATUS",
+        "JOB_TITLE", "LIVES_IN", "LOCATED_IN", "MARRIED_TO", "NATIVE_LANGUAGE", "PHONE_NUMBER",
+        "REPORTS_TO", "RESIDES_IN", "WORKS_AS", "WORKS_AT", "WORKS_FOR",
+    )
+)  # fmt: skip
+
+
+def key_of_claim(claim: Claim) -> str | None:
+    """The key of a claim of whose fact type a subject has one at a time: `subject.FACT_TYPE`. None
+    for other claims, and where that is too long for a key.
+
+    Example:
+        >>> key_of_claim(Claim(subject="Maria", fact_type="lives in", object="Porto"))
+        'Maria.LIVES_IN'
+        >>> key_of_claim(Claim(subject="Maria", fact_type="LIKES", object="fado")) is None
+        True
+    """
+    fact_type = "_".join(claim.fact_type.upper().replace("-", " ").replace("_", " ").split())
+    if fact_type not in _ONE_AT_A_TIME:
+        return None
+    try:
+        return key_name("key", f"{claim.subject}.{fact_type}")
+    except ValidationError:
+        return None
+
+
+def check_replaceable_by_key(current: Memory) -> None:
+    """Another text cannot take the place of a pinned memory.
+
+    Raises:
+        ConflictError: names the memory.
+    """
+    if current.pinned:
+        raise ConflictError(
+            f"key: {current.id} has the key and is pinned, so that no other text can be stored"
+            " under it; unpin it first, or name it in `supersedes`"
+        )
+
+
+class Neighbours(NamedTuple):
+    """The versions of a key beside a new text, by the time from which they hold."""
+
+    before: Memory | None
+    after: Memory | None
+
+
+def neighbours(
+    view: LedgerView,
+    slot: Slot,
+    t_valid_us: int,
+    inserted: Sequence[Memory],
+    as_left: Callable[[Memory], Memory],
+    replaced: Collection[str],
+) -> Neighbours:
+    """The versions between which a text belongs that begins to hold at this time.
+
+    Args:
+        inserted: versions that the group stores, in its order.
+        as_left: a stored memory as the group leaves it.
+        replaced: ids of the memories that the text replaces, which are no neighbours.
+    """
+
+    def first(found: Iterator[Memory]) -> Memory | None:
+        left = (as_left(one) for one in found if one.id not in replaced)
+        return next((one for one in left if _held(one)), None)
+
+    held = [one for one in inserted if _held(one)]
+    before = first(keyed_memories.held_before(view, *slot, t_valid_us))
+    after = first(keyed_memories.held_after(view, *slot, t_valid_us))
+    earlier = [one for one in held if to_us(one.t_valid) <= t_valid_us]
+    later = [one for one in held if to_us(one.t_valid) > t_valid_us]
+    # a later commit stands after an earlier one of the same time
+    for one in earlier:
+        if before is None or one.t_valid >= before.t_valid:
+            before = one
+    for one in later:
+        if after is None or one.t_valid <= after.t_valid:
+            after = one
+    return Neighbours(before, after)
+
+
+def _held(memory: Memory) -> bool:
+    """Return whether it held at some time: a withdrawn memory did not."""
+    return memory.status is not Status.DEPRECATED or memory.t_invalid is not None

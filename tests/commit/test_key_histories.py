@@ -1,0 +1,171 @@
+"""Random histories of one key, against a model: what is current, and what held when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vestig
+from vestig.errors import NotFoundError
+from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.types import CommitOutcome
+
+KEY = "lamp.colour"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+TEXTS = tuple(f"The lamp in the hall is {colour}" for colour in ("red", "green", "blue", "grey"))
+
+
+class Version(msgspec.Struct):
+    begin: int
+    text: str
+    status: str = "ACTIVE"
+    end: int | None = None
+    id: str = ""
+    # the day on which it was first said again after its end
+    again: int | None = None
+
+
+class Model:
+    """The rules of a key. Days are numbers."""
+
+    def __init__(self) -> None:
+        self.versions: list[Version] = []
+        self.day = 100
+
+    def current(self) -> Version | None:
+        return next((one for one in self.versions if one.status == "ACTIVE"), None)
+
+    def held(self) -> list[Version]:
+        """Without those that were withdrawn."""
+        return [one for one in self.versions if one.status != "DEPRECATED" or one.end is not None]
+
+    def commit(self, text: str, begin: int) -> Version:
+        now = self.current()
+        if now is not None and now.text == text:
+            if now.end is not None and now.again is None:
+                now.again = self.day
+            return now
+        held = sorted(self.held(), key=lambda one: one.begin)
+        new = Version(begin, text)
+        later = [one for one in held if one.begin > begin]
+        for one in held[len(held) - len(later) - 1 : len(held) - len(later)]:
+            one.end = begin if one.end is None else min(one.end, begin)
+        if later:
+            new.end = later[0].begin
+        if now is not None and now.begin <= begin:
+            now.status = "SUPERSEDED"
+        elif now is not None:
+            new.status = "SUPERSEDED"
+        self.versions.append(new)
+        return new
+
+    def at(self, day: int) -> list[str]:
+        return sorted(
+            one.text
+            for one in self.held()
+            if (one.begin <= day and (one.end is None or day < one.end))
+            or (one.status == "ACTIVE" and one.again is not None and one.again <= day)
+        )
+
+
+days = st.integers(0, 30)
+texts = st.sampled_from(TEXTS)
+operations = st.one_of(
+    st.tuples(st.just("commit"), texts),
+    st.tuples(st.just("commit"), texts),
+    st.tuples(st.just("backdated"), texts, days),
+    st.tuples(st.just("backdated"), texts, days),
+    st.tuples(st.just("batch"), st.lists(st.tuples(texts, days), min_size=2, max_size=5)),
+    st.tuples(st.just("update"), texts),
+    st.tuples(st.just("deprecate")),
+    st.tuples(st.just("forget"), st.integers(0, 9)),
+)
+
+
+class History:
+    """A store and its model, a day after the other."""
+
+    def __init__(self) -> None:
+        self.model = Model()
+        self.clock = FrozenClock(START + timedelta(days=100))
+        self.store = vestig.open(":memory:", embedder=HashingEmbedder(16), clock=self.clock)
+
+    def commit(self, text: str, day: int) -> None:
+        outcome = self.store.commit(text, key=KEY, t_valid=START + timedelta(days=day))
+        self.model.commit(text, day).id = str(outcome.memory_id)
+
+    def run(self, name: str, *given: Any) -> None:
+        self.model.day += 1
+        self.clock.move(days=1)
+        now = self.model.current()
+        if name == "commit":
+            self.commit(given[0], self.model.day)
+        elif name == "backdated":
+            self.commit(*given)
+        elif name == "batch":
+            items = [
+                {"content": text, "key": KEY, "t_valid": START + timedelta(days=day)}
+                for text, day in given[0]
+            ]
+            for (text, day), outcome in zip(given[0], self.store.commit_many(items), strict=True):
+                assert isinstance(outcome, CommitOutcome)
+                self.model.commit(text, day).id = str(outcome.memory_id)
+        elif name == "update" and now is not None:
+            id = self.store.update(now.id, content=given[0]).memory_id
+            if given[0] != now.text:  # the same text changes nothing
+                self.model.commit(given[0], self.model.day).id = id
+        elif name == "deprecate" and now is not None:
+            self.store.deprecate(now.id)
+            now.status = "DEPRECATED"
+        elif name == "forget" and self.model.versions:
+            gone = self.model.versions.pop(given[0] % len(self.model.versions))
+            self.store.forget(gone.id)
+
+    def check(self) -> None:
+        current = self.model.current()
+        if current is None:
+            try:
+                raise AssertionError(self.store.get(KEY))
+            except NotFoundError:
+                pass
+        else:
+            found = self.store.get(KEY)
+            assert (found.id, found.content) == (current.id, current.text)
+        rows = self.store.list(where={"keys": KEY, "include_expired": True}, limit=1000)
+        assert {row.id: row.status.word for row in rows} == {
+            one.id: one.status for one in self.model.versions
+        }
+        begins = {one.begin for one in self.model.versions}
+        for day in sorted({0, self.model.day, *begins, *(begin - 1 for begin in begins if begin)}):
+            moment = START + timedelta(days=day)
+            found = self.store.list(where={"keys": [KEY]}, valid_at=moment)
+            assert sorted(row.content for row in found) == self.model.at(day), day
+
+
+@given(st.lists(operations, max_size=14))
+def test_every_history_is_as_the_model_says(history: list[tuple[Any, ...]]) -> None:
+    told = History()
+    with told.store:
+        for operation in history:
+            told.run(*operation)
+            told.check()
+        assert told.store.admin.doctor().exit_code == 0
+
+
+@given(st.lists(st.tuples(texts, days), max_size=12))
+def test_versions_follow_each_other_without_gap_or_overlap(given_: list[tuple[str, int]]) -> None:
+    told = History()
+    with told.store:
+        for text, day in given_:
+            told.commit(text, day)
+        rows = list(told.store.list(where={"keys": KEY, "include_expired": True}, limit=1000))
+    live = [row for row in rows if row.status.word == "ACTIVE"]
+    assert len(live) == bool(rows)
+    held = sorted((r for r in rows if r.t_invalid != r.t_valid), key=lambda r: r.t_valid)
+    ends = [row.t_invalid for row in held]
+    assert ends == [row.t_valid for row in held[1:]] + [None] * bool(rows)
+    assert not rows or live[0].t_valid == max(row.t_valid for row in rows)
