@@ -673,6 +673,20 @@ def test_partial_leaves_out_what_is_not_whole_and_names_it(case: str) -> None:
         }  # fmt: skip
 
 
+def test_each_line_that_is_left_out_says_of_which_node_it_is() -> None:
+    changed = lines()
+    vector = of(changed, "vector")
+    vector["model"] = "another"
+    gone = vector["memory"]
+    store, report = partly(sealed(changed))
+    store.close()
+    said = {error.index: error.message for error in report.errors}
+    for at, line in enumerate(changed):
+        if gone in line.values():
+            assert at in said, line["record"]
+            assert "model" in said[at] or gone in said[at], said[at]
+
+
 def test_a_memory_whose_successor_is_not_taken_is_deprecated_and_named() -> None:
     changed = lines()
     old = _superseded(changed)

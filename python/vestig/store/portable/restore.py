@@ -12,7 +12,7 @@ was forgotten in the store before its rows are taken over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import apsw
@@ -40,10 +40,10 @@ from vestig.store.portable.lines import FORMS, node_table
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
 from vestig.store.portable.stored_nodes import same_memory, stored_node
-from vestig.store.sqlite.lookups import each, fetch, next_row, select_in
+from vestig.store.sqlite.lookups import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
-from vestig.store.tables.table import Table
+from vestig.store.tables.table import Forgetting, Table
 from vestig.telemetry.spans import span
 
 _MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -185,9 +185,15 @@ class _Restoration:
             ValidationError, ConflictError, EmbeddingMismatchError: see `restore`.
         """
         self._begin(identity)
-        named = self._match() if self._merge else set[int]()
+        if self._merge:
+            self._match()
+            self._drop_belongings((Forgetting.REMOVED,))
+        # Claims of memories that stay tell which of these lose evidence.
+        named = self._forget_memories() if self._forgotten else set[int]()
+        if self._merge:
+            self._drop_belongings(tuple(Forgetting))
         if self._forgotten:
-            self._forget(named)
+            self._forget_entities(named)
         for name, rows in self._rows.items():
             for (row,) in each(self._from, f'SELECT "row" FROM {name} ORDER BY "row"'):
                 if row not in rows:
@@ -252,9 +258,8 @@ class _Restoration:
 
     # --- what the store has, and what it has forgotten -----------------------------------------
 
-    def _match(self) -> set[int]:
-        """Finds the nodes of the file that the store has, and drops what belongs to them; rows of
-        the entities that claims among that name.
+    def _match(self) -> None:
+        """Finds the nodes of the file that the store has.
 
         Raises:
             ConflictError: the store has something else under the id of one.
@@ -273,53 +278,52 @@ class _Restoration:
                 if name == "memories" and by_id:
                     self._different += not same_memory(self._conn, self._from, found[0], row)
                 self._duplicates += name == "memories" and not by_id
-        return self._drop_belongings()
 
-    def _drop_belongings(self) -> set[int]:
-        """Drops what belongs to nodes that stay as they are: the store has its own."""
-        memories = [(row,) for row in self._existing["memories"]]
-        sql = "SELECT subject_entity, object_entity FROM claims WHERE memory IN (?*)"
-        named = {
-            entity
-            for row in select_in(self._from, sql, [row for (row,) in memories])
-            for entity in row
-            if entity is not None
-        }
+    def _drop_belongings(self, rules: Collection[Forgetting]) -> None:
+        """Drops what belongs by these rules to nodes that stay as they are: the store has its
+        own."""
         for table in ALL:
             owner = owner_of(table)
-            if owner is not None and not table.node:
+            if owner is not None and not table.node and table[owner].forgetting in rules:
                 rows = [(row,) for row in self._existing[node_table(table[owner]).name]]
                 self._from.executemany(f'DELETE FROM {table.name} WHERE "{owner}" = ?', rows)
+        memories = [(row,) for row in self._existing["memories"]]
         for code, ends in enumerate(EDGE_ENDS):
             if ends.count("mem") == 1:
                 end = "from_row" if ends[0] == "mem" else "to_row"
                 sql = f"DELETE FROM edges WHERE edge_type = {code} AND {end} = ?"
                 self._from.executemany(sql, memories)
-        return named
 
-    def _forget(self, named: set[int]) -> None:
-        """Forgets in the scratch ledger what the store has forgotten, with all that this alone
-        supports; `named`: rows of entities that lost a claim which named them."""
+    def _forget_memories(self) -> set[int]:
+        """Forgets in the scratch ledger the memories that the store has forgotten, with all that
+        they alone support; rows of the entities that claims of memories which stay name."""
         memories: dict[str, dict[str, int]] = {}
-        entities: dict[str, list[int]] = {}
         for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM memories'):
             if (1, id) in self._forgotten:
                 memories.setdefault(space, {})[id_text("mem", id)] = row
+        for number, (space, gone) in enumerate(sorted(memories.items()), 1):
+            seq = self._scratch.header.seq + number
+            fields = TombstoneFields(space, None, seq, self._txn.recorded_us)
+            removed = remove(self._from, _no_link(), gone, fields, keep=self._has)
+            self._skipped += removed.rows["memories"]
+            keys = known_ids(list(removed.embed_jobs), "mem")
+            rows = rows_of(self._from, "memories", space, keys).values()
+            self._unembedded += sum(not self._has("memories", row) for row in rows)
+        sql = "SELECT subject_entity, object_entity FROM claims WHERE memory IN (?*)"
+        claims = select_in(self._from, sql, sorted(self._existing["memories"]))
+        return {entity for row in claims for entity in row if entity is not None}
+
+    def _forget_entities(self, named: set[int]) -> None:
+        """Removes entities that the store has removed, or that lost a claim which named them
+        (rows), where nothing supports them."""
+        entities: dict[str, list[int]] = {}
         for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM entities'):
             if (row in named or (0, id) in self._forgotten) and not self._has("entities", row):
                 entities.setdefault(space, []).append(row)
-        for number, space in enumerate(sorted({*memories, *entities}), 1):
-            seq = self._scratch.header.seq + number
-            fields = TombstoneFields(space, None, seq, self._txn.recorded_us)
-            link = chain.Link(b"", 0, 0, [0] * len(CHAINED))
-            gone = memories.get(space, {})
-            if gone:
-                removed = remove(self._from, link, gone, fields, keep=self._has)
-                self._skipped += removed.rows["memories"]
-                self._unembedded += len(removed.embed_jobs)
-            removal = Removal(self._from, link)
-            lone = unsupported_entities(self._from, space, entities.get(space, []))
-            remove_entities(removal, lone, fields)
+        for space, rows in entities.items():
+            fields = TombstoneFields(space, None, self._scratch.header.seq, self._txn.recorded_us)
+            lone = unsupported_entities(self._from, space, rows)
+            remove_entities(Removal(self._from, _no_link()), lone, fields)
 
     def _has(self, table: str, row: int) -> bool:
         """Return whether the store held a node of the file before."""
@@ -353,7 +357,7 @@ class _Restoration:
                     f" ({type(error).__name__}: a second record of one id, text or pair);"
                     " nothing was written"
                 ) from error
-            if written and table.record is not None:
+            if written and table.record is not None and number is not None:
                 self._counts[table.record] += 1
                 done = self._counts.total()
                 if progress is not None and done % PROGRESS_LINES == 0:
@@ -499,6 +503,11 @@ class _Restoration:
             records=dict(self._counts),
             seq=last,
         )
+
+
+def _no_link() -> chain.Link:
+    """A link that is appended to no chain."""
+    return chain.Link(b"", 0, 0, [0] * len(CHAINED))
 
 
 def owner_of(table: Table) -> str | None:

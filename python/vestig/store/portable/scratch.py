@@ -557,7 +557,7 @@ class _Reading:
         entities and sources that nothing supports then; names the lines that go with them.
         Memories whose successor is not taken (line → id) become deprecated."""
         assert self._header is not None
-        before = self._lines_held()
+        before, named = self._lines_held(), dict[int, str]()
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
         for line in deprecated:
             sql = "UPDATE memories SET status = 'deprecated', superseded_by = NULL"
@@ -570,10 +570,9 @@ class _Reading:
             rows = dict[str, list[int]]()
             for prefix, table in NODE_TABLES.items():
                 keys = known_ids(sorted(self._left_nodes), prefix)
-                rows[table] = sorted(rows_of(self._conn, table, space, keys).values())
-                for row in rows[table]:  # that of its line
-                    why = "it is not whole, see the other lines of it that are left out"
-                    self._left_out.setdefault(row, f"line {row}: {why}")
+                found = rows_of(self._conn, table, space, keys)
+                rows[table] = sorted(found.values())
+                named |= {row: id for id, row in found.items()}
             for table in ("memories", "sources"):
                 removal.remove_belongings(table, rows[table])
             remove_evidence(removal, space, rows["memories"], ())
@@ -587,16 +586,26 @@ class _Reading:
             'UPDATE memories SET revives = NULL WHERE revives NOT IN (SELECT "row" FROM memories)'
         )
         for line in before.keys() - self._lines_held().keys() - self._left_out.keys():
-            kind = before[line]
-            self._left_out[line] = f"line {line}: {kind} of what was left out"
+            kind, *nodes = before[line]
+            node = next((named[row] for row in nodes if row in named), "")
+            why = (
+                f"{kind} of {node}, which was left out"
+                if node
+                else f"{kind} of nothing that is taken"
+            )
+            if line in named:  # the row of a node is its line
+                why = f"{named[line]} is not whole, see the other lines of it that are left out"
+            self._left_out[line] = f"line {line}: {why}"
 
-    def _lines_held(self) -> dict[int, str]:
-        """Line → kind of the rows that are there."""
-        return {
-            line: form.kind
-            for form in FORMS.values()
-            for (line,) in fetch(self._conn, f"SELECT line FROM {form.table.name}")
-        }
+    def _lines_held(self) -> dict[int, tuple[Any, ...]]:
+        """Line → its kind, and the rows of the nodes that it names."""
+        held: dict[int, tuple[Any, ...]] = {}
+        for form in FORMS.values():
+            named = [target.column for one in form.references for target in one.targets]
+            columns = ", ".join(("line", *named, *(one.name for one, _field in form.ends)))
+            for line, *nodes in fetch(self._conn, f"SELECT {columns} FROM {form.table.name}"):
+                held[line] = (form.kind, *nodes)
+        return held
 
 
 # --- what SQLite refused -------------------------------------------------------------------------
