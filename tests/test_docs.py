@@ -24,7 +24,7 @@ from vestig.config import schema
 ROOT = documents.ROOT
 README = ROOT / "README.md"
 # Rooms of the floor plan that hold nothing yet.
-PLANNED = ("firewall", "updates", "knowledge", "retrieve")
+PLANNED = ("updates", "knowledge", "retrieve")
 PAGES = [README, ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 

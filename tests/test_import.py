@@ -21,6 +21,7 @@ NEVER_AT_START = {
     "fastapi",
     "fastembed",
     "http.client",
+    "ijson",
     "httpx",
     "httpx2",
     "mcp",

@@ -59,8 +59,22 @@ __all__ = [
 _SHOWN_LENGTH_MAX = 80
 
 
+# Of a bad value so many characters are looked at.
+_READ_LENGTH_MAX = 4_000
+
+
+def _masked(text: str) -> str:
+    """A text with a marker in the place of each secret."""
+    from vestig._core import mask_secrets
+
+    try:
+        return mask_secrets(text[:_READ_LENGTH_MAX])[0]
+    except UnicodeEncodeError:
+        return ascii(text[:_READ_LENGTH_MAX])
+
+
 def _shown(value: object) -> str:
-    """`repr` of a bad value, cut so that a message never carries a whole text."""
+    """`repr` of a bad value without secrets, cut so that a message never carries a whole text."""
     try:
         text = repr(value)
     except Exception:  # a hostile __repr__ must not hide the real error
@@ -69,6 +83,7 @@ def _shown(value: object) -> str:
 
 
 def _cut(text: str) -> str:
+    text = _masked(text)
     return text if len(text) <= _SHOWN_LENGTH_MAX else text[: _SHOWN_LENGTH_MAX - 1] + "…"
 
 

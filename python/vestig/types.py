@@ -489,6 +489,14 @@ class Claim(_Value, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
 
 
+class MaskedSecret(_Value, frozen=True, kw_only=True):
+    """Secrets that a marker `[secret:RULE]` stands for: the rule by which they were found, and how
+    many there were."""
+
+    rule: str
+    count: int
+
+
 class CommitOutcome(_Value, frozen=True, kw_only=True):
     """The result of a commit.
 
@@ -496,8 +504,9 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `key`: what
     the text is the value of. `similar`: what is known of the same already, at most three memories,
     the nearest first. `revives`: an expired memory with an equal text. `repeats`: the oldest
-    memory with the text of a turn that is a memory of its own. `seq`: the state of the ledger after
-    it.
+    memory with the text of a turn that is a memory of its own. `masked`: secrets that were found in
+    the arguments, and do not stand in what is stored. `echoes`: memories whose own texts came back
+    in frames of results and were taken out. `seq`: the state of the ledger after it.
     """
 
     outcome: CommitOutcomeKind
@@ -519,6 +528,8 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     revives: str | None = None
     repeats: str | None = None
     superseded: tuple[str, ...] = ()
+    masked: tuple[MaskedSecret, ...] = ()
+    echoes: tuple[str, ...] = ()
     event_id: str | None = None
     seq: int | None = None
     jobs: tuple[str, ...] = ()

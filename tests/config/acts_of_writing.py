@@ -10,6 +10,7 @@ from world import CALLS, REQUESTS, Act, HttpCall, World
 
 from calls import committing
 from vestig.errors import ConfigError, ProviderError, StoreLockedError, VestigError
+from vestig.recall.layouts import render
 from vestig.testing import HashingEmbedder
 
 __all__ = ["WRITING"]
@@ -25,6 +26,13 @@ def outcome(store: Any, text: str, **fields: Any) -> str:
 
 def memory(store: Any, text: str, **fields: Any) -> Any:
     return store.show(store.commit(text, **committing(fields)).memory_id).memory
+
+
+def told_back(world: World) -> Any:
+    store = world.open()
+    store.commit(OSLO)
+    store.commit(render(store.recall("Oslo"), "text"))
+    return store.count()
 
 
 def places(world: World) -> Any:
@@ -174,6 +182,10 @@ WRITING: Final[dict[str, Act]] = {
     "hygiene.normalize_whitespace": Act(
         False, lambda w: memory(w.open(), "Two  spaces  between  words").content_hash
     ),
+    "firewall.secrets": Act(
+        "off", lambda w: memory(w.open(), "The password of the router is Kx9!mmQ2").content
+    ),
+    "firewall.echo": Act(False, told_back),
     f"{NEAR}.enabled": Act(False, restated),
     f"{NEAR}.threshold": Act(0.99, near_but_not_equal),
     f"{NEAR}.on_near_dup": Act("insert", restated),

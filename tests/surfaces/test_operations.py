@@ -51,6 +51,7 @@ COMMANDS = {
     "eval",
     "serve",
     "mcp",
+    "hook",
     "config show",
     "config explain",
 }
@@ -85,6 +86,7 @@ SURFACE_ONLY = {
     },
     "serve": {"host", "port"},
     "mcp": {"transport", "host", "port"},
+    "hook": {"event"},
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},

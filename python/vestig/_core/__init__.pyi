@@ -22,6 +22,8 @@ __all__ = [
     "METADATA",
     "ROWS_READ",
     "ROW_FIELDS",
+    "SECRETS_VERSION",
+    "SECRET_RULES",
     "SIGNALS",
     "VERSION",
     "AnalysedText",
@@ -58,6 +60,7 @@ __all__ = [
     "logistic",
     "lower_words",
     "mark",
+    "mask_secrets",
     "normal_name",
     "placed_terms",
     "pow",
@@ -295,6 +298,18 @@ def terms_among(wanted: Set[str], texts: Sequence[str]) -> list[tuple[int, str]]
 def placed_terms(text: str) -> list[tuple[str, int, int]]:
     """(term, start, end) of every index term in order: the word that it is made of, in code points
     [start, end); of an identifier the whole of it, then each part."""
+
+# --- secrets ---
+
+SECRET_RULES: Final[list[str]]
+"""Rules by which secrets are found, words of small letters in order of the alphabet."""
+SECRETS_VERSION: Final[str]
+"""Version of the rows by which secrets are told."""
+
+def mask_secrets(text: str) -> tuple[str, list[str]]:
+    """The text with `[secret:RULE]` in the place of each secret, and the rule of each, in order; a
+    text without one is returned itself. Linear in its length. UnicodeEncodeError: a lone
+    surrogate."""
 
 # --- marks: what to look for without keeping it ---
 

@@ -75,7 +75,7 @@ def doctor(session: Session) -> DoctorReport:
         )
         if session.has_model:
             findings.append(_language_model(session))
-        findings.append(_configuration(session))
+        findings += [_secrets(session), _configuration(session)]
         fault = cache_fault()
         if fault is not None:
             detail = (
@@ -103,6 +103,15 @@ def _language_model(session: Session) -> Finding:
             f" it, {cost.output_tokens} out, {money}"
         )
     return Finding(check="language_model", level="ok", detail="; ".join(parts))
+
+
+def _secrets(session: Session) -> Finding:
+    """A store that keeps secrets is worth a look."""
+    mode = session.config.settings.firewall.secrets
+    if mode != "off":
+        return Finding(check="secrets", level="ok", detail=f"secrets in texts: {mode}")
+    detail = "firewall.secrets is off: passwords and keys of services are stored as they come"
+    return Finding(check="secrets", level="finding", detail=detail)
 
 
 def _configuration(session: Session) -> Finding:

@@ -27,6 +27,7 @@ from vestig.calls.graph import (
 )
 from vestig.calls.search import SearchRequest
 from vestig.results import EdgeRebuildReport
+from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 
 if TYPE_CHECKING:
@@ -350,7 +351,9 @@ class Graph:
             ...     edge.changed, store.graph.link(a, b, "RELATED").id == edge.id
             (True, True)
         """
-        asked = checked(LinkRequest, given(locals()))
+        clean = cleaned(self._session, given(locals()))
+        count(self._session, clean.rules, "masked")
+        asked = checked(LinkRequest, clean.arguments)
         from vestig.graph import edges
 
         return edges.link(self._session, asked)

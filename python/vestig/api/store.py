@@ -38,6 +38,7 @@ from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
 from vestig.session.opening import open_session
+from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
 from vestig.store.sqlite import forks
 
@@ -378,10 +379,13 @@ class Vestig:
             ...     changed.fields, store.show(id).memory.tags
             (('metadata', 'trigger'), ())
         """
-        asked = checked(UpdateRequest, given(locals()))
+        arguments = given(locals())
+        clean = cleaned(self._session, arguments)
+        # a refused text goes on to the commit, which says why
+        asked = checked(UpdateRequest, arguments if clean.refused else clean.arguments)
         from vestig.commit import update as updating
 
-        return updating.update(self._session, asked)
+        return updating.update(self._session, asked, () if clean.refused else clean.rules)
 
     @overload
     def deprecate(
@@ -447,7 +451,7 @@ class Vestig:
             ...     len(report.memory_ids), [memory.content for memory in store.list()]
             (1, ['Deploys run on Fridays'])
         """
-        asked = checked(DeprecateRequest, given(locals()))
+        asked = checked(DeprecateRequest, self._cleaned(locals()))
         from vestig.memories import states
 
         states.check_deprecation(asked)
@@ -477,7 +481,7 @@ class Vestig:
             NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
                 state forbids it.
         """
-        asked = checked(SupersedeRequest, given(locals()))
+        asked = checked(SupersedeRequest, self._cleaned(locals()))
         from vestig.memories import states
 
         return states.supersede(self._session, asked)
@@ -530,10 +534,16 @@ class Vestig:
         """
         return self._simple("restore", given(locals()))
 
+    def _cleaned(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that are given, without secrets."""
+        clean = cleaned(self._session, given(arguments))
+        count(self._session, clean.rules, "masked")
+        return clean.arguments
+
     def _simple(self, action: str, arguments: Mapping[str, Any]) -> StateChange:
         from vestig.memories import states
 
-        return states.simple(self._session, action, checked(StateRequest, arguments))
+        return states.simple(self._session, action, checked(StateRequest, self._cleaned(arguments)))
 
     def forget(
         self,

@@ -1,7 +1,7 @@
 """Files that leave a store, and that come into one."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from vestig.arguments import SCOPE_CHARS_MAX, path_argument
 from vestig.calls.argument import NO_FACTS, Choice, Facts, Flag, Function, Label, Port, Text
@@ -25,6 +25,22 @@ class ImportFormat(Word):
     MESSAGES = "messages"
     MEMORIES = "memories"
     CSV = "csv"
+
+
+# By what each is recognised, in the order in which they are tried.
+FORMAT_SIGNS: Final = {
+    ImportFormat.EXPORT: "the header of `vestig export`",
+    ImportFormat.CHATGPT: '"mapping"',
+    ImportFormat.CLAUDE: '"chat_messages" or "conversations_memory"',
+    ImportFormat.MEM0: '"memory" beside "id" or "user_id"',
+    ImportFormat.CLAUDE_CODE: '"sessionId" and "type"',
+    ImportFormat.CODEX: '"type" and "payload"',
+    ImportFormat.MCP_MEMORY: '"type" entity with "observations", or relation',
+    ImportFormat.MESSAGES: '"timestamp", "message_id", "turn" or "speaker"',
+    ImportFormat.OPENAI_CHAT: '"role" and "content", or a list "messages" of these',
+    ImportFormat.MEMORIES: '"content"',
+    ImportFormat.CSV: "a header row with a column content or text",
+}
 
 
 class Folder(Text, frozen=True):

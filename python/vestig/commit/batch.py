@@ -39,6 +39,7 @@ from vestig.commit.rows import (
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
+from vestig.firewall.secrets import counted
 from vestig.memories import states
 from vestig.session.session import Session
 from vestig.store.ledger import keyed_memories
@@ -119,6 +120,8 @@ def _outcome(
         similar=decision.similar,
         revives=decision.revives,
         repeats=decision.repeats,
+        masked=counted(item.secrets),
+        echoes=item.echoes,
         superseded=decision.superseded,
         event_id=decision.event_id if written else None,
         seq=seq,

@@ -85,6 +85,10 @@ class Item(msgspec.Struct, kw_only=True):
     # how long it is worth keeping: as the caller says, or the configuration
     policy: RetentionPolicy = RetentionPolicy.STANDARD
     warnings: list[str] = msgspec.field(default_factory=list)
+    # rules of the secrets that were found in the arguments
+    secrets: tuple[str, ...] = ()
+    # memories whose own texts were taken out of this one
+    echoes: tuple[str, ...] = ()
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
     windows: tuple[StoredWindow, ...] = ()

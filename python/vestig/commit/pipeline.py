@@ -1,5 +1,7 @@
 """The way of a memory into the store, stage by stage:
 
+    mask secrets             `_prepare` (`cleaned`)
+    take frames off          `_prepare` (`without_echoes`)
     validate                 `_prepare` (`commit_request`), `_enter` (claims)
     filter                   `_prepare` (`text.text_forms`, `text.refusal_reason`)
     extract                  `item.extract`: what rules find in the text
@@ -27,6 +29,7 @@ from vestig.calls.commit import commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.claim_references import named_claim
+from vestig.commit.echoes import without_echoes
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.keys import key_of_claim
@@ -40,6 +43,7 @@ from vestig.commit.text import (
 )
 from vestig.commit.vectors_ahead import VectorsAhead, embedded_as
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
+from vestig.firewall.secrets import counted
 from vestig.language.text_forms import unusable_reason
 from vestig.session.embedding import (
     check_identity,
@@ -47,6 +51,8 @@ from vestig.session.embedding import (
     remember_identity,
 )
 from vestig.session.known_names import types_of
+from vestig.session.secrets import cleaned
+from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session
 from vestig.session.transaction import clock_notice, keep_answer
 from vestig.store.ledger.values import UniquenessCollision
@@ -88,10 +94,17 @@ class _GroupResult(NamedTuple):
     provider_error: ProviderError | None
 
 
-def commit(session: Session, arguments: Mapping[str, Any]) -> CommitOutcome:
-    """One memory; a bad argument or a failing embedder is an exception."""
+def commit(
+    session: Session, arguments: Mapping[str, Any], secrets: tuple[str, ...] = ()
+) -> CommitOutcome:
+    """One memory; a bad argument or a failing embedder is an exception.
+
+    Args:
+        secrets: rules of those that were masked in the arguments before.
+    """
     with session.operation("commit", without_store="make"):
         item = _prepare(session, arguments)
+        item.secrets += secrets
         _enter(session, item)
         with VectorsAhead(session) as ahead:
             _commit_accepted(session, [item], ahead)
@@ -271,10 +284,14 @@ def _prepare(session: Session, arguments: Mapping[str, Any], *, whole: bool = Fa
         arguments = {"on_near_dup": "insert", **arguments}
     if "content" in arguments:
         check_text(arguments["content"])
-    request = commit_request(arguments, session.namespace)
-    text, given = text_forms(request.content, settings.hygiene)
+    clean = cleaned(session, arguments)
+    request = commit_request(clean.arguments, session.namespace)
+    said = without_echoes(session, request)
+    text, given = text_forms(said.text, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
-    if whole:
+    if clean.refused is not None:
+        reason: str | None = f"Content contains a secret ({clean.refused})"
+    elif whole:
         reason = unusable_reason(text)
     else:
         reason = refusal_reason(text, settings.hygiene, turn=turn, given_chars=len(given))
@@ -290,10 +307,14 @@ def _prepare(session: Session, arguments: Mapping[str, Any], *, whole: bool = Fa
         key=request.key,
         policy=request.retention_policy or RetentionPolicy(settings.lifecycle.default_policy),
         entities=with_known_types(request.entities, types_of(settings.entities)),
+        secrets=clean.rules,
+        echoes=said.echoes,
     )
     if item.key is None and request.claim is not None:
         item.key = key_of_claim(request.claim)
-    if reason is not None:
+    if said.echoes and len(text) < settings.hygiene.min_chars:
+        item.outcome = _echoed(item)
+    elif reason is not None:
         item.outcome = _rejected(session, item, reason)
     return item
 
@@ -302,8 +323,35 @@ def _enter(session: Session, item: Item) -> None:
     """The turn of an item has come: finds the entities that its claim names."""
     if item.request.claim is not None:
         item.claim = named_claim(session, item.request.namespace, item.request.claim)
-    if item.outcome is not None and not item.request.dry_run:
+    if item.request.dry_run:
+        return
+    if item.echoes:
+        session.metrics.add("vestig_echoes_total", len(item.echoes))
+    if item.secrets:
+        mode = session.config.settings.firewall.secrets
+        count_secrets(session, item.secrets, "rejected" if mode == "reject" else "masked")
+    if item.outcome is not None:
         _count(session, [item.outcome])
+
+
+def _echoed(item: Item) -> CommitOutcome:
+    """Nothing but texts of memories came in: nothing is written."""
+    request = item.request
+    return CommitOutcome(
+        outcome=CommitOutcomeKind.EXACT_DUPE,
+        memory_id=item.echoes[0],
+        matched_memory_id=item.echoes[0],
+        content_hash=item.content_hash,
+        occurred_at=from_us(item.reference_us),
+        source=request.source,
+        tags=request.tags or (),
+        artifact_ref=request.artifact_ref,
+        namespace=request.namespace,
+        scope=request.scope,
+        deduplicated=True,
+        masked=counted(item.secrets),
+        echoes=item.echoes,
+    )
 
 
 def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
@@ -319,6 +367,8 @@ def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
         namespace=request.namespace,
         scope=request.scope,
         hygiene_reasons=(reason,),
+        masked=counted(item.secrets),
+        echoes=item.echoes,
         thresholds={"min_chars": hygiene.min_chars, "max_chars": hygiene.max_chars},
     )
 

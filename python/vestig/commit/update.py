@@ -67,9 +67,13 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
         return () if self.outcome is None else self.outcome.warnings
 
 
-def update(session: Session, asked: UpdateRequest) -> UpdateResult:
+def update(session: Session, asked: UpdateRequest, secrets: tuple[str, ...] = ()) -> UpdateResult:
     """Changes fields of a memory. Another text is committed as a new memory that supersedes this
-    one; one that differs in white space or Unicode form alone takes the place of the memory's."""
+    one; one that differs in white space or Unicode form alone takes the place of the memory's.
+
+    Args:
+        secrets: rules of those that were masked in what was asked.
+    """
     given = {name: getattr(asked, name) for name in (*_PLAIN_FIELDS, *_OTHER_FIELDS)}
     fields = {name: value for name, value in given.items() if value is not None}
     for name in asked.clear:
@@ -77,7 +81,7 @@ def update(session: Session, asked: UpdateRequest) -> UpdateResult:
             raise ValidationError("clear", name, f"a field that is not also set with {name}")
     fields |= dict.fromkeys(asked.clear)
     if asked.content is not None:
-        return _rewrite(session, asked, fields)
+        return _rewrite(session, asked, fields, secrets)
     return _change_fields(session, asked.id, _changes(fields), asked.namespace)
 
 
@@ -160,7 +164,9 @@ def _check_key(view: LedgerView, memory: Memory, scope: str | None) -> None:
         )
 
 
-def _rewrite(session: Session, asked: UpdateRequest, given: dict[str, Any]) -> UpdateResult:
+def _rewrite(
+    session: Session, asked: UpdateRequest, given: dict[str, Any], secrets: tuple[str, ...]
+) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text in any layout changes the memory in
     place."""
     space, hygiene = session.in_namespace(asked.namespace), session.config.settings.hygiene
@@ -183,7 +189,7 @@ def _rewrite(session: Session, asked: UpdateRequest, given: dict[str, Any]) -> U
         "strict": True,
     }
     with session.operation("update", without_store="make"):
-        outcome = pipeline.commit(session, fields)
+        outcome = pipeline.commit(session, fields, secrets)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with session.ledger.read() as view:

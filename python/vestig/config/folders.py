@@ -77,9 +77,13 @@ def state_directory(environ: Mapping[str, str] | None = None) -> Path:
     return user_folder("state", os.environ if environ is None else environ)
 
 
-def project_folder(environ: Mapping[str, str] | None = None) -> Path:
+def project_folder(environ: Mapping[str, str] | None = None, *, working: str | None = None) -> Path:
     """The folder of the project that an editor works on, as it tells its servers; else the one that
-    this process works in.
+    is worked in.
+
+    Args:
+        environ: the environment; None: that of this process.
+        working: the folder that is worked in; None: that of this process.
 
     Example:
         >>> project_folder({"CLAUDE_PROJECT_DIR": "/srv/rocket"}).as_posix()
@@ -88,7 +92,7 @@ def project_folder(environ: Mapping[str, str] | None = None) -> Path:
     from pathlib import Path
 
     variables = os.environ if environ is None else environ
-    return Path(variables.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+    return Path(variables.get("CLAUDE_PROJECT_DIR") or working or os.getcwd())
 
 
 def running_session(environ: Mapping[str, str] | None = None) -> str | None:

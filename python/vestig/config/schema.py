@@ -227,6 +227,15 @@ class HookSettings(Section, frozen=True, kw_only=True):
     strict: Annotated[
         bool, doc("Raise what a commit hook raised, after all is done.", shown=True)
     ] = False
+    min_confidence: Annotated[
+        Share,
+        doc("From this confidence on, an editor's prompt brings memories."),
+    ] = 0.3
+    budget: Annotated[
+        int,
+        msgspec.Meta(ge=40, le=1_000_000),
+        doc("Most tokens of the memories that an editor's prompt brings."),
+    ] = 600
 
 
 # policy_half_life_days → days; `permanent` has none
@@ -236,6 +245,21 @@ POLICIES: Final = {"decision": 365.0, "standard": 90.0, "ephemeral": 7.0, "sessi
 
 def _retention() -> Retention:
     return {f"{policy}_half_life_days": days for policy, days in POLICIES.items()}
+
+
+class FirewallSettings(Section, frozen=True, kw_only=True):
+    secrets: Annotated[
+        Literal["mask", "reject", "off"],
+        doc(
+            "What becomes of secrets in texts, such as passwords and keys of services. mask: a"
+            " marker stands in their place; reject: the text is refused; off: they are stored.",
+            shown=True,
+        ),
+    ] = "mask"
+    echo: Annotated[
+        bool,
+        doc("Take what a store printed of its memories out of a text that comes in.", shown=True),
+    ] = True
 
 
 class LifecycleSettings(Section, frozen=True, kw_only=True):
@@ -288,6 +312,7 @@ class Settings(Section, frozen=True, kw_only=True):
     decay: DecaySettings = DecaySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
+    firewall: FirewallSettings = FirewallSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
 

@@ -14,7 +14,7 @@ from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import RecordFile, Unreadable
 from vestig.exchange.formats.drafts import Draft, Link, Reading
 from vestig.exchange.formats.messages import text_or_number
-from vestig.exchange.formats.table import ROWS, detected
+from vestig.exchange.formats.table import ROWS, detected, fitting
 from vestig.exchange.inputs import Input
 from vestig.language.text_forms import CONTROL_CHARACTERS, normal_form
 from vestig.types import ItemError
@@ -84,6 +84,7 @@ class ImportFile:
         self._reading = Reading(
             self._file.name, scope=self._options.scope, system=self._options.system
         )
+        self._hint = "" if asked is ImportFormat.AUTO else fitting(self._file, asked)
         self._control_characters = 0
         self.format = self._row.format
 
@@ -116,7 +117,7 @@ class ImportFile:
         """
         for found in self._row.read(self._file, self._reading):
             if isinstance(found, Unreadable):
-                yield _error(found.line, found.fact)
+                yield _error(found.line, found.fact + self._hint)
             elif isinstance(found, Link):
                 yield found
             else:

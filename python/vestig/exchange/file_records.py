@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import shlex
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 
+from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
 from vestig.exchange.inputs import BYTES_MAX, Input
 from vestig.exchange.json_values import (
@@ -27,6 +29,7 @@ from vestig.json_text import RepeatedNameError, read_json
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 _UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+_PDF_MAGIC: Final = b"%PDF-"
 _PROBE_BYTES: Final = 8 * 1024
 _HASH_DIGITS: Final = 32
 
@@ -89,8 +92,8 @@ class RecordFile:
         self.start = start
         if start.startswith(_UTF16_BOMS):
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
-        if b"\x00" in start:
-            raise ValidationError("path", "a binary file", "a text file of JSON lines")
+        if b"\x00" in start or start.startswith(_PDF_MAGIC):
+            raise unknown(self.name, "it is a binary file", "")
 
     @property
     def name(self) -> str:
@@ -234,6 +237,28 @@ class _ExportLines:
                         f"line {number}", f"{ELEMENT_BYTES_MAX} bytes and more", "a shorter line"
                     )
                 yield line.removeprefix(_BOM) if number == 1 else line
+
+
+def unknown(name: str, seen: str, hint: str) -> ValidationError:
+    """The refusal of a file that no format knows.
+
+    Args:
+        name: what messages call the file.
+        seen: what was found in it, never a text of it.
+        hint: a sentence with the nearest format and the command; "" for a file without records.
+    """
+    accepted = "; ".join(f"{word} by {sign}" for word, sign in FORMAT_SIGNS.items())
+    advice = hint or (
+        f"Text that is none of these is stored whole by `vestig add - < {shlex.quote(name)}`;"
+        " documents and pictures are not read."
+    )
+    return ValidationError(
+        "format",
+        "",
+        "",
+        message=f"format: no format knows {name}: {seen}. {advice}"
+        f" Accepted are {accepted}. docs/import.md shows each of them",
+    )
 
 
 def record_of(line: Line, digest: str) -> Record | Unreadable:

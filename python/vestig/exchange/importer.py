@@ -259,11 +259,11 @@ class _Files:
         self._done = 0
         self._current: Input | None = None
         self._alone = alone
-        self._inputs: list[tuple[Input, bool]] = []
+        self._inputs: list[Input] = []
         self._refused: list[tuple[Input, VestigError]] = []
         for one in inputs:
             self._add(one)
-        self.bytes_total = all_of([one for one, _ in self._inputs])
+        self.bytes_total = all_of(self._inputs)
 
     def __enter__(self) -> _Files:
         return self
@@ -286,9 +286,9 @@ class _Files:
         """
         for source, error in self._refused:
             self._refuse(self._tally(source), error)
-        for source, inside in self._inputs:
+        for source in self._inputs:
             self._current = source
-            yield from self._of_file(source, inside=inside)
+            yield from self._of_file(source)
             self._done, self._current = self._done + source.size, None
         if not self.run.tallies:
             raise ValidationError(
@@ -300,11 +300,11 @@ class _Files:
     def _add(self, source: Input) -> None:
         try:
             if not is_archive(source):
-                self._inputs.append((source, False))
+                self._inputs.append(source)
                 return
             archive = Archive(source)
             self._archives.append(archive)
-            self._inputs += [(member, True) for member in archive.members]
+            self._inputs += archive.members
         except VestigError as error:
             if self._alone:
                 raise
@@ -316,12 +316,9 @@ class _Files:
         self.run.tallies.append(tally)
         return tally
 
-    def _of_file(
-        self, source: Input, *, inside: bool
-    ) -> Iterator[tuple[_Tally, ImportItem | Link]]:
+    def _of_file(self, source: Input) -> Iterator[tuple[_Tally, ImportItem | Link]]:
         name = source.name.rsplit("/", 1)[-1].lower().removesuffix(".gz")
-        many = not self._alone or inside
-        if many and (not name.endswith(_ENDINGS) or name in _COMPANIONS):
+        if not source.is_named and (not name.endswith(_ENDINGS) or name in _COMPANIONS):
             self.run.left_out["file of another kind"] += 1
             return
         try:
@@ -332,7 +329,7 @@ class _Files:
                     "import it by itself",
                 )  # fmt: skip
         except VestigError as error:
-            if not many:
+            if self._alone and source.is_named:
                 raise
             self._refuse(self._tally(source), error)
             return

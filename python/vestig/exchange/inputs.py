@@ -38,10 +38,12 @@ _STANDARD_INPUT: Final = "standard input"
 
 
 class Input:
-    """A file: `name` is how messages call it, `size` its bytes as they are read."""
+    """A file: `name` is how messages call it, `size` its bytes as they are read. `is_named`: the
+    caller named it, in place of a folder or an archive in which it lies."""
 
     name: str
     size: int
+    is_named = True
 
     def open(self) -> BinaryIO:
         """Its bytes from the start; each stream is closed by who opened it.
@@ -195,6 +197,8 @@ class Archive:
 class MemberInput(Input):
     """A member of an archive, called by the archive's name and its own."""
 
+    is_named = False
+
     def __init__(self, archive: Archive, info: zipfile.ZipInfo) -> None:
         self._archive = archive
         self._info = info
@@ -272,9 +276,11 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
     path = Path(files).expanduser()
     if path.is_dir():
         inside: list[Input] = [PathInput(one) for one in _in_folder(path, recursive=recursive)]
+        for one in inside:
+            one.is_named = False
         if not inside:
             hint = "" if recursive else "name --recursive for what lies in its folders"
-            raise ValidationError("files", f"{path}, an empty folder", "a folder with files", hint)
+            raise ValidationError("files", f"an empty folder, {path}", "a folder with files", hint)
         return inside, False
     if glob.has_magic(str(path)) and not path.exists():
         names = sorted(glob.glob(str(path), recursive=True))

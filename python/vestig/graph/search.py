@@ -24,6 +24,7 @@ from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved, unknown_entities
+from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.ledger.reads import LedgerView
@@ -291,6 +292,7 @@ def _rules(settings: Settings) -> DecayRules:
 def search(session: Session, asked: SearchRequest) -> SearchResult:
     """Memories and entities by meaning, by links, or by both."""
     settings = session.config.settings
+    asked, warnings = cleaned_query(session, asked)
     checked = plan(
         asked,
         SearchDefaults(
@@ -301,6 +303,8 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
             now_us=session.now_us(),
         ),
     )
+    if warnings:
+        checked = msgspec.structs.replace(checked, warnings=(*warnings, *checked.warnings))
     with session.operation("graph_search"):
         result = _Search(session, settings, checked).run()
         session.metrics.add("vestig_queries_total", source="graph_search")

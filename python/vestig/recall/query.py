@@ -43,6 +43,7 @@ from vestig.recall.successors import with_successors
 from vestig.recall.topic import TopicPieces, topic_pieces
 from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
+from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
@@ -92,7 +93,8 @@ def request_of(
         ValidationError: a wrong argument.
     """
     settings = config.settings
-    return check_request(
+    arguments, warnings = cleaned_query(session, arguments)
+    request = check_request(
         arguments,
         now_us=session.now_us() if now_us is None else now_us,
         limit_default=settings.recall.default_limit,
@@ -100,6 +102,9 @@ def request_of(
         include_expired=settings.recall.include_expired,
         dimensions=session.embedder.dimensions,
     )
+    if not warnings:
+        return request
+    return msgspec.structs.replace(request, warnings=(*warnings, *request.warnings))
 
 
 def analyse(

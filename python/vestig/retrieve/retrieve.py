@@ -40,6 +40,7 @@ from vestig.retrieve.stop import Progress, StopReason, stop_reason, verdict_coun
 from vestig.retrieve.turns import TurnSearch
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import unknown_entities
+from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.logs import INFO, log_event
@@ -406,6 +407,7 @@ def retrieved(session: Session, asked: RetrieveRequest) -> Retrieved:
     """Return what `retrieve` returns, and the memories behind its texts."""
     config = session.config
     with session.operation("retrieve"):
+        asked, warnings = cleaned_query(session, asked)
         request = request_of(
             asked,
             config.settings.retrieve,
@@ -413,5 +415,6 @@ def retrieved(session: Session, asked: RetrieveRequest) -> Retrieved:
             namespace=session.namespace,
             include_expired=config.settings.recall.include_expired,
         )
+        request = msgspec.structs.replace(request, warnings=(*warnings, *request.warnings))
         retrieval = _Retrieval(session, config, request)
         return Retrieved(result=retrieval.run(), memory_ids=retrieval.memory_ids)

@@ -35,6 +35,8 @@ class Call(msgspec.Struct, kw_only=True):
     """One call of an operation. `args` holds only the parameters that were given."""
 
     args: dict[str, Any]
+    # options of every command, as given
+    options: Mapping[str, Any] = {}
     # None only for operations that need none of them
     config: Config = None  # type: ignore[assignment]
     store: Vestig = None  # type: ignore[assignment]

@@ -193,4 +193,10 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "output or over HTTP, until the client goes. Clients start it themselves. Needs the "
         "extra `mcp`.",
     ),
+    "hook": Outline(
+        "editors",
+        "Answer an event of an editor, which starts this itself: the event as JSON on standard"
+        " input, one JSON object or nothing on standard output, always exit 0. Errors go to"
+        " hooks.log in the store's folder.",
+    ),
 }

@@ -26,6 +26,7 @@ pub mod error;
 pub mod kernels;
 pub mod query;
 pub mod recall;
+pub mod secrets;
 pub mod segment;
 pub mod snapshot;
 pub mod words;

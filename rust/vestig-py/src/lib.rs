@@ -15,6 +15,7 @@ mod query;
 mod ranking;
 mod rows;
 mod scan;
+mod secrets;
 mod testing;
 mod words;
 
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     embedder::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
+    secrets::register(module)?;
     names::register(module)?;
     marks::register(module)?;
     ranking::register(module)?;

@@ -27,6 +27,8 @@ LEDGER_FILE: Final = "ledger.sqlite"
 WITNESS_FILE: Final = "witness"
 PROJECTION_FOLDER: Final = "projection"
 RESERVE_FILE: Final = "reserve"
+# The log of editors' hooks, and the one before it as `.1`; it holds nothing of the ledger.
+HOOK_LOG: Final = "hooks.log"
 FULL_ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
 SET_ASIDE_PREFIX: Final = "set-aside-"
 # The ledger's own files and those of SQLite beside it; copies before a migration.

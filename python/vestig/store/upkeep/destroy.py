@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -102,6 +103,9 @@ def _all_files(folder: Path) -> Iterator[Path]:
     for path in files.own_files(folder):
         if path.parent == folder or files.is_own_projection(path.name):
             yield path
+    for name in (files.HOOK_LOG, f"{files.HOOK_LOG}.1"):
+        if os.path.lexists(folder / name):
+            yield folder / name
     for path in sorted(folder.glob(f"{files.SET_ASIDE_PREFIX}*")):
         if path.is_dir() and not path.is_symlink():
             yield from _all_files(path)

@@ -350,6 +350,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
         terminal = Terminal(as_json=bool(given.get("as_json")))
         call = Call(
             args=_given(operation.params, values, terminal),
+            options=given,
             progress=terminal.progress,
             output=terminal.output,
             input=terminal.input,
@@ -542,6 +543,12 @@ def run(args: Sequence[str]) -> int:
         0
     """
     words = list(args)
+    code = _run_line(words)
+    # an editor takes another exit of a hook for an order to drop the prompt
+    return 0 if words[:1] == ["hook"] else code
+
+
+def _run_line(words: list[str]) -> int:
     before = words[: words.index("--")] if "--" in words else words
     terminal = Terminal(as_json="--json" in before)
     try:

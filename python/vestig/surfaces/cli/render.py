@@ -67,6 +67,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
     further lines what is known of the same."""
     dry = bool(args.get("dry_run"))
     kind = value.outcome
+    if value.echoes and value.seq is None and not dry:
+        return f"Echo of {value.echoes[0]}: nothing stored"
     if kind is CommitOutcomeKind.INSERTED_NEW:
         line = "Memory would be stored" if dry else f"Memory stored: {value.memory_id}"
     else:
@@ -82,6 +84,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += f" (repeats {value.repeats})"
     if value.superseded:
         line += f" (supersedes {', '.join(value.superseded)})"
+    if value.masked:
+        line += f" (masked: {', '.join(one.rule for one in value.masked)})"
     return "\n".join([line, *_similar(value)])
 
 

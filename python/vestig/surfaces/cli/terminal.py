@@ -172,7 +172,9 @@ class Terminal:
         return stream
 
     def show(self, operation: Operation, value: Any, args: Mapping[str, Any]) -> None:
-        """The result, as text or as one JSON document."""
+        """The result, as text or as one JSON document; None: there is nothing to show."""
+        if value is None:
+            return
         if self.as_json or args.get("format") == "json":
             from vestig.surfaces import wire
 

@@ -175,6 +175,8 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -
             f"Not stored: {reasons}. Store one self-contained fact in a whole sentence, or nothing."
         )
     own = short[outcome.memory_id]
+    if outcome.echoes and outcome.seq is None:
+        return f"Echo of {own}: that text came from this memory, and nothing is stored."
     if outcome.outcome is CommitOutcomeKind.EXACT_DUPE:
         lines = [f"Known already as {own}: counted as said once more."]
     elif outcome.outcome is CommitOutcomeKind.NEAR_DUPE:
@@ -187,6 +189,9 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -
         lines.append(f"{short[outcome.repeats]} has the same text.")
     if outcome.superseded:
         lines.append(f"Replaces {', '.join(short[id] for id in outcome.superseded)}.")
+    if outcome.masked:
+        found = ", ".join(f"{one.count} × {one.rule}" for one in outcome.masked)
+        lines.append(f"Secrets are not kept; masked: {found}.")
     said = " ".join([*lines, *outcome.warnings, *_degraded(outcome.degraded)])
     return "\n".join([said, *_similar(outcome, short, zone)])
 

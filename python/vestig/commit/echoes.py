@@ -1,0 +1,52 @@
+"""A text that comes in, without what the store itself printed of its memories."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vestig.calls.commit import CommitRequest
+from vestig.commit.text import content_hash, normalise
+from vestig.firewall.frames import Memories, Stored, Unframed, may_hold_frames, unframed
+from vestig.ids import id_text, is_full_id
+from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+
+_PREFIX: Final = "mem_"
+
+
+def without_echoes(session: Session, request: CommitRequest) -> Unframed:
+    """The content of a request without frames of memories of its namespace, and without the texts
+    in them that are those of the memories."""
+    text = request.content
+    if not session.config.settings.firewall.echo or not may_hold_frames(text):
+        return Unframed(text, ())
+    with session.ledger.read() as view:
+        lookup = _Lookup(session, view, request.namespace)
+        return unframed(text, Memories(by_id=lookup.by_id, by_text=lookup.by_text))
+
+
+class _Lookup:
+    def __init__(self, session: Session, view: LedgerView, namespace: str) -> None:
+        self._hygiene = session.config.settings.hygiene
+        self._view = view
+        self._namespace = namespace
+
+    def by_id(self, id: str) -> Stored | None:
+        """The memory of an id, or of the only one that begins so."""
+        full = id if id.startswith(_PREFIX) else _PREFIX + id
+        if not is_full_id(full, "mem"):
+            found = self._view.ids_with_prefix(self._namespace, full, 2)
+            if len(found) != 1:
+                return None
+            full = found[0]
+        return self._first([full])
+
+    def by_text(self, text: str) -> Stored | None:
+        """A memory with the normal form of a text."""
+        hashed = content_hash(normalise(text, self._hygiene))
+        ids = self._view.ids_with_hashes(self._namespace, [hashed])
+        return self._first([id_text("mem", one) for one in ids[:1]])
+
+    def _first(self, ids: list[str]) -> Stored | None:
+        found = self._view.memories(self._namespace, ids) if ids else []
+        return Stored(found[0].id, found[0].content) if found else None

@@ -1,0 +1,265 @@
+"""The hooks of an editor: what Vestig answers to an event of a session.
+
+An editor starts a process for each event and waits for it, so nothing here may fail, print beside
+its answer, or take long: whatever goes wrong is a line of the log, and the answer is none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.config.folders import project_folder
+from vestig.errors import ValidationError, VestigError
+from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.hooks.journal import Journal
+from vestig.surfaces.hooks.project import project_scope
+
+if TYPE_CHECKING:
+    from vestig.answers import RecallResult
+    from vestig.api.store import Vestig
+    from vestig.calls.filter import FilterFields
+    from vestig.config import Config
+
+# From the first line of this module to the end of the process; what comes before takes a tenth.
+_TIME_LIMIT_S: Final = 1.2
+_INPUT_BYTES_MAX: Final = 16 * 1024 * 1024
+_PROMPT_CHARS: Final = 2_000
+_PROMPT_CHARS_MIN: Final = 8
+_RECALLED_MAX: Final = 5
+_PINNED_MAX: Final = 10
+_PINNED_BUDGET: Final = 300
+
+
+class Event:
+    """An event as the editor told it.
+
+    Attributes:
+        name: of the event, as Claude Code and Codex call it.
+        session: the id of the session, None where it has none.
+        transcript: the file of the session.
+        scope: that of the project.
+    """
+
+    def __init__(self, name: str, told: Mapping[str, Any]) -> None:
+        self.given = name
+        self.name = _NAMES.get(name, name)
+        self.told = told
+        self.session = _text(told, "session_id") or _text(told, "conversation_id")
+        self.transcript = _text(told, "transcript_path")
+        self.source = _text(told, "source")
+        self._folder = _text(told, "cwd")
+        roots = told.get("workspace_roots")
+        if self._folder is None and isinstance(roots, list) and roots and isinstance(roots[0], str):
+            self._folder = roots[0]
+
+    @property
+    def scope(self) -> str:
+        """The scope of the project that the session works on."""
+        return project_scope(project_folder(working=self._folder))
+
+    def answer(self, block: str) -> dict[str, Any]:
+        """The block in the form of the editor that told this event."""
+        if self.given in _NAMES:
+            answer: dict[str, Any] = {"additional_context": block}
+            return answer if self.name == "SessionStart" else {"continue": True, **answer}
+        return {"hookSpecificOutput": {"hookEventName": self.name, "additionalContext": block}}
+
+
+# What Cursor calls the events.
+_NAMES: Final = {
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "sessionStart": "SessionStart",
+    "preCompact": "PreCompact",
+    "sessionEnd": "SessionEnd",
+}
+
+
+def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The answer to an event that stands as JSON on standard input; None for none.
+
+    Whatever fails is written to the log. After the time limit the process ends with exit 0.
+
+    Args:
+        name: of the event; None: as the input names it.
+        options: of the command line: store, config, namespace, profile.
+    """
+    hook = _Hook(options)
+    watch = threading.Timer(_TIME_LIMIT_S, hook.end_late)
+    watch.daemon = True
+    watch.start()
+    try:
+        return hook.answer(name)
+    except VestigError as error:
+        hook.fail(f"{type(error).__name__}: {error}")
+    except Exception as error:  # an editor must not be held up; the message may hold stored text
+        step = error.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        place = "" if step is None else f" at {step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
+        hook.fail(f"{type(error).__name__}{place}")
+    finally:
+        watch.cancel()
+    return None
+
+
+class _Hook:
+    """One event that is being answered."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = options
+        self._store: str | None = options.get("store")
+        self._name = "hook"
+        self._session: str | None = None
+
+    def answer(self, name: str | None) -> dict[str, Any] | None:
+        told = _read_input()
+        name = name or _text(told, "hook_event_name") or ""
+        self._name = name
+        event = Event(name, told)
+        self._session = event.session
+        do = _DO.get(event.name)
+        if do is None:
+            raise ValidationError("event", name, f"one of {', '.join((*_DO, *_NAMES))}")
+        return do(self, event)
+
+    def recall(self, event: Event) -> dict[str, Any] | None:
+        """Quotes the memories about a prompt that were not shown yet."""
+        prompt = (_text(event.told, "prompt") or "").strip()[:_PROMPT_CHARS]
+        if len(prompt) < _PROMPT_CHARS_MIN or prompt.startswith("/"):
+            return None
+        config = self._configuration()
+        journal = self._journal()
+        where = _where(event)
+        if event.session is not None:
+            where["exclude_session_ids"] = [event.session]
+            shown = journal.shown(event.session)
+            if shown:
+                where["exclude_ids"] = shown
+        hooks = config.settings.hooks
+        with self._opened(config) as store:
+            found = store.recall(
+                prompt,
+                where=where,
+                limit=_RECALLED_MAX,
+                cut="auto",
+                min_confidence=hooks.min_confidence,
+                context=True,
+                budget=hooks.budget,
+            )
+        return self._show(event, journal, found)
+
+    def start(self, event: Event) -> dict[str, Any] | None:
+        """Quotes the pinned memories, and reads the transcripts of this project that grew."""
+        config = self._configuration()
+        journal = self._journal()
+        # first of all: that the session began is known whatever follows
+        journal.add(
+            event.name, session=event.session, source=event.source,
+            transcript=event.transcript, scope=event.scope,
+        )  # fmt: skip
+        if event.transcript is not None:
+            self._read_transcripts(event, grown=True)
+        with self._opened(config) as store:
+            pinned = store.list({**_where(event), "pinned": True}, limit=_PINNED_MAX)
+            if not len(pinned):
+                return None
+            found = store.recall(
+                event.scope,
+                where={"ids": [one.id for one in pinned]},
+                limit=_PINNED_MAX,
+                cut=0,
+                context=True,
+                budget=_PINNED_BUDGET,
+            )
+        return self._show(event, journal, found)
+
+    def read(self, event: Event) -> None:
+        """Reads the transcript of this session, in a process that the editor does not wait for."""
+        if event.transcript is None:
+            raise ValidationError("transcript_path", None, "the path of the session's transcript")
+        self._read_transcripts(event)
+
+    def fail(self, error: str) -> None:
+        """Writes what went wrong; where no log can be written, to standard error."""
+        try:
+            self._journal().add(self._name, session=self._session, error=error)
+        except (OSError, VestigError, ValueError) as fault:
+            sys.stderr.write(f"vestig hook: {error}; no log: {type(fault).__name__}\n")
+
+    def end_late(self) -> None:
+        """The time is over: nothing is answered."""
+        self.fail(f"no answer within {_TIME_LIMIT_S} s")
+        os._exit(0)
+
+    def _configuration(self) -> Config:
+        config = configuration(self._options)
+        self._store = config.settings.store.path
+        return config
+
+    def _journal(self) -> Journal:
+        return Journal(self._store)
+
+    def _opened(self, config: Config) -> Vestig:
+        return open_store(config, read_only=True)
+
+    def _show(self, event: Event, journal: Journal, found: RecallResult) -> dict[str, Any] | None:
+        block = found.context
+        if not found.results or block is None or not block.text:
+            return None
+        ids = [*block.ids, *block.neighbours, *block.associated, *block.folded]
+        journal.add(event.name, session=event.session, shown=ids)
+        return event.answer(block.text)
+
+    def _read_transcripts(self, event: Event, *, grown: bool = False) -> None:
+        import subprocess
+
+        asked = {
+            "options": dict(self._options),
+            "transcript": event.transcript,
+            "scope": event.scope,
+            "grown": grown,
+        }
+        # nothing of the editor's stays open in it, and no signal to the editor's group ends it
+        subprocess.Popen(
+            [sys.executable, "-m", "vestig.surfaces.hooks.transcripts", json.dumps(asked)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+_DO: Final[Mapping[str, Callable[[_Hook, Event], dict[str, Any] | None]]] = {
+    "UserPromptSubmit": _Hook.recall,
+    "SessionStart": _Hook.start,
+    "PreCompact": _Hook.read,
+    "SessionEnd": _Hook.read,
+}
+
+
+def _where(event: Event) -> FilterFields:
+    """Selects the memories of the project, and those that hold everywhere."""
+    return {"scope": event.scope, "unscoped": True}
+
+
+def _text(told: Mapping[str, Any], name: str) -> str | None:
+    value = told.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def _read_input() -> Mapping[str, Any]:
+    data = sys.stdin.buffer.read(_INPUT_BYTES_MAX)
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise ValidationError(
+            "input", f"{len(data)} bytes", "one JSON object on standard input, as an editor sends"
+        )
+    return told

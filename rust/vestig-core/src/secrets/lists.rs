@@ -1,0 +1,168 @@
+//! The rows of the data file: formats of vendors, and words by which other secrets are told.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::bytes::{self, Class};
+
+const DATA: &str = include_str!("../../../../python/vestig/data/secrets.txt");
+
+/// Sections of words, as bits: a word may stand in several.
+pub(super) mod word {
+    pub(crate) const NAME: u32 = 1;
+    pub(crate) const WEAK: u32 = 1 << 1;
+    pub(crate) const JOINED: u32 = 1 << 2;
+    pub(crate) const OPEN: u32 = 1 << 3;
+    pub(crate) const SUFFIX: u32 = 1 << 4;
+    pub(crate) const HARMLESS: u32 = 1 << 5;
+    pub(crate) const BENIGN: u32 = 1 << 6;
+    pub(crate) const SERVICE: u32 = 1 << 7;
+    pub(crate) const IS: u32 = 1 << 8;
+    pub(crate) const ADVERB: u32 = 1 << 9;
+    pub(crate) const OF: u32 = 1 << 10;
+    pub(crate) const PLACEHOLDER: u32 = 1 << 11;
+    pub(crate) const PROSE: u32 = 1 << 12;
+}
+
+const SECTIONS: [(&str, u32); 13] = [
+    ("names", word::NAME),
+    ("weak", word::WEAK),
+    ("joined", word::JOINED),
+    ("open", word::OPEN),
+    ("suffixes", word::SUFFIX),
+    ("harmless", word::HARMLESS),
+    ("benign", word::BENIGN),
+    ("services", word::SERVICE),
+    ("is", word::IS),
+    ("adverbs", word::ADVERB),
+    ("of", word::OF),
+    ("placeholders", word::PLACEHOLDER),
+    ("words", word::PROSE),
+];
+
+/// A format of a vendor: `prefix`, then `least` to `most` characters of `class`.
+pub(super) struct Format {
+    pub(super) rule: &'static str,
+    pub(super) prefix: &'static str,
+    pub(super) class: Class,
+    pub(super) least: usize,
+    pub(super) most: usize,
+    /// The prefix alone says too little: the rest has to read like no word.
+    pub(super) random: bool,
+    /// The secret begins with the characters before its prefix.
+    pub(super) reaches_back: bool,
+}
+
+/// The parsed data file.
+pub(super) struct Lists {
+    pub(super) version: &'static str,
+    /// By the first byte of the prefix, the longest prefix first.
+    pub(super) formats: Vec<Vec<Format>>,
+    words: HashMap<&'static str, u32>,
+    /// Of each letter the letters that often follow it, as bits.
+    pairs: [u32; 26],
+}
+
+impl Lists {
+    /// The sections of a word in lower case.
+    pub(super) fn sections(&self, word: &str) -> u32 {
+        self.words.get(word).copied().unwrap_or(0)
+    }
+
+    /// Returns whether two small letters often stand side by side in words.
+    pub(super) fn is_common_pair(&self, one: u8, next: u8) -> bool {
+        self.pairs[usize::from(one - b'a')] >> (next - b'a') & 1 == 1
+    }
+}
+
+/// The lists, parsed once.
+pub(super) fn lists() -> &'static Lists {
+    static READ: OnceLock<Lists> = OnceLock::new();
+    READ.get_or_init(read)
+}
+
+fn read() -> Lists {
+    let mut found = Lists {
+        version: "",
+        formats: (0..128).map(|_| Vec::new()).collect(),
+        words: HashMap::new(),
+        pairs: [0; 26],
+    };
+    let mut section = "";
+    for line in DATA.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            section = name;
+        } else {
+            match section {
+                "version" => found.version = line,
+                "formats" => add_format(&mut found.formats, line),
+                "pairs" => add_pairs(&mut found.pairs, line),
+                _ => add_words(&mut found.words, section, line),
+            }
+        }
+    }
+    for rows in &mut found.formats {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.prefix.len()));
+    }
+    found
+}
+
+fn add_format(formats: &mut [Vec<Format>], line: &'static str) {
+    let mut parts = line.split(' ');
+    let (Some(rule), Some(prefix), Some(class), Some(lengths)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return;
+    };
+    let (least, most) = lengths.split_once('-').unwrap_or((lengths, ""));
+    formats[usize::from(prefix.as_bytes()[0])].push(Format {
+        rule: rule.trim_end_matches(['?', '<']),
+        prefix,
+        class: bytes::class_of_letter(class.as_bytes()[0]),
+        least: least.parse().unwrap_or(usize::MAX),
+        most: most.parse().unwrap_or(usize::MAX),
+        random: rule.ends_with('?'),
+        reaches_back: rule.ends_with('<'),
+    });
+}
+
+fn add_pairs(pairs: &mut [u32; 26], line: &str) {
+    let Some((first, rest)) = line.split_once(' ') else {
+        return;
+    };
+    let place = usize::from(first.as_bytes()[0] - b'a');
+    pairs[place] |= rest.bytes().fold(0, |bits, next| bits | 1 << (next - b'a'));
+}
+
+fn add_words(words: &mut HashMap<&'static str, u32>, section: &str, line: &'static str) {
+    let bit = SECTIONS.iter().find(|(name, _)| *name == section);
+    for one in line.split_whitespace() {
+        *words.entry(one).or_default() |= bit.map_or(0, |(_, bit)| *bit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_read() {
+        let rows = || lists().formats.iter().flatten();
+        assert!(rows().count() >= 90);
+        assert!(rows().all(|row| row.least >= 8 && row.least <= row.most && row.least < 1000));
+        assert!(rows().all(|row| row.rule.bytes().all(|b| b.is_ascii_lowercase())));
+        assert!(
+            DATA.lines()
+                .filter_map(|line| line.strip_prefix('['))
+                .all(|line| {
+                    let name = line.trim_end_matches(']');
+                    ["version", "formats", "pairs"].contains(&name)
+                        || SECTIONS.iter().any(|(known, _)| *known == name)
+                })
+        );
+        assert!(!lists().version.is_empty());
+    }
+}

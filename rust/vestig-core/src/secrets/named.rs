@@ -1,0 +1,367 @@
+//! Names of secrets, and what leads from one to its value: `name = value`, "the name is value".
+
+use super::Scan;
+use super::lexemes::{Lexeme, ends_as_name, parts, sections};
+use super::lists::word;
+use super::random::is_random;
+use super::values::{Link, Value, is_secret, value_at};
+
+/// Between a name and its value stand so many words at most, in so many bytes.
+const WORDS_BETWEEN: usize = 9;
+const BYTES_BETWEEN: usize = 100;
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Strength {
+    /// Names nothing but secrets.
+    Strong,
+    /// May name something else, as a key does: the value has to look like a secret.
+    Weak,
+}
+
+/// The name of a secret.
+#[derive(Clone, Copy)]
+pub(super) struct Name {
+    pub(super) strength: Strength,
+    pub(super) rule: &'static str,
+}
+
+impl Name {
+    /// Returns whether people choose and type what it names.
+    pub(super) fn is_typed(&self) -> bool {
+        self.rule == "password"
+    }
+}
+
+/// The name that a word is, if that is a secret.
+pub(super) fn name_at(scan: &Scan<'_>, place: usize) -> Option<Name> {
+    let Lexeme { start, end } = scan.lexemes[place];
+    let text = &scan.text[start..end];
+    if !(3..=48).contains(&text.len()) && sections(text) & word::NAME == 0 {
+        return None;
+    }
+    // most words are one, in no list
+    let whole = sections(text);
+    let simple = !text.as_bytes()[1..]
+        .iter()
+        .any(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+        || !text.bytes().any(|b| b.is_ascii_lowercase())
+            && !text.contains('_')
+            && !text.ends_with(|c: char| c.is_ascii_digit());
+    if simple {
+        if whole & (word::NAME | word::WEAK) == 0 && !ends_as_name(text) {
+            return scripted(text);
+        }
+        let before = place.checked_sub(1).map(|at| scan.lexemes[at]);
+        let before = before.filter(|one| is_joint(&scan.text[one.end..start]));
+        return judged(
+            text,
+            before.map_or("", |one| &scan.text[one.start..one.end]),
+        );
+    }
+    let mut words = parts(text);
+    while words.len() > 1 {
+        let last = words[words.len() - 1];
+        let number = last.bytes().all(|b| b.is_ascii_digit());
+        if !number
+            && (sections(last) & word::SUFFIX == 0
+                || sections(last) & (word::NAME | word::WEAK) != 0)
+        {
+            break;
+        }
+        words.pop();
+    }
+    let last = words.pop()?;
+    judged(last, words.last().copied().unwrap_or(""))
+}
+
+/// Names in scripts without spaces.
+fn scripted(text: &str) -> Option<Name> {
+    const NAMES: [&str; 8] = [
+        "密码",
+        "密碼",
+        "口令",
+        "パスワード",
+        "비밀번호",
+        "密钥",
+        "令牌",
+        "暗号",
+    ];
+    let named = !text.is_ascii() && NAMES.iter().any(|name| text.contains(name));
+    named.then_some(Name {
+        strength: Strength::Strong,
+        rule: "password",
+    })
+}
+
+fn is_joint(between: &str) -> bool {
+    matches!(between, "-" | "." | " " | "_" | " d'" | " d’")
+}
+
+/// The name that a word and the one before it make.
+fn judged(last: &str, before: &str) -> Option<Name> {
+    let bits = sections(last);
+    let rule = rule_of(last);
+    if bits & word::NAME != 0 || ends_as_name(last) {
+        // `passe` alone is no password; `mot de passe` is
+        let phrase = !last.eq_ignore_ascii_case("passe") || before.eq_ignore_ascii_case("de");
+        return phrase.then_some(Name {
+            strength: Strength::Strong,
+            rule,
+        });
+    }
+    if bits & word::WEAK == 0 {
+        return None;
+    }
+    let context = sections(before);
+    if context & word::OPEN != 0 {
+        return None;
+    }
+    let joined =
+        context & (word::JOINED | word::NAME) != 0 && matches!(rule, "key" | "pin" | "secret");
+    let strength = if joined {
+        Strength::Strong
+    } else {
+        Strength::Weak
+    };
+    Some(Name { strength, rule })
+}
+
+fn rule_of(word: &str) -> &'static str {
+    let small = word.to_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| small.contains(part));
+    if has(&["token", "jeton", "токен"]) {
+        "token"
+    } else if has(&["key", "schlüssel", "schluessel", "clé", "ключ", "密钥"]) {
+        "key"
+    } else if has(&["cred", "zugangsdaten"]) {
+        "credential"
+    } else if small.starts_with("pin") {
+        "pin"
+    } else if has(&[
+        "pass",
+        "pw",
+        "identified",
+        "kennwort",
+        "parol",
+        "contra",
+        "senha",
+        "wacht",
+        "hasło",
+        "heslo",
+        "lösen",
+        "clave",
+        "парол",
+    ]) {
+        "password"
+    } else {
+        "secret"
+    }
+}
+
+/// Looks for a value of the name at a word.
+pub(super) fn find(scan: &mut Scan<'_>, place: usize) {
+    let Some(name) = name_at(scan, place) else {
+        return;
+    };
+    let Some((from, link)) = link_behind(scan, place, &name) else {
+        return;
+    };
+    let Some(value) = value_at(scan, from) else {
+        return;
+    };
+    let value = behind_type(scan, value);
+    let value = if name.rule == "credential" {
+        second_half(scan, value)
+    } else {
+        value
+    };
+    if is_secret(
+        &scan.text[value.start..value.end],
+        value.quoted,
+        link,
+        &name,
+    ) {
+        scan.found(value.start, value.end, name.rule);
+    }
+}
+
+/// `name: Type = value` has its value behind the type.
+fn behind_type(scan: &mut Scan<'_>, value: Value) -> Value {
+    let rest = &scan.text[value.end..];
+    let typed = !value.quoted && rest.starts_with(" = ") && !rest[3..].starts_with('=');
+    if !typed {
+        return value;
+    }
+    value_at(scan, value.end + 3).unwrap_or(value)
+}
+
+/// Of `user:value` and `user / value` the value.
+fn second_half(scan: &mut Scan<'_>, value: Value) -> Value {
+    let text = &scan.text[value.start..value.end];
+    let parted = text.find([':', '/']).filter(|_| !is_random(text, 20));
+    if let Some(at) = parted {
+        return Value {
+            start: value.start + at + 1,
+            ..value
+        };
+    }
+    let rest = &scan.text[value.end..];
+    for between in [" / ", ": ", " : ", ", "] {
+        if rest.starts_with(between) {
+            return value_at(scan, value.end + between.len()).unwrap_or(value);
+        }
+    }
+    value
+}
+
+/// Where the value of a name begins, and what leads there.
+fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Link)> {
+    let Lexeme { start, end } = scan.lexemes[place];
+    let text = scan.text;
+    // "the password's …"
+    let rest = &text[end..];
+    if let Some(behind) = ["'s ", "’s "]
+        .iter()
+        .find_map(|mark| rest.strip_prefix(mark))
+    {
+        return Some((text.len() - behind.len(), Link::Stated));
+    }
+    let after = rest.trim_start_matches(['"', '\'', '`', ']', '\\', '*', '”', '_']);
+    let quoted = after.len() < text.len() - end;
+    let spaced = after.trim_start_matches([' ', '\t']);
+    let at = text.len() - spaced.len();
+    let mut chars = spaced.chars();
+    match (chars.next()?, chars.next()) {
+        ('=', Some('~')) | (':', Some(':')) => None,
+        ('=' | ':' | '：' | '＝', _) => Some((behind_sign(text, at), Link::Assigned)),
+        ('-', Some('>')) => Some((at + 2, Link::Assigned)),
+        ('>', _) if text[..start].ends_with('<') => Some((at + 1, Link::Assigned)),
+        ('(', Some('"' | '\'' | '`')) => Some((at + 1, Link::Passed)),
+        (',', _) if quoted => Some((at + 1, Link::Passed)),
+        ('/', _) if name.rule == "credential" => None,
+        // `PASSWORD 'value'`
+        ('"' | '\'' | '`' | '“' | '„' | '«', Some(_)) if at > end && name.is_typed() => {
+            Some((at, Link::Passed))
+        }
+        _ if at > end && name.is_typed() && follows_login(scan, place) => Some((at, Link::Stated)),
+        _ if at > end && is_option(&text[..start]) => Some((at, Link::Assigned)),
+        _ if at == end && !spaced.starts_with(['-', '(', '\n', '\r']) => scripted_link(scan, place),
+        _ => stated(scan, place),
+    }
+}
+
+/// Returns whether what follows is the name of an option: `--password value`.
+fn is_option(before: &str) -> bool {
+    let bytes = before.as_bytes();
+    let dashes = bytes.iter().rev().take(2).take_while(|b| **b == b'-');
+    let dashes = dashes.count();
+    dashes > 0 && (bytes.len() == dashes || bytes[bytes.len() - dashes - 1].is_ascii_whitespace())
+}
+
+/// `login NAME password VALUE`, as files of logins have it.
+fn follows_login(scan: &Scan<'_>, place: usize) -> bool {
+    let word = |back: usize| {
+        let at = place.checked_sub(back)?;
+        Some(&scan.text[scan.lexemes[at].start..scan.lexemes[at].end])
+    };
+    (2..=4).any(|back| word(back).is_some_and(|one| one == "login"))
+}
+
+/// Behind `=`, `:`, `==`, `:=`, `=>` and the like. A value may stand on the next line.
+fn behind_sign(text: &str, at: usize) -> usize {
+    let rest = text[at..].trim_start_matches(['=', ':', '>', '：', '＝', '?', '*']);
+    let line = rest.trim_start_matches([' ', '\t', '\r', '*']);
+    match line.strip_prefix('\n') {
+        Some(next) => text.len() - next.len(),
+        None => text.len() - rest.len(),
+    }
+}
+
+/// In scripts without spaces: the name, "is", the value.
+fn scripted_link(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
+    let Lexeme { start, end } = scan.lexemes[place];
+    let name = &scan.text[start..end];
+    let linked = ["是", "为", "為", "は", "는", "은"]
+        .iter()
+        .any(|link| name.ends_with(link));
+    linked.then_some((end, Link::Stated))
+}
+
+/// "the password of the router is …", "Passwort für den Router: …", a pair of `name` and `value`.
+fn stated(scan: &Scan<'_>, place: usize) -> Option<(usize, Link)> {
+    let text = scan.text;
+    let end = scan.lexemes[place].end;
+    let (mut before, mut in_phrase, mut plain) = (end, false, 0);
+    for one in scan.lexemes[place + 1..].iter().take(WORDS_BETWEEN) {
+        let between = &text[before..one.start];
+        if one.start - end > BYTES_BETWEEN {
+            return None;
+        }
+        let this = &text[one.start..one.end];
+        if this.eq_ignore_ascii_case("value")
+            && text[one.end..]
+                .trim_start_matches(['"', '\'', ' '])
+                .starts_with(['=', ':'])
+        {
+            let sign = text[one.end..].find(['=', ':'])?;
+            return Some((behind_sign(text, one.end + sign), Link::Assigned));
+        }
+        if let Some(sign) = between
+            .find([':', '=', '：'])
+            .or_else(|| between.find("->"))
+        {
+            let link = if in_phrase {
+                Link::Assigned
+            } else {
+                Link::Stated
+            };
+            let sure = (in_phrase || plain <= 2) && between.len() > 1;
+            return (sure && before > end).then(|| (behind_sign(text, before + sign), link));
+        }
+        if between.contains(['\n', ';', '!', '?', '|', '/', ',', '"', '<', '='])
+            || between.contains(". ")
+        {
+            return None;
+        }
+        // `IDENTIFIED BY 'value'`
+        if before == end && this.eq_ignore_ascii_case("by") {
+            return Some((one.end, Link::Passed));
+        }
+        let bits = sections(this);
+        if bits & word::IS != 0
+            && !(bits & word::OF != 0 && plain == 0 && !in_phrase && bits & word::ADVERB == 0)
+        {
+            return Some((behind_adverbs(scan, one), Link::Stated));
+        }
+        if bits & (word::HARMLESS | word::BENIGN) != 0 && !in_phrase {
+            return None;
+        }
+        in_phrase |= bits & word::OF != 0 || between.contains('(');
+        plain += 1;
+        before = one.end;
+    }
+    None
+}
+
+/// Where the words end that say since when or how: "is now set to …".
+fn behind_adverbs(scan: &Scan<'_>, is: &Lexeme) -> usize {
+    let text = scan.text;
+    let mut at = is.end;
+    for _ in 0..4 {
+        let rest = text[at..].trim_start_matches([' ', '\t', ':', '\n', '=']);
+        let start = text.len() - rest.len();
+        let word = rest
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(rest.len());
+        let spaced = rest[word..].starts_with([' ', ':']);
+        if word == 0
+            || word > 20
+            || !spaced
+            || sections(&rest[..word]) & (word::ADVERB | word::IS) == 0
+        {
+            return start;
+        }
+        at = start + word;
+    }
+    at
+}

@@ -1,0 +1,210 @@
+"""Files that no format knows, and files of another format than was named: the error says what to
+do."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_chatgpt import TIDES
+from test_claude import GARDEN
+from test_notes import GRAPH, MEM0
+from test_session_logs import CODEX, LOG
+
+from chats import as_file, as_lines, store_of
+from vestig.calls.files import FORMAT_SIGNS
+from vestig.errors import ValidationError
+
+SECRET = "The larch hull is nine metres long"
+# (name, content, the command in the error; None: the text has to be stored by itself)
+UNKNOWN: dict[str, tuple[str, Any, str | None]] = {
+    "slack": ("general.json", [{"type": "message", "user": "U1", "text": SECRET, "ts": "17.2"}],
+              "{content: .text}"),
+    "discord": ("chat.json", {"guild": {"id": "1"}, "list": [
+        {"uid": "1", "body": SECRET, "time": "2026-01-02T03:04:05Z", "sender": "Ann"}]},
+        "{content: .body, timestamp: .time, author: .sender}"),
+    "telegram": ("result.json", {"name": "Ann", "type": "personal_chat", "id": 5, "chats": [
+        {"from": "Ann", "text": SECRET, "date": "2026-01-02T03:04:05"}]}, None),
+    "keep": ("note.json", {"title": "Hull", "textContent": SECRET, "isPinned": False},
+             "{content: .textContent}"),
+    "notion": ("rows.jsonl", [b'{"Name": "Hull", "Note": "%b"}' % SECRET.encode()],
+               "{content: .Note}"),
+    "zep": ("facts.json", {"facts": [{"uuid": "1", "fact": SECRET, "rating": 1}]},
+            "{content: .fact}"),
+    "letta": ("blocks.json", [{"label": "human", "value": SECRET, "limit": 2000}],
+              "{content: .value}"),
+    "bookmarks": ("marks.json", {"roots": {"bar": {"children": []}}, "version": 1}, "content"),
+    "package": ("package.json", {"name": "hull", "version": "1.0.0", "scripts": {}}, None),
+    "geo": ("map.geojson", {"type": "FeatureCollection", "features": [
+        {"type": "Feature", "geometry": {}}]}, None),
+    "numbers": ("numbers.json", [1, 2, 3], None),
+    "no keys": ("empty.json", [{}], "content"),
+    "table": ("rows.csv", f"id,body,when\n1,{SECRET},2026\n", "sed '1s/body/text/' rows.csv"),
+    "semicolons": ("rows.csv", f"nr;note\n1;{SECRET}\n", "sed '1s/note/text/' rows.csv"),
+    "markdown": ("hull.md", f"# Hull\n\n{SECRET}.\n", "vestig add - < hull.md"),
+    "text": ("my notes.txt", f"{SECRET}.\n", "vestig add - < 'my notes.txt'"),
+    "page": ("page.html", f"<html><body>{SECRET}</body></html>", "vestig add - < page.html"),
+    "yaml": ("hull.yaml", f"hull:\n  text: {SECRET}\n", "vestig add - < hull.yaml"),
+    "pdf": ("hull.pdf", b"%PDF-1.7\n%\xe2\xe3\n", "documents and pictures are not read"),
+    "picture": ("hull.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "documents and pictures are not"),
+    "database": ("hull.db", b"SQLite format 3\0\x10\0", "documents and pictures are not read"),
+    "empty": ("empty.jsonl", "", "it is empty"),
+    "cut": ("cut.json", json.dumps([{"a": SECRET}])[:-9], None),
+    "utf-16": ("notes.txt", SECRET.encode("utf-16"), "save it as UTF-8"),
+}  # fmt: skip
+
+
+def data_of(content: Any) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode()
+    if isinstance(content, list) and content and isinstance(content[0], bytes):
+        return b"\n".join(content) + b"\n"
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_error_says_what_was_seen_and_what_to_do(name: str, tmp_path: Path) -> None:
+    file, content, command = UNKNOWN[name]
+    path = tmp_path / file
+    path.write_bytes(data_of(content))
+    with pytest.raises(ValidationError) as caught:
+        store_of(path)
+    error = str(caught.value)
+    assert "larch" not in error
+    if name != "utf-16":
+        assert f"no format knows {file}" in error
+        assert "docs/import.md" in error
+        assert all(f"{word} by {sign}" in error for word, sign in FORMAT_SIGNS.items())
+    if command is not None:
+        assert command in error, error
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in UNKNOWN.items() if row[2] is not None and ": ." in row[2]]
+)
+def test_the_command_of_the_error_brings_the_text_in(name: str, tmp_path: Path) -> None:
+    file, content, _ = UNKNOWN[name]
+    path = tmp_path / file
+    path.write_bytes(data_of(content))
+    with pytest.raises(ValidationError) as caught:
+        store_of(path)
+    (command,) = re.findall(r"`(jq [^`]*)`", str(caught.value))
+    jq, rest = command.split(" | vestig import ")
+    _, _, program, named = shlex.split(jq)
+    assert named == file
+    way, _, made = program.rpartition(" | ")
+    fields = dict(one.split(": .") for one in made.strip("{}").split(", "))
+    values = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for step in re.findall(r"\.?(\w*)(\[\])", way):
+        values = [one for value in values for one in (value[step[0]] if step[0] else value)]
+    lines = [{field: value[key] for field, key in fields.items()} for value in values]
+    form = re.fullmatch(r"--format (\w+) -", rest)
+    assert form is not None
+    store, report = store_of(as_lines(*lines), format=form.group(1))
+    assert (report.failed, [one.content for one in store.list()]) == (0, [SECRET])
+
+
+OTHERS: dict[str, Any] = {
+    "chatgpt": lambda: as_file([TIDES]),
+    "claude": lambda: as_file([GARDEN]),
+    "claude-code": lambda: as_lines(*LOG),
+    "codex": lambda: as_lines(*CODEX),
+    "mem0": lambda: as_file({"results": MEM0}),
+    "mcp-memory": lambda: as_lines(*GRAPH),
+    "openai-chat": lambda: as_lines({"role": "user", "content": "Where is the tar?"}),
+    "messages": lambda: as_lines({"speaker": "Ann", "text": "Where is the tar?"}),
+    "memories": lambda: as_lines({"content": "The tar is in the cellar."}),
+}
+
+
+@pytest.mark.parametrize("held", OTHERS)
+def test_each_is_recognised_by_itself_and_by_name(held: str) -> None:
+    store, report = store_of(OTHERS[held]())
+    assert (report.format, report.failed) == (held, 0)
+    assert report.imported > 0
+    named = store.import_(OTHERS[held](), format=held)
+    assert (named.format, named.imported, named.failed) == (held, 0, 0)
+
+
+@pytest.mark.parametrize("held", ["chatgpt", "claude", "claude-code", "codex", "mem0"])
+@pytest.mark.parametrize(
+    "named", ["chatgpt", "claude", "codex", "mem0", "mcp-memory", "messages", "memories"]
+)
+def test_a_wrong_format_is_named_with_the_line_and_the_one_that_fits(held: str, named: str) -> None:
+    if held == named:
+        return
+    store, report = store_of(OTHERS[held](), format=named)
+    if report.imported == 0 and report.failed == 0:
+        # lines of another log are no turns, and are counted
+        assert report.left_out
+        return
+    assert report.failed > 0
+    first = report.errors[0].message
+    assert first.startswith("line ")
+    assert f"--format {held}" in first
+    assert "high water" not in first
+    assert store.count() == report.memories
+
+
+def test_several_files_folders_patterns_and_streams(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for place, name in enumerate(("a.jsonl", "b.jsonl", "deep/c.jsonl", "deep/er/d.jsonl")):
+        line = json.dumps({"speaker": "Ann", "text": f"The rope number {place} is grey"})
+        (tmp_path / name).write_text(line)
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "a.jsonl")
+    expected: list[tuple[Any, dict[str, Any], int]] = [
+        (tmp_path, {}, 2),
+        (tmp_path, {"recursive": True}, 4),
+        (str(tmp_path / "*.jsonl"), {}, 2),
+        (str(tmp_path / "**" / "*.jsonl"), {}, 4),
+        ([tmp_path / "a.jsonl", str(tmp_path / "deep")], {}, 2),
+        ([io.BytesIO((tmp_path / "a.jsonl").read_bytes()), tmp_path / "b.jsonl"], {}, 2),
+    ]
+    for files, options, count in expected:
+        store, report = store_of(files, **options)
+        assert (store.count(), report.failed) == (count, 0), (files, report)
+    for nothing in ([], tmp_path / "deep" / "none*.jsonl"):
+        with pytest.raises((ValidationError, FileNotFoundError)):
+            store_of(nothing)
+    (tmp_path / "void").mkdir()
+    with pytest.raises(ValidationError, match="empty folder"):
+        store_of(tmp_path / "void")
+    with pytest.raises(FileNotFoundError):
+        store_of(tmp_path / "gone.jsonl")
+
+
+def test_a_file_that_grows_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(io.RawIOBase):
+        taken = 0
+
+        def read(self, size: int = -1) -> bytes:
+            self.taken += size
+            return b'{"speaker": "Ann", "text": "again"}\n' * (size // 36 + 1)
+
+        def seekable(self) -> bool:
+            return False
+
+    monkeypatch.setattr("vestig.exchange.inputs.BYTES_MAX", 64 << 20)
+    with pytest.raises(ValidationError, match="a stream that ends before"):
+        store_of(Endless())
+
+
+def test_an_endless_line_and_element_cost_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("file_records", "json_values"):
+        monkeypatch.setattr(f"vestig.exchange.{module}.ELEMENT_BYTES_MAX", 1 << 20)
+    long = json.dumps({"speaker": "Ann", "text": "rope " * 500_000})
+    good = {"speaker": "Ben", "text": "The rope is grey"}
+    _, report = store_of(as_lines(good, long, {"speaker": "Ben", "text": "The tar is black"}))
+    assert (report.imported, report.failed) == (2, 1)
+    assert "MiB" in report.errors[0].message
+    whole = json.dumps([good, json.loads(long), good]).encode()
+    _, report = store_of(io.BytesIO(whole))
+    assert (report.imported, report.failed) == (1, 1)
+    assert "MiB" in report.errors[0].message

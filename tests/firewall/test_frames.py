@@ -1,0 +1,153 @@
+"""Frames of results are taken off; the texts in them are echoes, or what the caller wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.firewall.frames import may_hold_frames
+from vestig.recall.layouts import render
+from vestig.types import CommitOutcomeKind
+
+_FACTS = [
+    "The staging database runs on port 5433",
+    "Deploys run on Fridays, after the stand-up",
+    "if the pump fails:\n  close valve 3\n\n  call Omar\nelse: nothing",
+    "---\nThe report begins with a line",
+    "Ada moved to Oslo last week and works from the harbour office, where she has a desk by the"
+    " window; her phone number there ends with 4471, and she is in on Mondays and Tuesdays",
+]
+_QUERIES = ("where does the database run?", "when do we deploy?", "what if the pump fails?", "Ada")
+
+
+def _counters(store: vestig.Vestig) -> list[tuple[Any, ...]]:
+    fields = ("id", "reinforce_count", "last_seen_at", "version", "status", "access_count")
+    return sorted(tuple(getattr(one, name) for name in fields) for one in store.list(limit=1000))
+
+
+def _shown(store: vestig.Vestig, query: str, layout: str) -> str:
+    if layout == "context":
+        return str(store.recall(query, context=True, budget=600).context.text)
+    if layout == "small context":
+        return str(store.recall(query, context=True, budget=60).context.text)
+    explained = layout == "reasons"
+    return render(store.recall(query), "text" if explained else layout, explained=explained)
+
+
+_LAYOUTS = ("text", "reasons", "compact", "explain", "list", "context", "small context")
+
+
+@pytest.fixture
+def facts(opener: Opener) -> vestig.Vestig:
+    store = opener()
+    for text in _FACTS:
+        store.commit(text)
+    store.commit("The lamp at the pier is green", session_id="s1", sequence=0, author="Omar")
+    return store
+
+
+@pytest.mark.parametrize("turn", [False, True], ids=["note", "turn"])
+@pytest.mark.parametrize("layout", _LAYOUTS)
+def test_a_result_that_comes_back_changes_nothing(
+    facts: vestig.Vestig, layout: str, turn: bool
+) -> None:
+    before = _counters(facts)
+    for place, query in enumerate(_QUERIES):
+        ranking = [hit.id for hit in facts.recall(query)]
+        text = _shown(facts, query, layout)
+        where = {"session_id": "s2", "sequence": place} if turn else {}
+        outcome = facts.commit(text, **where)
+        assert outcome.outcome is CommitOutcomeKind.EXACT_DUPE, text
+        assert outcome.memory_id == outcome.echoes[0]
+        assert outcome.seq is None
+        assert outcome.event_id is None
+        assert [hit.id for hit in facts.recall(query)] == ranking
+    assert _counters(facts) == before
+    assert facts._session.metrics.snapshot()["vestig_echoes_total"] >= len(_QUERIES)
+
+
+@pytest.mark.parametrize("layout", _LAYOUTS[:6])
+def test_what_the_caller_adds_is_kept(facts: vestig.Vestig, layout: str) -> None:
+    text = _shown(facts, "where does the database run?", layout)
+    added = f"This was wrong, the port is 6001 since June.\n\n{text}\n\nOmar checked it on Monday."
+    outcome = facts.commit(added)
+    assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert outcome.echoes
+    memory = facts.show(str(outcome.memory_id)).memory
+    kept = "This was wrong, the port is 6001 since June. Omar checked it on Monday."
+    assert memory.content.split() == kept.split()
+
+
+def test_another_text_in_a_frame_is_the_callers(facts: vestig.Vestig) -> None:
+    id = facts.recall("where does the database run?")[0].id
+    text = f"[{id}] (score=0.8700, method=direct_match, date=2026-03-18)\nContent: It moved to 6001"
+    outcome = facts.commit(text)
+    assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert outcome.echoes == ()
+    assert facts.show(str(outcome.memory_id)).memory.content == "It moved to 6001"
+    short = id.removeprefix("mem_")[:8]
+    line = facts.commit(f"[{short}] 2026-03-18: The database was shut down in June")
+    shown = facts.show(str(line.memory_id)).memory.content
+    assert shown == "The database was shut down in June"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[0123abcd] Ada: the spare key lies under the pot",
+        "[mem_00000000-0000-4000-8000-000000000000] (score=0.8700, method=direct_match,"
+        " date=2026-03-18)\nContent: nobody stored this here",
+        "ID: mem_00000000-0000-4000-8000-000000000000\nScore: 0.5\nContent: nobody stored this",
+        "(score=0.8200, age=3d, stability=static)\nnobody stored this text either",
+        "confidence 0.94 is what the forecast says",
+        "first part\n\n---\n\nsecond part of the note",
+        "## Session 3 of the workshop · 2026-03-18",
+    ],
+)
+def test_what_is_no_frame_of_this_store_stays_as_it_is(facts: vestig.Vestig, text: str) -> None:
+    outcome = facts.commit(text)
+    assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert facts.show(str(outcome.memory_id)).memory.content == text
+
+
+def test_frames_of_another_namespace_are_texts(opener: Opener) -> None:
+    store = opener()
+    store.commit("The lamp at the pier is green", namespace="other")
+    text = render(store.recall("lamp", namespace="other"), "text")
+    assert store.commit(text).outcome is CommitOutcomeKind.INSERTED_NEW
+
+
+def test_without_the_key_results_are_stored(opener: Opener) -> None:
+    store = opener(config={"firewall": {"echo": False}})
+    store.commit(_FACTS[0])
+    assert store.commit(render(store.recall("database"), "text")).echoes == ()
+    assert store.count() == 2
+
+
+def test_a_dry_run_says_the_same(facts: vestig.Vestig) -> None:
+    text = _shown(facts, "Ada", "text")
+    dry, real = facts.commit(text, dry_run=True), facts.commit(text)
+    assert (dry.outcome, dry.echoes) == (real.outcome, real.echoes)
+
+
+def test_plain_texts_are_not_parsed() -> None:
+    assert not may_hold_frames("a [link] to ID: 7 with (score=)")
+    assert may_hold_frames("said\n+ [0123abcd] Ada: the key")
+
+
+def test_many_rounds_leave_the_store_as_it_is(opener: Opener) -> None:
+    store = opener()
+    store.commit_many(
+        [f"Crate {n} went to the harbour of town {n % 7} in week {n}" for n in range(60)]
+    )
+    first = {n: [hit.id for hit in store.recall(f"where is crate {n}?")] for n in range(0, 60, 7)}
+    before = _counters(store)
+    for layout in _LAYOUTS:
+        for n in first:
+            store.commit(_shown(store, f"where is crate {n}?", layout))
+    assert _counters(store) == before
+    again = {n: [hit.id for hit in store.recall(f"where is crate {n}?")] for n in first}
+    assert again == first

@@ -1,0 +1,197 @@
+"""Secrets are found in what people and programs write; what only looks like one is left alone."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+
+from vestig.evaluation.secret_cases import Maker
+from vestig.firewall.secrets import RULES, SecretError, counted, masked_text, without_secrets
+
+_ALNUM = string.ascii_letters + string.digits
+# of no vendor, put together here so that no scanner of repositories takes one for a key
+_BODY = "9fK2mQ7xLw3Zt8RbV5nYc1Hd6Js4Gp0A"
+
+SECRETS = [
+    # English, German, French
+    ("The password of the router is Kx9!mmQ2, I think.", "Kx9!mmQ2"),
+    ("Our Wi-Fi password was changed to lantern-77-Fox!", "lantern-77-Fox!"),
+    ("Das Passwort für den Staging-Server lautet Regen2031!", "Regen2031!"),
+    ("Mein Kennwort ist jetzt Blau#Segel9.", "Blau#Segel9"),
+    ("Passwort: Fjord_1984", "Fjord_1984"),
+    ("Le mot de passe du serveur est Chouette!42", "Chouette!42"),
+    ("Mot de passe : Rivage77x", "Rivage77x"),
+    (f"Der API-Schlüssel für den Wetterdienst ist {_BODY}", _BODY),
+    (f"La clé API du service est {_BODY}.", _BODY),
+    # files and code
+    ("DB_PASSWORD=s3cr3t-harbor", "s3cr3t-harbor"),
+    ('export SMTP_PASS="blue!tulip"', "blue!tulip"),
+    ('{"user": "ada", "password": "correcthorse"}', "correcthorse"),
+    ("database:\n  user: ada\n  password: 'Tr0ub4dor&3'\n", "Tr0ub4dor&3"),
+    (f'client = Client(api_key="{_BODY}")', _BODY),
+    (f"const authToken = '{_BODY}';", _BODY),
+    (f'private static final String SECRET_KEY = "{_BODY}";', _BODY),
+    ("- name: DB_PASSWORD\n  value: w1nter.sea", "w1nter.sea"),
+    ("<password>Maven4Ever</password>", "Maven4Ever"),
+    ("spring.datasource.password=Qw3rtyUiop", "Qw3rtyUiop"),
+    ("Server=db;Database=x;Uid=sa;Pwd=Str0ng.Pass;Encrypt=true", "Str0ng.Pass"),
+    (f"DefaultEndpointsProtocol=https;AccountName=x;AccountKey={_BODY}{_BODY}==", _BODY),
+    # places
+    ("postgres://ada:p4ssw0rdX@db.harbor.net:5432/app", "p4ssw0rdX"),
+    ("redis://:hunter2x9@cache:6379/0", "hunter2x9"),
+    ("amqp://user:with/slash@queue/vhost", "with/slash"),
+    ("curl -u ada:Tulip99 https://api.harbor.net/v1", "Tulip99"),
+    ("mysql -u root -pBoat2031x shop", "Boat2031x"),
+    (f"Authorization: Basic {_BODY}==", _BODY),
+    (f"-H 'X-Api-Key: {_BODY}'", _BODY),
+    (f"https://api.harbor.net/v1?page=2&access_token={_BODY}&sort=asc", _BODY),
+    # random
+    (f"For staging use hbr_live_{_BODY} until Friday.", _BODY),
+    (f"2031-03-01 WARN retry with {_BODY} failed", _BODY),
+    ("the github one is " + _BODY[:16], _BODY[:16]),
+]
+
+HARMLESS = [
+    "The password policy requires 12 characters and one digit.",
+    "Das Passwort muss mindestens 12 Zeichen haben.",
+    "Le mot de passe doit contenir 8 caractères.",
+    "I forgot my password again, and the reset link has expired.",
+    "The secret is out: they moved to Oslo in 2019.",
+    "The key to good bread is time, 24 hours at least.",
+    "Each token costs 0.002 cents; max_tokens: 4096.",
+    "Passwords are hashed with argon2id since v2.1.",
+    "fixed in commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "request 550e8400-e29b-41d4-a716-446655440000 took 3 s",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+    "see python/vestig/firewall/secrets.py and C:\\Users\\ada\\token3.db",
+    'api_key = os.environ["HARBOR_API_KEY"]',
+    "password: ${DB_PASSWORD}",
+    "API_KEY=<your-key-here>",
+    "token = get_token(user, retries=3)",
+    "AWS_KEY=AKIAIOSFODNN7EXAMPLE",
+    "postgres://user:password@localhost/app",
+    "password: str | None = None",
+    "primary key: user_id2; foreign key: order_id3",
+    "AbstractSingletonProxyFactoryBean2 wraps it",
+    "nginx-deployment-7d9c5b8f6-x2x4k was restarted",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + _BODY + _BODY[:11] + " ada@harbor",
+    "-----BEGIN CERTIFICATE-----\n" + _BODY * 2 + "\n-----END CERTIFICATE-----",
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), SECRETS)
+def test_a_secret_is_masked_and_the_rest_stays(text: str, secret: str) -> None:
+    masked, rules = masked_text(text)
+    assert secret not in masked
+    assert len(rules) == 1
+    assert rules[0] in RULES
+    before, after = masked.split(f"[secret:{rules[0]}]")
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert masked_text(masked) == (masked, ())
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_is_left_alone(text: str) -> None:
+    assert masked_text(text) == (text, ())
+
+
+def test_every_secret_of_a_text_is_masked() -> None:
+    text = f"password: Kx9!mmQ2\nkey: {_BODY}\npostgres://ada:Boat2031x@db/app"
+    masked, rules = masked_text(text)
+    assert masked.count("[secret:") == len(rules) == 3
+    assert [(one.rule, one.count) for one in counted(("url", "key", "url"))] == [
+        ("url", 2),
+        ("key", 1),
+    ]
+
+
+def test_a_private_key_is_one_marker() -> None:
+    lines = "\n".join(_BODY * 2 for _ in range(8))
+    for kind in ("RSA ", "OPENSSH ", "EC ", "ENCRYPTED ", ""):
+        block = f"-----BEGIN {kind}PRIVATE KEY-----\n{lines}\n-----END {kind}PRIVATE KEY-----"
+        assert masked_text(f"Here:\n{block}\nDone") == (
+            "Here:\n[secret:privatekey]\nDone",
+            ("privatekey",),
+        )
+    cut = f"-----BEGIN PRIVATE KEY-----\n{lines}\n\nThat was it."
+    assert masked_text(cut)[0] == "[secret:privatekey]\n\nThat was it."
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_recall_and_precision_on_texts_made_at_run_time(seed: int) -> None:
+    secrets = Maker(seed).secrets(600)
+    missed = [one for one in secrets if one.secret and one.secret in masked_text(one.text)[0]]
+    assert len(missed) <= 0.02 * len(secrets), missed[:5]
+    others = Maker(seed).look_alikes(600)
+    false_alarms = [one for one in others if masked_text(one.text)[1]]
+    assert len(false_alarms) <= 0.02 * len(others), false_alarms[:5]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_masking_twice_changes_nothing(seed: int) -> None:
+    made, chance = Maker(seed).secrets(400), random.Random(seed)
+    for _ in range(200):
+        text = chance.choice(("\n", " ", "; ", "")).join(one.text for one in chance.sample(made, 4))
+        once = masked_text(text)[0]
+        assert masked_text(once) == (once, ()), text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "password=", "password is ", "sk-", "eyJ-", "a://b:", "-----BEGIN PRIVATE KEY-----", "x'",
+        "ghp_", "curl -u ", "the key of the ", "Aa1-", "token: \"", "[secret:", "sl.---", "é=",
+    ],
+)  # fmt: skip
+def test_a_long_text_made_to_slow_the_scanner_ends(unit: str) -> None:
+    """A scanner that goes back would take hours for these."""
+    text = unit * (1_000_000 // len(unit))
+    masked, _ = masked_text(text)
+    assert len(masked) <= 2 * len(text)
+
+
+def test_values_are_read_with_their_names_at_any_depth() -> None:
+    given = {
+        "content": "plain text",
+        "metadata": {"db": {"password": "tulip"}, "hosts": [f"token={_BODY}"], "n": 1},
+        "claim": {"subject": "Ada", "evidence": f"key: {_BODY}"},
+        "session_id": _BODY,
+        "supersedes": ["mem_550e8400-e29b-41d4-a716-446655440000"],
+    }
+    clean = without_secrets(given, "mask")
+    assert clean.arguments["metadata"] == {
+        "db": {"password": "[secret:password]"},
+        "hosts": ["token=[secret:token]"],
+        "n": 1,
+    }
+    assert clean.arguments["claim"]["evidence"] == "key: [secret:key]"
+    assert clean.arguments["session_id"] == _BODY
+    assert clean.rules == ("password", "token", "key")
+    assert without_secrets(given, "off").arguments == given
+
+
+@pytest.mark.parametrize("field", ["key", "tags", "scope", "source"])
+def test_names_may_not_hold_a_secret(field: str) -> None:
+    secret = "ghp_" + _BODY + _BODY[:4]
+    value: object = [secret] if field == "tags" else secret
+    with pytest.raises(SecretError, match=rf"^{field}: .*\(github\)") as caught:
+        without_secrets({"content": "x", field: value}, "mask")
+    assert _BODY not in str(caught.value)
+
+
+def test_reject_says_which_text_it_is() -> None:
+    refused = without_secrets({"content": "password: Kx9!mmQ2"}, "reject")
+    assert refused.refused == "password"
+    with pytest.raises(SecretError, match=r"^title: .*\(password\)"):
+        without_secrets({"content": "x", "title": "password: Kx9!mmQ2"}, "reject")
+
+
+def test_texts_without_secrets_are_the_same_objects() -> None:
+    metadata = {"a": ["b"]}
+    assert without_secrets({"metadata": metadata}, "mask").arguments["metadata"] is metadata
+    text = "\ud800 password: Kx9!mmQ2"
+    assert masked_text(text) == (text, ())

@@ -1,0 +1,189 @@
+"""No secret reaches a file, a log, a metric, a prompt or an error of a store."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.evaluation.secret_cases import Maker
+from vestig.firewall.secrets import masked_text
+from vestig.testing import HashingEmbedder
+from vestig.types import CommitOutcomeKind
+
+_TOKEN = "ghp_" + "9fK2mQ7xLw3Zt8RbV5nYc1Hd6Js4Gp0A" + "x8Yz"
+_TEXT = "The password of the harbor router is Kx9!mmQ2"
+_MASKED = "The password of the harbor router is [secret:password]"
+
+
+class _Listening(HashingEmbedder):
+    """Keeps what it was asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.texts: list[str] = []
+
+    def embed(self, texts: Any) -> Any:
+        self.texts += texts
+        return super().embed(texts)
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_commit_masks_and_says_so(store: vestig.Vestig) -> None:
+    outcome = store.commit(_TEXT, author=f"see {_TOKEN}", metadata={"pw": "tulip"})
+    assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+    assert {(one.rule, one.count) for one in outcome.masked} == {("password", 2), ("github", 1)}
+    memory = store.show(str(outcome.memory_id)).memory
+    assert memory.content == _MASKED
+    assert memory.author == "see [secret:github]"
+    assert memory.metadata["pw"] == "[secret:password]"
+    counters = store._session.metrics.snapshot()
+    assert counters['vestig_secrets_total{action="masked",rule="github"}'] == 1
+    assert counters['vestig_secrets_total{action="masked",rule="password"}'] == 2
+
+
+def test_texts_that_differ_in_the_secret_alone_are_one_memory(store: vestig.Vestig) -> None:
+    first = store.commit(_TEXT)
+    second = store.commit(_TEXT.replace("Kx9!mmQ2", "Zz7#other"))
+    assert second.outcome is CommitOutcomeKind.EXACT_DUPE
+    assert second.memory_id == first.memory_id
+
+
+def test_a_query_is_masked_with_a_warning(opener: Opener) -> None:
+    embedder = _Listening()
+    store = opener(embedder=embedder)
+    store.commit("Deploys run on Fridays")
+    asked = f"where is {_TOKEN} used?"
+    for result in (
+        store.recall(asked),
+        store.search(asked),
+        store.recall(messages=[{"role": "user", "content": asked}]),
+        store.retrieve([{"role": "user", "content": asked}]).metadata,
+        store.graph.search(asked),
+    ):
+        assert any("github" in warning for warning in result.warnings), result
+    many = store.recall_many([asked, "deploys?"])
+    assert many[0].warnings
+    assert not many[1].warnings
+    assert not any(_TOKEN in text for text in embedder.texts)
+
+
+@pytest.mark.parametrize("field", ["tags"])
+def test_a_tag_with_a_secret_is_refused(store: vestig.Vestig, field: str) -> None:
+    with pytest.raises(vestig.ValidationError, match=field) as caught:
+        store.commit("Deploys run on Fridays", **{field: [_TOKEN]})
+    assert _TOKEN not in str(caught.value)
+    assert store.count() == 0
+    counters = store._session.metrics.snapshot()
+    assert counters['vestig_secrets_total{action="refused",rule="github"}'] == 1
+
+
+def test_an_update_masks_and_finds_its_own_text_again(store: vestig.Vestig) -> None:
+    id = store.commit("Deploys run on Fridays").memory_id
+    changed = store.update(str(id), content=_TEXT)
+    assert changed.outcome is not None
+    assert [(one.rule, one.count) for one in changed.outcome.masked] == [("password", 1)]
+    assert store.show(changed.memory_id).memory.content == _MASKED
+    assert not store.update(changed.memory_id, content=_TEXT).changed
+    store.update(changed.memory_id, metadata={"note": _TOKEN})
+    assert store.show(changed.memory_id).memory.metadata["note"] == "[secret:github]"
+
+
+def test_reject_refuses_the_text_and_names_the_rule(opener: Opener) -> None:
+    store = opener(config={"firewall": {"secrets": "reject"}})
+    outcome = store.commit(_TEXT)
+    assert outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE
+    assert outcome.hygiene_reasons == ("Content contains a secret (password)",)
+    with pytest.raises(vestig.ValidationError, match=r"^title: .*\(github\)"):
+        store.commit("Deploys run on Fridays", title=_TOKEN)
+    with pytest.raises(vestig.ValidationError, match=r"^query: .*\(github\)"):
+        store.recall(_TOKEN)
+    id = str(store.commit("Deploys run on Fridays").memory_id)
+    with pytest.raises(vestig.HygieneError, match="contains a secret"):
+        store.update(id, content=_TEXT)
+    assert store.count() == 1
+
+
+def test_off_is_a_finding_of_doctor(opener: Opener) -> None:
+    store = opener(config={"firewall": {"secrets": "off"}})
+    id = str(store.commit(_TEXT).memory_id)
+    assert store.show(id).memory.content == _TEXT
+    findings = {one.check: one.level for one in store.admin.doctor().findings}
+    assert findings["secrets"] == "finding"
+
+
+def test_a_file_that_was_merely_found_cannot_let_secrets_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vestig.yaml").write_text("firewall:\n  secrets: off\n  echo: false\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(vestig.ConfigError, match=r"firewall\.secrets"):
+        vestig.open(tmp_path / "s", embedder=HashingEmbedder())
+
+
+def _use_everything(store: vestig.Vestig, secret: str, embedded: str) -> None:
+    """Gives a secret to every argument that takes text."""
+    text = f"The harbor service uses {embedded}"
+    one = store.commit(
+        f"{text} since May",
+        author=embedded,
+        title=embedded,
+        metadata={"note": embedded, "deep": {"secret": secret}},
+        provenance={"artifact_ref": embedded},
+        entities=[{"name": "Harbor", "type": "ORG", "evidence": embedded}],
+        keywords=[embedded],
+        trigger="problem-solution",
+        hypothetical_queries=[f"What is {embedded}?"],
+        claim={"subject": "Ada", "fact_type": "WORKS_AT", "object": f"Acme {embedded}"},
+        session_id="s1",
+    )
+    store.commit_many([{"content": f"{text} in June", "session_id": "s1"}, f"{text} in July"])
+    two = store.commit(f"{text} in August")
+    store.pin(str(one.memory_id), reason=embedded)
+    store.unpin(str(one.memory_id), reason=embedded)
+    store.graph.link(str(one.memory_id), str(two.memory_id), evidence=embedded)
+    store.supersede(str(one.memory_id), str(two.memory_id), reason=embedded)
+    three = store.update(str(two.memory_id), content=f"{text} in September")
+    store.deprecate(three.memory_id, reason=embedded)
+    store.recall(text)
+    store.retrieve([{"role": "user", "content": text}])
+    for bad in (
+        lambda: store.commit(text, tags=[embedded]),
+        lambda: store.commit(text, trigger=embedded),
+        lambda: store.commit(text, t_valid=embedded),
+        lambda: store.show(embedded),
+        lambda: store.recall(text, limit=embedded),
+    ):
+        with pytest.raises(vestig.VestigError) as caught:
+            bad()
+        assert secret not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_secret_is_in_any_file_log_metric_or_error(
+    tmp_path: Path, opener: Opener, caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    trace = tmp_path / "trace.jsonl"
+    cases = [one for one in Maker(seed).secrets(400) if one.secret and "\n" not in one.secret]
+    found = [one for one in cases if one.secret not in masked_text(one.text)[0]][::23]
+    embedder = _Listening()
+    store = opener("store", embedder=embedder, config={"telemetry": {"trace_file": str(trace)}})
+    for one in found:
+        assert one.secret is not None
+        _use_everything(store, one.secret, one.text.replace("\n", " ").replace('"', "'"))
+    metrics = str(store._session.metrics.snapshot())
+    store.close()
+    kept = _bytes_of(tmp_path) + metrics.encode() + caplog.text.encode()
+    kept += "\n".join(embedder.texts).encode()
+    assert b"[secret:" in kept
+    for one in found:
+        assert one.secret is not None
+        assert one.secret.encode() not in kept, one
