@@ -220,6 +220,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     rejected: int
     failed: int
     memories: int
+    dry_run: bool = False
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     files: tuple[ImportedFile, ...] = ()
     forgotten_elsewhere: tuple[str, ...] = ()

@@ -1189,8 +1189,13 @@ class Vestig:
         *,
         format: str = "auto",
         scope: str | None = None,
+        source: str = "import",
+        tags: str | Sequence[str] | None = None,
+        author: str | None = None,
+        entities: str | Sequence[str | Mapping[str, Any]] | None = None,
         recursive: bool = False,
         include_system: bool = False,
+        dry_run: bool = False,
         merge: bool = False,
         partial: bool = False,
         progress: Progress | None = None,
@@ -1201,8 +1206,13 @@ class Vestig:
             files: A path, a folder, a pattern such as logs/*.jsonl, an open file, or a list.
             format: What the files hold, in place of what their keys say.
             scope: The scope of records that name none.
+            source: A word for where memories come from that do not say it.
+            tags: Tags of every memory beside its own.
+            author: Who said or wrote what names nobody.
+            entities: Entities that every memory mentions: names, or TYPE:Name.
             recursive: Read the folders in a folder too.
             include_system: Take turns of the role system of a chat too.
+            dry_run: Read and count, and write nothing.
             merge: Merge an export by id into what is there.
             partial: Take what is whole of a cut or changed export; the report names the rest.
             progress: Called with the bytes done and how many there are, or None.

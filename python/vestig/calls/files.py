@@ -3,8 +3,19 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
-from vestig.arguments import SCOPE_CHARS_MAX, path_argument
-from vestig.calls.argument import NO_FACTS, Choice, Facts, Flag, Function, Label, Port, Text
+from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX, path_argument
+from vestig.calls.argument import (
+    NO_FACTS,
+    Choice,
+    Facts,
+    Flag,
+    Function,
+    Label,
+    Port,
+    Text,
+    Words,
+)
+from vestig.calls.claims import Entities, GivenEntity
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.types import Word
@@ -101,10 +112,29 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         str | None,
         Label("The scope of records that name none.", "--scope", chars_max=SCOPE_CHARS_MAX),
     ] = None
+    source: Annotated[
+        str,
+        Label(
+            "A word for where memories come from that do not say it.",
+            "--source",
+            chars_max=SOURCE_CHARS_MAX,
+            blank=False,
+            default="import",
+        ),
+    ] = "import"
+    tags: Annotated[
+        tuple[str, ...] | None, Words("Tags of every memory beside its own.", "--tags")
+    ] = None
+    author: Annotated[str | None, Label("Who said or wrote what names nobody.", "--author")] = None
+    entities: Annotated[
+        tuple[GivenEntity, ...],
+        Entities("Entities that every memory mentions: names, or TYPE:Name.", "--entity"),
+    ] = ()
     recursive: Annotated[bool, Flag("Read the folders in a folder too.", "--recursive")] = False
     include_system: Annotated[
         bool, Flag("Take turns of the role system of a chat too.", "--include-system")
     ] = False
+    dry_run: Annotated[bool, Flag("Read and count, and write nothing.", "--dry-run")] = False
     merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False
     partial: Annotated[
         bool,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from vestig.calls.claims import GivenEntity
 from vestig.calls.files import ImportFormat, ImportRequest
 from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise
@@ -15,10 +17,10 @@ from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
+from vestig.exchange.file_records import unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
 from vestig.exchange.links import write_links
-from vestig.ports import Progress
 from vestig.results import ImportedFile, ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
@@ -46,6 +48,7 @@ _COMPANIONS: Final = frozenset(
         "users.json",
     )
 )
+_ENDINGS_SHOWN: Final = 8
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 
@@ -171,6 +174,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
         system=asked.include_system,
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
+        shared=_shared(asked),
     )
     with session.operation("import", without_store="make"):
         inputs, alone = given_inputs(asked.files, recursive=asked.recursive)
@@ -185,7 +189,20 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
                 "partial", True, "an export", "of other files every readable record is taken"
             )
         with _Files(inputs, options, alone=alone) as files:
-            return _commit(session, files, asked.progress)
+            report = _commit(session, files, asked)
+            return msgspec.structs.replace(report, dry_run=asked.dry_run)
+
+
+def _shared(asked: ImportRequest) -> dict[str, Any]:
+    """The arguments of `commit` that all memories of an import have in common."""
+    given = {
+        "source": asked.source,
+        "tags": asked.tags,
+        "author": asked.author,
+        "entities": [_named(one) for one in asked.entities] or None,
+        "dry_run": asked.dry_run or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _one_namespace(session: Session, file: ImportFile) -> str | None:
@@ -205,7 +222,20 @@ def _normal_forms(text: str) -> tuple[str, ...]:
     return tuple(normalise(text, settings) for settings in both)
 
 
+def _named(entity: GivenEntity) -> str | dict[str, Any]:
+    """An entity as a caller of `commit` names it."""
+    if entity.is_text:
+        return entity.name
+    names = ("name", "type", "confidence", "evidence")
+    return {name: getattr(entity, name) for name in names}
+
+
 def _restore(session: Session, file: ImportFile, asked: ImportRequest) -> ImportReport:
+    for name in ("tags", "author", "entities", "dry_run"):
+        if getattr(asked, name):
+            raise ValidationError(
+                name, "an export", "chats or memories", "an export is restored as it is"
+            )
     report = restore(
         session.ledger,
         file.export_lines(),
@@ -260,7 +290,7 @@ class _Files:
         self._current: Input | None = None
         self._alone = alone
         self._inputs: list[Input] = []
-        self._refused: list[tuple[Input, VestigError]] = []
+        self._refused: list[tuple[Input, VestigError | OSError]] = []
         for one in inputs:
             self._add(one)
         self.bytes_total = all_of(self._inputs)
@@ -291,11 +321,10 @@ class _Files:
             yield from self._of_file(source)
             self._done, self._current = self._done + source.size, None
         if not self.run.tallies:
-            raise ValidationError(
-                "files",
-                "a zip archive or folder without any file of a known format",
-                "at least one; docs/import.md lists them",
-            )
+            endings = {os.path.splitext(one.name)[1].lower()[:12] or "none" for one in self._inputs}
+            seen = ", ".join(sorted(endings)[:_ENDINGS_SHOWN]) or "no file"
+            where = self._archives[0].name if self._archives else "the folder"
+            raise unknown(os.path.basename(where), f"none of its files ({seen}) is of a format", "")
 
     def _add(self, source: Input) -> None:
         try:
@@ -305,7 +334,7 @@ class _Files:
             archive = Archive(source)
             self._archives.append(archive)
             self._inputs += archive.members
-        except VestigError as error:
+        except (VestigError, OSError) as error:
             if self._alone:
                 raise
             self._refused.append((source, error))
@@ -328,7 +357,7 @@ class _Files:
                     "files", "an export among other files", "an export alone",
                     "import it by itself",
                 )  # fmt: skip
-        except VestigError as error:
+        except (VestigError, OSError) as error:
             if self._alone and source.is_named:
                 raise
             self._refuse(self._tally(source), error)
@@ -342,14 +371,18 @@ class _Files:
                     tally.refuse(item)
                 else:
                     yield tally, item
-        except VestigError as error:
+        except (VestigError, OSError) as error:
             self._refuse(tally, error)
         tally.left_out.update(file.left_out)
         self.run.warnings.update(dict.fromkeys(file.warnings()))
 
-    def _refuse(self, tally: _Tally, error: VestigError) -> None:
+    def _refuse(self, tally: _Tally, error: VestigError | OSError) -> None:
         tally.lines += 1
-        tally.refuse(ItemError(index=max(0, tally.lines - 1), code=error.code, message=str(error)))
+        if isinstance(error, OSError):
+            code, message = ValidationError.code, f"the file cannot be read: {error.strerror}"
+        else:
+            code, message = error.code, str(error)
+        tally.refuse(ItemError(index=max(0, tally.lines - 1), code=code, message=message))
 
 
 class _NextGroup(NamedTuple):
@@ -446,7 +479,8 @@ class _Reader:
         return fresh
 
 
-def _commit(session: Session, files: _Files, progress: Progress | None) -> ImportReport:
+def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportReport:
+    progress = asked.progress
     reader = _Reader(session, files)
     with VectorsAhead(session) as ahead:
         group = reader.next()
@@ -454,7 +488,8 @@ def _commit(session: Session, files: _Files, progress: Progress | None) -> Impor
             group, following = reader.confirmed(group), reader.next()
             if group.links:
                 # before the memories that mention them
-                written, degraded = write_links(session, [link for _, link in group.links])
+                links = [link for _, link in group.links]
+                written, degraded = write_links(session, links, dry_run=asked.dry_run)
                 files.run.degrade(degraded)
                 for (tally, _), is_new in zip(group.links, written, strict=True):
                     tally.imported += is_new

@@ -15,8 +15,11 @@ from vestig.session.transaction import catch_up
 from vestig.types import Degradation, EdgeType
 
 
-def write_links(session: Session, links: Sequence[Link]) -> tuple[list[bool], list[Degradation]]:
+def write_links(
+    session: Session, links: Sequence[Link], *, dry_run: bool
+) -> tuple[list[bool], list[Degradation]]:
     """Writes what the store lacks, in one transaction; for each whether it did, and what degraded.
+    With `dry_run` it writes nothing and says the same.
 
     Raises:
         ProviderError: the embedder failed.
@@ -26,7 +29,9 @@ def write_links(session: Session, links: Sequence[Link]) -> tuple[list[bool], li
         known = view.entity_ids_by_key(session.namespace, list(named))
     wanted = {key: end for key, end in named.items() if key not in known}
     vectors: list[bytes] = []
-    if wanted:
+    if wanted and dry_run:
+        vectors = [b""] * len(wanted)
+    elif wanted:
         remember_identity(session)
         names = [embedded_name(name) for name, _ in wanted.values()]
         _, vectors = embed_memories(session, [], names)
@@ -38,17 +43,22 @@ def write_links(session: Session, links: Sequence[Link]) -> tuple[list[bool], li
         for (key, (name, kind)), vector in zip(wanted.items(), vectors, strict=True)
     }  # fmt: skip
     ids = known | {key: entity.id for key, entity in entities.items()}
-    written = _changes(session, links, ids, entities)
+    written, edges = _edges(session, links, ids, entities)
     degraded: list[Degradation] = []
-    if any(written):
+    if any(written) and not dry_run:
+        changes = ChangeSet(
+            namespace=session.namespace, entities=tuple(entities.values()), edges=edges
+        )
+        with session.ledger.write(session.now_us()) as txn:
+            txn.apply(changes)
         catch_up(session, degraded)
     return written, degraded
 
 
-def _changes(
+def _edges(
     session: Session, links: Sequence[Link], ids: dict[str, str], entities: dict[str, NewEntity]
-) -> list[bool]:
-    """Which of the links were new; all that are, in one transaction."""
+) -> tuple[list[bool], tuple[NewEdge, ...]]:
+    """For each link whether it is new, and the relations that are."""
     written: list[bool] = []
     edges: dict[tuple[str, str, str], NewEdge] = {}
     made: set[str] = set()
@@ -75,16 +85,7 @@ def _changes(
                     origin="caller",
                     relation=link.relation,
                 )
-    if any(written):
-        with session.ledger.write(session.now_us()) as txn:
-            txn.apply(
-                ChangeSet(
-                    namespace=session.namespace,
-                    entities=tuple(entities.values()),
-                    edges=tuple(edges.values()),
-                )
-            )
-    return written
+    return written, tuple(edges.values())
 
 
 def _ends(link: Link) -> list[tuple[str, str]]:

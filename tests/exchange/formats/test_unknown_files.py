@@ -208,3 +208,54 @@ def test_an_endless_line_and_element_cost_themselves(monkeypatch: pytest.MonkeyP
     _, report = store_of(io.BytesIO(whole))
     assert (report.imported, report.failed) == (1, 1)
     assert "MiB" in report.errors[0].message
+
+
+def test_what_every_memory_of_an_import_has(tmp_path: Path) -> None:
+    lines = as_lines(
+        {"content": "The tar is in the cellar.", "tags": ["house"], "author": "Ben"},
+        {"content": "The oars lie under the boat."},
+    )
+    store, _ = store_of(
+        lines, tags="moved", author="Ann", entities=["PERSON:Ann Berg"], source="shed"
+    )
+    found = {one.content[:7]: one for one in store.list()}
+    assert found["The tar"].metadata["tags"] == ["house", "moved"]
+    assert found["The oar"].metadata["tags"] == ["moved"]
+    assert [found[key].author for key in ("The tar", "The oar")] == ["Ben", "Ann"]
+    assert {one.metadata["source"] for one in found.values()} == {"shed"}
+    (ann,) = store.graph.entities(entity_type="PERSON").entities
+    assert (ann.entity.canonical_name, ann.mentions) == ("Ann Berg", 2)
+    store.export(tmp_path / "out.jsonl")
+    with pytest.raises(ValidationError, match="an export is restored as it is"):
+        store_of(tmp_path / "out.jsonl", tags=["moved"])
+
+
+@pytest.mark.parametrize("held", OTHERS)
+def test_a_dry_run_counts_and_writes_nothing(held: str) -> None:
+    store, report = store_of(OTHERS[held](), dry_run=True)
+    assert report.dry_run
+    assert (store.count(), store.admin.stats().seq, len(store.graph.entities().entities)) == (
+        0,
+    ) * 3
+    real = store.import_(OTHERS[held]())
+    assert (real.lines, real.imported, real.memories, real.left_out) == (
+        report.lines,
+        report.imported,
+        report.memories,
+        report.left_out,
+    )
+    again = store.import_(OTHERS[held](), dry_run=True)
+    assert (again.imported, again.skipped) == (0, real.imported)
+
+
+def test_a_file_that_cannot_be_read_costs_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(OTHERS["memories"]().getvalue())
+    (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 and no more")
+    (tmp_path / "c.jsonl").write_text("")
+    (tmp_path / "d.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00 and no more")
+    _, report = store_of(tmp_path)
+    assert (report.imported, report.failed) == (1, 3)
+    names = ("b.zip", "c.jsonl", "d.jsonl.gz")
+    for name in names:
+        where = str(tmp_path / name)
+        assert sum(error.message.startswith(f"{where}: ") for error in report.errors) == 1

@@ -416,6 +416,8 @@ def imported(value: ImportReport, _: Args) -> str:
     counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
     rows = [("format", str(value.format))]
     rows += [(name, str(getattr(value, name))) for name in counts]
+    if value.dry_run:
+        rows.append(("dry run", "nothing was written"))
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]
     if value.forgotten_elsewhere:
         rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))

@@ -23,8 +23,9 @@ from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import LINES, Service, check_media_type
 from vestig.surfaces.json_schema import read_object
 
-IMPORT_TYPES: Final = (LINES, "application/jsonl")
-_GZIP: Final = b"\x1f\x8b"
+IMPORT_TYPES: Final = (LINES, "application/jsonl", "application/json", "text/csv")
+# Beginnings of files whose size would be bounded only after they were unpacked.
+_PACKED: Final = (b"\x1f\x8b", b"PK\x03\x04")
 _EVENTS: Final = "text/event-stream"
 _QUEUED_MAX: Final = 100
 # Bytes of one file: it lies on the disk while it is read.
@@ -99,9 +100,8 @@ class Imports:
         check_length(request.scope["headers"], bytes_max)
         taken = 0
         async for part in pieces(request.receive):
-            if taken == 0 and part.startswith(_GZIP):
-                # its size would be bounded only after it was unpacked
-                raise Refusal("validation", "body: expected lines, got gzip", status=415)
+            if taken == 0 and part.startswith(_PACKED):
+                raise Refusal("validation", "body: expected the unpacked file", status=415)
             taken += len(part)
             if taken > bytes_max:
                 raise too_large(bytes_max)
