@@ -112,6 +112,7 @@ ADMIN_METHODS = {
     "forget_finish",
     "gc",
     "prune",
+    "secrets",
     "metrics",
     "rebuild",
     "stats",

@@ -13,6 +13,7 @@ from vestig.types import (
     Degradation,
     Event,
     ItemError,
+    MaskedSecret,
     Memory,
     Source,
     SupersessionRecord,
@@ -44,8 +45,10 @@ __all__ = [
     "PruneReport",
     "RebuildReport",
     "ReplacedMemory",
+    "SecretsReport",
     "SequenceResult",
     "StoreStats",
+    "StoredSecret",
     "UpdatedMemory",
     "WithdrawnMemory",
     "listing",
@@ -366,6 +369,26 @@ class PruneReport(_Value, frozen=True, kw_only=True):
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
+
+
+class StoredSecret(_Value, frozen=True, kw_only=True):
+    """A memory that holds secrets, or whose events do, and the rules by which they were found."""
+
+    memory_id: str
+    rules: tuple[MaskedSecret, ...]
+
+
+class SecretsReport(SequenceResult[StoredSecret], frozen=True, kw_only=True):
+    """Secrets in what is stored, the sequence of the memories that hold them. `evaluated`: how many
+    memories were looked at; `fixed`: how many of them were forgotten, after the masked text had
+    taken over where the memory still counted; `errors`: those that could not be."""
+
+    found: tuple[StoredSecret, ...]
+    evaluated: int
+    fixed: int = 0
+    errors: tuple[ItemError, ...] = ()
+    dry_run: bool = False
+    seq: int
 
 
 class GcReport(_Value, frozen=True, kw_only=True):

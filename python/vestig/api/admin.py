@@ -16,6 +16,7 @@ from vestig.calls.upkeep import (
     GcRequest,
     PruneRequest,
     RebuildRequest,
+    SecretsRequest,
     StatsRequest,
 )
 from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
@@ -23,7 +24,14 @@ from vestig.session.session import Session
 
 if TYPE_CHECKING:
     from vestig.ports import Progress
-    from vestig.results import DoctorReport, EnrichReport, ForgetReport, GcReport, PruneReport
+    from vestig.results import (
+        DoctorReport,
+        EnrichReport,
+        ForgetReport,
+        GcReport,
+        PruneReport,
+        SecretsReport,
+    )
 
 
 @names_faults_of_methods
@@ -96,6 +104,38 @@ class Admin:
         from vestig.memories import prune as pruning
 
         return pruning.prune(self._session, asked, run_jobs=enrich_inline)
+
+    def secrets(
+        self, fix: bool = False, dry_run: bool = False, *, namespace: str | None = None
+    ) -> SecretsReport:
+        """Finds passwords, keys and tokens in what is stored: in texts, names, metadata, questions,
+        claims and events, of expired memories too.
+
+        Args:
+            fix: Let the masked text of each take over as an update does, at its time and from its
+                source, and forget the memory that holds the secret, pinned ones too; what is
+                expired is only forgotten. What was interrupted goes on when it is called again.
+            dry_run: Say what `fix` would do and keep everything.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ForgetIncompleteError: as `forget`.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> open_to_all = {"firewall": {"secrets": "off"}}
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder(), config=open_to_all) as s:
+            ...     _ = s.commit("The password of the router is Kx9!mmQ2")
+            ...     fixed = s.admin.secrets(fix=True).fixed
+            ...     fixed, s.list()[0].content, len(s.admin.secrets())
+            (1, 'The password of the router is [secret:password]', 0)
+        """
+        asked = checked(SecretsRequest, given(locals()))
+        from vestig.commit import stored_secrets
+        from vestig.commit.enrich import enrich_inline
+
+        return stored_secrets.secrets(self._session, asked, run_jobs=enrich_inline)
 
     def stats(self, *, namespace: str | None = None) -> StoreStats:
         """Counts, seq and bytes of the store.

@@ -64,6 +64,23 @@ class PruneRequest(Request, frozen=True, kw_only=True):
     namespace: InNamespace = None
 
 
+class SecretsRequest(Request, frozen=True, kw_only=True):
+    """Secrets in what is stored."""
+
+    call: ClassVar = "secrets"
+
+    fix: Annotated[
+        bool,
+        Flag(
+            "Let the masked text of each take over, and forget the memory that holds it.", "--fix"
+        ),
+    ] = False
+    dry_run: Annotated[bool, Flag("Say what --fix would do and keep everything.", "--dry-run")] = (
+        False
+    )
+    namespace: InNamespace = None
+
+
 class EnrichRequest(Request, frozen=True, kw_only=True):
     """Jobs of the queue."""
 

@@ -180,7 +180,7 @@ def _rewrite(
     if content_hash(text) == memory.content_hash and (layout == memory.content or not refused):
         changes = msgspec.structs.replace(_changes(given), layout=(layout, text))
         return _change_fields(session, memory.id, changes, space)
-    fields = _successor_fields(memory) | given
+    fields = successor_fields(memory) | given
     fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
     fields |= {
         "content": asked.content,
@@ -204,7 +204,8 @@ def _rewrite(
     )
 
 
-def _successor_fields(memory: Memory) -> dict[str, Any]:
+def successor_fields(memory: Memory) -> dict[str, Any]:
+    """Arguments of a commit that a new text takes over from the memory that it replaces."""
     fields: dict[str, Any] = {
         name: getattr(memory, name) for name in _INHERITED if getattr(memory, name) is not None
     }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ModelCost,
         PruneReport,
         RebuildReport,
+        SecretsReport,
         StoreStats,
     )
     from vestig.store.upkeep.destroy import StoreFiles
@@ -394,6 +395,19 @@ def garbage_collected(report: GcReport, _: Args) -> str:
 
 
 _ERRORS_SHOWN: Final = 5
+
+
+def stored_secrets(report: SecretsReport, args: Args) -> str:
+    """Ids and rules of memories that hold secrets, and how many were masked; no text of theirs."""
+    rows = (
+        (one.memory_id, ", ".join(f"{rule.count} × {rule.rule}" for rule in one.rules))
+        for one in report.found
+    )
+    head = f"{_memories(range(report.evaluated))} looked at, {len(report.found)} with secrets"
+    if args.get("fix"):
+        head += ", all would be masked" if report.dry_run else f", {report.fixed} masked"
+    lines = [head, _table(rows), *(f"not masked: {error.message}" for error in report.errors)]
+    return "\n".join(line for line in lines if line)
 
 
 def pruned(report: PruneReport, _: Args) -> str:

@@ -96,6 +96,15 @@ OPERATIONS: Final = (
         writes=True,
     ),
     Operation(
+        name="housekeeping secrets",
+        call=upkeep.SecretsRequest,
+        method="admin.secrets",
+        document="secrets",
+        text=render.stored_secrets,
+        exit_code=lambda report: 1 if report.errors else 0,
+        writes=True,
+    ),
+    Operation(
         name="housekeeping prune",
         call=upkeep.PruneRequest,
         method="admin.prune",

@@ -1,0 +1,143 @@
+"""Secrets in what is stored already: found, and taken out with the bytes that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from vestig.calls.declaration import checked
+from vestig.calls.filter import NO_FILTER
+from vestig.calls.states import DeprecateRequest, ForgetRequest, StateRequest
+from vestig.calls.upkeep import SecretsRequest
+from vestig.commit import pipeline
+from vestig.commit.text import normalise
+from vestig.commit.update import successor_fields
+from vestig.errors import VestigError
+from vestig.firewall.secrets import counted, masked_text, without_secrets
+from vestig.memories import forget as forgetting
+from vestig.memories import states
+from vestig.memories.forget import RunJobs
+from vestig.memories.selection import selected_ids
+from vestig.results import SecretsReport, StoredSecret
+from vestig.session.session import Session
+from vestig.store.ledger.reads import LedgerView
+from vestig.types import Event, EventType, ItemError, Memory, Status
+
+# Of a memory that is withdrawn until its masked text has taken over; a later run goes on there.
+_REASON: Final = "secrets are masked"
+_READ_AT_ONCE: Final = 500
+# What of a memory is its own text, or stands beside it.
+_FIELDS: Final = ("content", "author", "title", "metadata", "keywords", "pinned_reason")
+
+
+class _Found(NamedTuple):
+    memory: Memory
+    events: list[Event]
+    rules: tuple[str, ...]
+
+
+def secrets(session: Session, asked: SecretsRequest, *, run_jobs: RunJobs) -> SecretsReport:
+    """Looks at every memory of a namespace, expired ones too. With `fix` the masked text of each
+    that has a secret takes over, and the memory is forgotten."""
+    space = session.in_namespace(asked.namespace)
+    with session.operation("secrets", without_store="make"):
+        ids = selected_ids(session, space, NO_FILTER)
+        found = _found(session, space, ids)
+        done, errors = list[str](), list[ItemError]()
+        if asked.fix and not asked.dry_run:
+            for index, one in enumerate(found):
+                try:
+                    _take_over(session, space, one)
+                    done.append(one.memory.id)
+                except VestigError as error:
+                    message = f"{one.memory.id}: {error}"
+                    errors.append(ItemError(index=index, code=error.code, message=message))
+            if done:
+                request = {"ids": done, "force": True, "namespace": space}
+                forgetting.forget(session, checked(ForgetRequest, request), run_jobs=run_jobs)
+        with session.ledger.read() as view:
+            seq = view.seq
+    return SecretsReport(
+        found=tuple(
+            StoredSecret(memory_id=one.memory.id, rules=counted(one.rules)) for one in found
+        ),
+        evaluated=len(ids),
+        fixed=len(done),
+        errors=tuple(errors),
+        dry_run=asked.dry_run,
+        seq=seq,
+    )
+
+
+def _found(session: Session, space: str, ids: Sequence[str]) -> list[_Found]:
+    found = []
+    with session.ledger.read() as view:
+        for at in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[at : at + _READ_AT_ONCE]
+            questions = view.questions(space, some)
+            for memory in view.memories(space, some):
+                events = view.events(space, memory.id)
+                rules = _rules(view, memory, events, questions.get(memory.id, []))
+                if rules:
+                    found.append(_Found(memory, events, rules))
+    return found
+
+
+def _rules(
+    view: LedgerView, memory: Memory, events: Sequence[Event], questions: Sequence[str]
+) -> tuple[str, ...]:
+    """Rules of the secrets in all that is stored of a memory; those of its own fields, where they
+    hold any."""
+    own = {name: getattr(memory, name) for name in _FIELDS}
+    claims = view.claims(memory.namespace, [memory.id])
+    own |= {"questions": list(questions), "claim": claims.get(memory.id)}
+    own["labels"] = list(memory.tags)
+    rules = without_secrets(own, "mask").rules
+    if rules:
+        return rules
+    payloads = {str(at): [one.payload, one.artifact_ref] for at, one in enumerate(events)}
+    return without_secrets(payloads, "mask").rules
+
+
+def _take_over(session: Session, space: str, found: _Found) -> None:
+    """Stores the masked text of a memory that still counts."""
+    memory = found.memory
+    last = found.events[-1] if found.events else None
+    begun = (
+        memory.status is Status.DEPRECATED
+        and last is not None
+        and last.event_type is EventType.DEPRECATE
+        and last.payload.get("reason") == _REASON
+    )
+    if memory.t_expired is not None and not begun:
+        return
+    hygiene = session.config.settings.hygiene
+    text, _ = masked_text(memory.content)
+    fields = _fields(space, memory, found.events, text)
+    if begun:
+        pass
+    elif normalise(text, hygiene) != normalise(memory.content, hygiene):
+        fields["supersedes"] = [memory.id]
+    else:
+        # the same text can be stored only where it is withdrawn
+        withdrawn = {"id": memory.id, "reason": _REASON, "namespace": space}
+        states.deprecate(session, checked(DeprecateRequest, withdrawn))
+    outcome = pipeline.commit(session, fields)
+    if memory.status is Status.ARCHIVED and outcome.memory_id is not None:
+        archived = {"id": outcome.memory_id, "namespace": space}
+        states.simple(session, "archive", checked(StateRequest, archived))
+
+
+def _fields(space: str, memory: Memory, events: Sequence[Event], text: str) -> dict[str, Any]:
+    """Arguments of the commit of a masked text: what a new text takes over, and when and where the
+    old one was stated."""
+    fields = successor_fields(memory)
+    fields["tags"] = [tag for tag in memory.tags if not masked_text(tag)[1]]
+    fields = without_secrets(fields, "mask").arguments
+    fields |= {"content": text, "namespace": space, "t_valid": memory.t_valid, "strict": True}
+    if memory.t_invalid is not None:
+        fields["t_invalid"] = memory.t_invalid
+    if events:
+        first = events[0]
+        fields |= {"t_ref": first.occurred_at, "source": first.source, "actor": first.actor}
+    return fields

@@ -1,0 +1,127 @@
+"""Secrets that were stored before are found, and taken out with the bytes that hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.commit import pipeline
+from vestig.errors import VestigError
+from vestig.testing import FrozenClock
+from vestig.types import Status
+
+_OFF = {"firewall": {"secrets": "off"}}
+_TEXT = "The password of the harbor router is {}"
+_SECRETS = ("Kx9!mmQ2", "Boat2031x!", "Regen#77seil", "Fjord_1984x")
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def _filled(store: vestig.Vestig) -> dict[str, str]:
+    """Memories with a secret: in the text, in metadata, superseded, archived and pinned."""
+    one, two, three, four = _SECRETS
+    ids = {
+        "text": store.commit(_TEXT.format(one), author="Ada", tags=["infra"], source="handbook"),
+        "metadata": store.commit("The pier lamp is green", metadata={"login": {"password": two}}),
+        "archived": store.commit(f"Passwort: {three} gilt am Steg", metadata={"floor": 2}),
+    }
+    store.archive(str(ids["archived"].memory_id))
+    store.pin(str(ids["text"].memory_id))
+    old = store.commit(f"login: admin, password: {four}")
+    new = store.commit("The login moved to another server", supersedes=[str(old.memory_id)])
+    store.commit("Deploys run on Fridays")
+    return {name: str(one.memory_id) for name, one in ids.items()} | {
+        "old": str(old.memory_id),
+        "new": str(new.memory_id),
+    }
+
+
+def test_they_are_listed_without_a_text(opener: Opener) -> None:
+    store = opener(config=_OFF)
+    ids = _filled(store)
+    report = store.admin.secrets()
+    assert {one.memory_id for one in report} == {
+        ids[name] for name in ("text", "metadata", "archived", "old")
+    }
+    assert report.evaluated == 6
+    assert not any(secret in str(report.to_dict()) for secret in _SECRETS)
+    assert store.admin.secrets(fix=True, dry_run=True).fixed == 0
+    assert len(store.admin.secrets()) == 4
+
+
+def test_fix_leaves_the_masked_text_and_no_byte_of_the_secret(
+    tmp_path: Path, opener: Opener, clock: FrozenClock
+) -> None:
+    store = opener("store", config=_OFF)
+    ids = _filled(store)
+    clock.move(days=3)
+    report = store.admin.secrets(fix=True)
+    assert (report.fixed, report.errors) == (4, ())
+    assert len(store.admin.secrets()) == 0
+    kept = {one.content: one for one in store.list(where={"include_archived": True})}
+    router = kept[_TEXT.format("[secret:password]")]
+    assert (router.author, router.tags, router.pinned) == ("Ada", ("infra",), True)
+    assert router.t_valid.isoformat().startswith("2026-03-18")
+    assert {one.source for one in store.events(router.id)} >= {"handbook"}
+    assert kept["The pier lamp is green"].metadata["login"] == {"password": "[secret:password]"}
+    assert kept["Passwort: [secret:password] gilt am Steg"].status is Status.ARCHIVED
+    assert ids["new"] in {one.id for one in kept.values()}
+    for name in ("text", "metadata", "archived", "old"):
+        with pytest.raises(vestig.NotFoundError, match="forgotten"):
+            store.show(ids[name])
+    assert [one for one in store.admin.doctor().findings if one.level == "damage"] == []
+    store.close()
+    data = _bytes_of(tmp_path)
+    assert b"[secret:password]" in data
+    for secret in _SECRETS:
+        assert secret.encode() not in data
+
+
+def test_what_was_interrupted_goes_on(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opener(config=_OFF)
+    _filled(store)
+    commit, calls = pipeline.commit, list[Any]()
+
+    def fails_at_the_second(*args: Any, **named: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 2:
+            raise RuntimeError("the process ends here")
+        return commit(*args, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "commit", fails_at_the_second)
+        with pytest.raises(RuntimeError, match="ends here"):
+            store.admin.secrets(fix=True)
+    assert len(store.admin.secrets()) == 4
+    assert store.admin.secrets(fix=True).errors == ()
+    assert len(store.admin.secrets()) == 0
+    texts = sorted(one.content for one in store.list(where={"include_archived": True}))
+    assert texts == [
+        "Deploys run on Fridays",
+        "Passwort: [secret:password] gilt am Steg",
+        "The login moved to another server",
+        _TEXT.format("[secret:password]"),
+        "The pier lamp is green",
+    ]
+
+
+def test_one_that_cannot_be_masked_is_named_and_stays(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(config=_OFF)
+    id = store.commit(_TEXT.format(_SECRETS[0])).memory_id
+
+    def refuses(*_: Any, **__: Any) -> Any:
+        raise VestigError("no room")
+
+    monkeypatch.setattr(pipeline, "commit", refuses)
+    report = store.admin.secrets(fix=True)
+    assert report.fixed == 0
+    assert [error.message for error in report.errors] == [f"{id}: no room"]
+    assert len(store.admin.secrets()) == 1
