@@ -178,7 +178,7 @@ def _breaches(path: Path, texts: set[str]) -> list[str]:
         if rows != len(stored):
             found.append(f"silent: the projection has {rows} rows for {len(stored)} memories")
         for text in sorted(texts & stored.keys())[:3]:
-            results = store.recall(text, limit=1).results
+            results = store.recall(text, limit=1, where={"include_expired": True}).results
             if not results or results[0].content != text:
                 found.append(f"silent: recall does not find {text}")
         found += [f"{f.check}: {f.message}" for f in context.ledger.verify_all()]

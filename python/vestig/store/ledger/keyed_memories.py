@@ -10,10 +10,11 @@ from vestig.ids import id_text
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.rows import MEMORY_SELECT, memory_of
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import each, select_in
+from vestig.store.sqlite.lookups import each, fetch, select_in
 from vestig.types import Memory
 
 _OF_KEY: Final = ' WHERE m."key" = ? AND m.namespace = ? AND m.scope IS ?'
+_BY_ROW: Final = f'{MEMORY_SELECT} WHERE m."row" = ?'
 # A withdrawn memory held at no time.
 _HELD: Final = "(m.status <> 'deprecated' OR m.t_invalid_us IS NOT NULL)"
 _BEFORE: Final = (
@@ -73,6 +74,9 @@ def ids_with_key_prefix(view: LedgerView, namespace: str, prefix: str) -> Iterat
 
 
 def _select(view: LedgerView, tail: str, values: tuple[Any, ...]) -> Iterator[Memory]:
+    """Memories by what follows `FROM memories m`. Their numbers are looked up first: a whole memory
+    takes fifty times as long, also where there is none."""
     with store_faults(view.where):
-        for row in each(view.connection, MEMORY_SELECT + tail, values):
-            yield memory_of(row, view.where)
+        for row in fetch(view.connection, f'SELECT m."row" FROM memories m{tail}', values):
+            (found,) = fetch(view.connection, _BY_ROW, row)
+            yield memory_of(found, view.where)
