@@ -150,8 +150,8 @@ def test_what_is_associated_stands_behind_the_results(layout: str, separator: st
     direct = hit(DIRECT, content="One line")
     assert render(result(direct, associated=linked), layout) == (
         f"{render(result(direct), layout)}{separator}"
-        f"Related: [{B}] (signal=0.9000, hops=2) a --- Related: b\n"
-        f"Related: [{S}] {'x' * 100}..."
+        f"Related: [{B}] (signal=0.9000, hops=2, {AT}) a --- Related: b\n"
+        f"Related: [{S}] ({AT}) {'x' * 100}..."
     )
 
 

@@ -111,11 +111,14 @@ def _header(hit: RecallHit, style: Style) -> str:
     walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
     others = len(hit.repeats) + hit.repeats_more
     repeated = f", repeats={others}" if others else ""
-    key = "" if hit.memory.key is None else f", key={hit.memory.key}"
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" date={_day(hit, style)}{key}{repeated})"
+        f" date={_day(hit, style)}{_key(hit)}{repeated})"
     )
+
+
+def _key(hit: RecallHit) -> str:
+    return "" if hit.memory.key is None else f", key={hit.memory.key}"
 
 
 def _reason(hit: RecallHit) -> list[str]:
@@ -200,17 +203,19 @@ def _explain(hit: RecallHit, style: Style) -> str:
 def _compact(hit: RecallHit, style: Style) -> str:
     age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
-    head = f"(score={hit.score:.4f}, age={age}, stability={stability}, date={_day(hit, style)})"
-    return f"{head}\n{_lines(hit.content)}"
+    day = f"date={_day(hit, style)}{_key(hit)}"
+    return (
+        f"(score={hit.score:.4f}, age={age}, stability={stability}, {day})\n{_lines(hit.content)}"
+    )
 
 
-def _related(hit: RecallHit) -> str:
+def _related(hit: RecallHit, style: Style) -> str:
     """One line for a memory beside the results; stored text stands behind what Vestig writes."""
     line = one_line(hit.content, _LIST_CHARS)
     reason, walk = hit.reason, ""
     if reason.signal_strength is not UNSET and reason.hops is not UNSET:
-        walk = f" (signal={reason.signal_strength:.4f}, hops={reason.hops})"
-    return f"Related: [{hit.id}]{walk} {line}"
+        walk = f"signal={reason.signal_strength:.4f}, hops={reason.hops}, "
+    return f"Related: [{hit.id}] ({walk}date={_day(hit, style)}{_key(hit)}) {line}"
 
 
 def _list(hit: RecallHit, style: Style) -> str:
@@ -257,7 +262,7 @@ def render(
     style = Style(query_time=result.query_time, explained=explained, zone=zone)
     shown = separator.join(layout(hit, style) for hit in hits)
     if result.associated:
-        shown += separator + "\n".join(map(_related, result.associated))
+        shown += separator + "\n".join(_related(hit, style) for hit in result.associated)
     first = first_line(result)
     return shown if first is None else f"{first}\n\n{shown}"
 
