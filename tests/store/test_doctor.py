@@ -134,6 +134,7 @@ LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
     "end": ("UPDATE edges SET to_row = 999 WHERE edge_type = 1 AND to_row = 3", "dangling_ends"),
     "tag": ("DELETE FROM tags WHERE tag = 't3'", "tags"),
     "id": ('UPDATE events SET id = (SELECT id FROM events WHERE "row" = 1)', "uniqueness"),
+    "key": ('UPDATE memories SET "key" = \'other\' WHERE "row" = 3', "uniqueness"),
     "shape": ("UPDATE vectors SET embedding = zeroblob(28) WHERE memory = 3", "vector_shapes"),
     "model": ("UPDATE vectors SET model = 'other' WHERE memory = 3", "vector_shapes"),
     "name": ("UPDATE entities SET canonical_name = 'Eve' WHERE \"row\" = 1", "chain"),
@@ -172,6 +173,18 @@ def test_a_text_held_twice_is_damage(folder: Path) -> None:
             ' (SELECT content_hash FROM memories WHERE "row" = 1) WHERE "row" IN (4, 7)',
         )
         assert levels(doctor(ledger))["uniqueness"] == "damage"
+
+
+def test_a_key_held_twice_is_damage(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        tampered(
+            ledger,
+            "UPDATE memories SET scope = NULL, t_expired_us = NULL, \"key\" = 'k'",
+            "UPDATE events SET payload = json_set(payload, '$.key', 'k')",
+        )
+        found = doctor(ledger)["uniqueness"]
+        assert found.level == "damage"
+        assert "1 keys are those of more than one" in found.detail
 
 
 def test_a_name_held_twice_is_damage(folder: Path) -> None:

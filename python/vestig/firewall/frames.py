@@ -24,11 +24,11 @@ _MAY_HOLD: Final = lazy_pattern(
 _HEADER: Final = lazy_pattern(rf"\[({_ID})\] \(score=[-+.\de]+, method=\w+(?:, [^()]*)?\)")
 _COMPACT: Final = lazy_pattern(r"\(score=[-+.\de]+, age=[^,()]+, stability=\w+(?:, [^()]*)?\)")
 _LISTED: Final = lazy_pattern(rf"ID: ({_ID})")
-_RELATED: Final = lazy_pattern(rf"Related: \[({_ID})\](?: \(signal=[^()]*\))? (.*)")
+_RELATED: Final = lazy_pattern(rf"Related: \[({_ID})\](?: \((?:signal|date)=[^()]*\))? (.*)")
 _QUOTED: Final = lazy_pattern(rf"(?:[+~] )?\[({_ID})\](.*)")
 _EXPLAINED: Final = (
     "Reason: ", "Signals: ", "Scores: ", "Path: ", "Steps: ", "TraceRank: ", "Flags: ", "Score: ",
-    "Date: ",
+    "Date: ", "Key: ",
 )  # fmt: skip
 _CONTENT: Final = "Content: "
 _SEPARATOR: Final = "---"

@@ -161,6 +161,7 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     )
     if twice:
         problems.append(f"{twice} keys are those of more than one unexpired memory")
+    problems += _other_keys(conn)
     ((twice,),) = fetch(
         conn,
         "SELECT COUNT(*) FROM (SELECT 1 FROM entities NOT INDEXED WHERE expired_us IS NULL"
@@ -169,6 +170,17 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     if twice:
         problems.append(f"{twice} names are held by more than one unexpired entity")
     return _verdict("uniqueness", problems, "ids, texts, keys and names are unique")
+
+
+def _other_keys(conn: apsw.Connection) -> list[str]:
+    """Compares the key of each memory with that in the event which added it."""
+    ((other,),) = fetch(
+        conn,
+        'SELECT COUNT(*) FROM events e JOIN memories m ON m."row" = e.memory'
+        " WHERE e.event_type IN ('ADD', 'IMPORT') AND json_valid(e.payload)"
+        " AND json_extract(e.payload, '$.key') IS NOT m.\"key\"",
+    )
+    return [f"{other} memories have another key than the event that added them"] if other else []
 
 
 # Vectors that are not of the length ?1 and the model ?2.
