@@ -93,7 +93,7 @@ def commands(
 
 
 # they answer others and print nothing of their own
-SERVERS = {"hook", "mcp", "serve"}
+SERVERS = {"hook", "install", "mcp", "serve"}
 DOCUMENTS = {
     "memory add": "outcome",
     "search": "recall",

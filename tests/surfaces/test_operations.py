@@ -52,6 +52,7 @@ COMMANDS = {
     "serve",
     "mcp",
     "hook",
+    "install",
     "config show",
     "config explain",
 }
@@ -85,8 +86,9 @@ SURFACE_ONLY = {
         "output",
     },
     "serve": {"host", "port"},
-    "mcp": {"transport", "host", "port"},
+    "mcp": {"transport", "host", "port", "scope"},
     "hook": {"event"},
+    "install": {"editor", "remove", "dry_run", "check", "history"},
     "replay": {"file", "old", "new", "llm"},
     "config show": {"all"},
     "config explain": {"key"},

@@ -22,12 +22,12 @@ _XDG: Final = {
 }
 
 
-def user_folder(kind: str, variables: Mapping[str, str]) -> Path:
+def user_folder(kind: str, variables: Mapping[str, str] | None = None) -> Path:
     """The platform's folder of this user; `XDG_*_HOME` of the given environment goes first.
 
     Args:
         kind: config, data, state or cache.
-        variables: the environment.
+        variables: the environment; None: that of this process.
 
     Example:
         >>> user_folder("data", {"XDG_DATA_HOME": "/srv"}).as_posix()
@@ -35,7 +35,7 @@ def user_folder(kind: str, variables: Mapping[str, str]) -> Path:
     """
     from pathlib import Path
 
-    return Path(_folder(kind, variables))
+    return Path(_folder(kind, os.environ if variables is None else variables))
 
 
 def _folder(kind: str, variables: Mapping[str, str]) -> str:
@@ -104,3 +104,28 @@ def running_session(environ: Mapping[str, str] | None = None) -> str | None:
     """
     variables = os.environ if environ is None else environ
     return variables.get("CLAUDE_CODE_SESSION_ID") or None
+
+
+# The variables by which editors find their own folders, and the folders without them.
+_EDITORS: Final = {
+    "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
+    "codex": ("CODEX_HOME", ".codex"),
+    "cursor": ("", ".cursor"),
+}
+
+
+def editor_folder(editor: str, environ: Mapping[str, str] | None = None) -> Path:
+    """The folder in which an editor keeps its configuration and transcripts of this user.
+
+    Args:
+        editor: claude, codex or cursor.
+
+    Example:
+        >>> editor_folder("codex", {"CODEX_HOME": "/srv/codex"}).as_posix()
+        '/srv/codex'
+    """
+    from pathlib import Path
+
+    variables = os.environ if environ is None else environ
+    name, folder = _EDITORS[editor]
+    return Path(variables.get(name) or os.path.join(os.path.expanduser("~"), folder))

@@ -193,6 +193,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "output or over HTTP, until the client goes. Clients start it themselves. Needs the "
         "extra `mcp`.",
     ),
+    "install": Outline(
+        "editors",
+        "Let an editor recall at each prompt and keep its sessions; hooks of others stay as they"
+        " are. Without an editor: how each one stands.",
+    ),
     "hook": Outline(
         "editors",
         "Answer an event of an editor, which starts this itself: the event as JSON on standard"

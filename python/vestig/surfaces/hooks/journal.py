@@ -12,6 +12,8 @@ from vestig.config.folders import state_directory
 from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
 from vestig.telemetry.trace_file import TraceFile
 
+# The event of a transcript that was read.
+TRANSCRIPT: Final = "transcript"
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
 

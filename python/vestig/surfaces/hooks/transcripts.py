@@ -20,9 +20,8 @@ from vestig.config.folders import state_directory
 from vestig.errors import VestigError
 from vestig.private_folder import make_private_folder
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.journal import Journal
+from vestig.surfaces.hooks.journal import TRANSCRIPT, Journal
 
-_EVENT: Final = "transcript"
 _LOCK_FILE: Final = "hooks.lock"
 
 
@@ -51,7 +50,7 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                     report = opened.import_(path, scope=scope)
                     # anew: the first turn may have made the store
                     Journal(store).add(
-                        _EVENT,
+                        TRANSCRIPT,
                         transcript=str(path),
                         scope=scope,
                         bytes=size,
@@ -60,7 +59,7 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                     )
     except (VestigError, OSError) as error:
         Journal(store).add(
-            _EVENT, transcript=asked["transcript"], error=f"{type(error).__name__}: {error}"
+            TRANSCRIPT, transcript=asked["transcript"], error=f"{type(error).__name__}: {error}"
         )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.calls.argument import Text
+from msgspec.structs import replace
+
+from vestig.calls.argument import Choice, Flag, Text
 from vestig.surfaces.operation import Call, Operation
 
 
@@ -20,6 +22,68 @@ def _answer(value: Any, _: Mapping[str, Any]) -> str:
 
     return json.dumps(value)
 
+
+def _install(call: Call) -> Any:
+    from vestig.errors import ValidationError
+    from vestig.surfaces.hooks import install
+
+    editor, options = call.args.get("editor"), call.options
+    asked = {name for name in ("remove", "check", "history") if call.args.get(name)}
+    if len(asked) > 1:
+        raise ValidationError("install", " and ".join(sorted(asked)), "one of them")
+    if editor is None:
+        if call.args:
+            raise ValidationError("editor", None, "claude, codex or cursor")
+        return install.installations(options)
+    dry_run = bool(call.args.get("dry_run", False))
+    if "check" in asked:
+        return [install.check(editor, options)]
+    if "remove" in asked:
+        return [install.remove(editor, options, dry_run=dry_run)]
+    made = install.install(editor, options, dry_run=dry_run)
+    if "history" in asked:
+        read = install.read_history(editor, options, dry_run=dry_run, progress=call.progress)
+        made = replace(made, done=(*made.done, read))
+    return [made]
+
+
+def _installed(found: Any, asked: Mapping[str, Any]) -> str:
+    lines = []
+    for one in found:
+        lines.append(f"{one.editor:<8} {one.state:<9} {one.place}")
+        lines += [f"  {'would ' if asked.get('dry_run') else ''}{step}" for step in one.done]
+        lines += [f"  {note}" for note in one.notes]
+    if not asked:
+        lines += ["", "vestig install EDITOR adds the hooks, --remove takes them out."]
+    return "\n".join(lines)
+
+
+def _exit(found: Any) -> int:
+    return 1 if any(one.checked and one.state != "current" for one in found) else 0
+
+
+_INSTALL: Final = Operation(
+    name="install",
+    options=(
+        Choice(
+            "The editor; without one they are listed, and nothing is changed.",
+            name="editor",
+            required=False,
+            words=("claude", "codex", "cursor"),
+        ),
+        Flag("Take the hooks out again.", "--remove", name="remove"),
+        Flag("Say what would be done.", "--dry-run", name="dry_run"),
+        Flag("Say how it stands; exit 1 unless it is current.", "--check", name="check"),
+        Flag("Read the transcripts that are there already.", "--history", name="history"),
+    ),
+    run=_install,
+    document="installations",
+    text=_installed,
+    exit_code=_exit,
+    needs_config=False,
+    needs_store=False,
+    offered=False,
+)
 
 _HOOK: Final = Operation(
     name="hook",
@@ -39,4 +103,4 @@ _HOOK: Final = Operation(
     offered=False,
 )
 
-OPERATIONS: Final = (_HOOK,)
+OPERATIONS: Final = (_INSTALL, _HOOK)

@@ -1,0 +1,219 @@
+"""`vestig install`: hooks come into an editor beside those of others, and go again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CALL = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
+FOREIGN = {
+    "codex": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "notify vestig"}]}],\n'
+    '\t"UserPromptSubmit": [{"matcher": "x", "hooks": [{"type": "command", "command": "log"}]}],'
+    ' "SessionStart": []}, "other": 1.50}',
+    "cursor": '{"version": 1, "hooks": {"stop": [{"command": "vestig hookless"}],\n'
+    ' "sessionStart": [{"command": "./début.sh"}]}}\n\n',
+}
+EVENTS = {
+    "codex": ["PreCompact", "SessionStart", "UserPromptSubmit"],
+    "cursor": ["beforeSubmitPrompt", "sessionStart"],
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home of ours"
+
+
+def call(home: Path, *words: str, claude: Path | None = None) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
+    xdg = {f"XDG_{kind}_HOME": str(home / kind) for kind in ("DATA", "STATE", "CONFIG")}
+    return subprocess.run(
+        [sys.executable, "-c", CALL, "install", *words],
+        capture_output=True,
+        text=True,
+        env=kept | xdg | {"HOME": str(home), "PATH": str(claude or home)},
+        check=False,
+    )
+
+
+def hooks_file(home: Path, editor: str) -> Path:
+    path = home / f".{editor}" / "hooks.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def commands(path: Path) -> list[str]:
+    """The commands of Vestig in a file of hooks."""
+    found = []
+    for entries in json.loads(path.read_text())["hooks"].values():
+        for entry in entries:
+            found += [one["command"] for one in entry.get("hooks", [entry])]
+    return [one for one in found if " hook " in one]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_an_editor_they_are_listed_and_nothing_changes(home: Path) -> None:
+    home.mkdir()
+    listed = call(home)
+    assert listed.returncode == 0
+    assert [line.split()[:2] for line in listed.stdout.splitlines()[:3]] == [
+        ["claude", "absent"],
+        ["codex", "absent"],
+        ["cursor", "absent"],
+    ]
+    assert not files_of(home)
+
+
+@pytest.mark.parametrize("editor", ["codex", "cursor"])
+@pytest.mark.parametrize("before", ["none", "foreign", "empty"])
+def test_hooks_come_once_and_go_without_a_trace(home: Path, editor: str, before: str) -> None:
+    path = hooks_file(home, editor)
+    if before != "none":
+        path.write_text(FOREIGN[editor] if before == "foreign" else "{}")
+        path.chmod(0o640)
+    was = files_of(home)
+    assert call(home, editor, "--check").returncode == 1
+    planned = call(home, editor, "--dry-run")
+    assert "would add hooks" in planned.stdout
+    assert files_of(home) == was
+    assert call(home, editor).returncode == 0
+    assert sorted(one.split(" hook ")[1] for one in commands(path)) == EVENTS[editor]
+    for event, entries in json.loads(was.get(str(path), b"{}")).get("hooks", {}).items():
+        kept = json.loads(path.read_text())["hooks"].get(event, [])
+        assert kept[: len(entries)] == entries
+    installed = files_of(home)
+    again = call(home, editor)
+    assert (again.returncode, "add hooks" in again.stdout) == (0, False)
+    assert files_of(home) == installed
+    assert call(home, editor, "--check").returncode == 0
+    assert call(home, editor, "--remove").returncode == 0
+    assert files_of(home) == was
+    if before != "none":
+        assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("editor", ["codex", "cursor"])
+def test_another_store_takes_the_place_of_the_first(home: Path, editor: str) -> None:
+    path = hooks_file(home, editor)
+    path.write_text(FOREIGN[editor])
+    call(home, editor)
+    call(home, editor, "--store", str(home / "a store"))
+    assert len(commands(path)) == len(EVENTS[editor])
+    assert all(one.endswith(f"--store '{home}/a store'") for one in commands(path))
+    call(home, editor, "--remove")
+    assert path.read_text() == FOREIGN[editor]
+
+
+def test_hooks_that_came_meanwhile_stay(home: Path) -> None:
+    path = hooks_file(home, "codex")
+    path.write_text(FOREIGN["codex"])
+    call(home, "codex")
+    edited = json.loads(path.read_text())
+    edited["hooks"]["SessionStart"][0]["hooks"].append({"type": "command", "command": "later"})
+    path.write_text(json.dumps(edited))
+    call(home, "codex", "--remove")
+    left = json.loads(path.read_text())
+    assert commands(path) == []
+    assert left["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "later"
+    assert left["hooks"]["Stop"] == json.loads(FOREIGN["codex"])["hooks"]["Stop"]
+
+
+def test_a_link_stays_a_link(home: Path) -> None:
+    path = hooks_file(home, "cursor")
+    target = home / "dotfiles.json"
+    target.write_text(FOREIGN["cursor"])
+    path.symlink_to(target)
+    call(home, "cursor")
+    assert path.is_symlink()
+    assert commands(target)
+    call(home, "cursor", "--remove")
+    assert target.read_text() == FOREIGN["cursor"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"hooks": []}',
+        b'{"hooks": {"Stop": {}}}',
+        b'{"hooks": {}, "hooks": {}}',
+        b'{"hooks": {}} // mine',
+    ],
+)
+@pytest.mark.parametrize("word", ["", "--remove", "--check"])
+def test_a_malformed_file_is_named_and_left(home: Path, data: bytes, word: str) -> None:
+    path = hooks_file(home, "codex")
+    path.write_bytes(data)
+    was = files_of(home)
+    refused = call(home, "codex", *[one for one in [word] if one])
+    assert refused.returncode == 2
+    assert str(path) in refused.stderr
+    assert "nothing was changed" in refused.stderr
+    assert files_of(home) == was
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("emacs",), ("--remove",), ("codex", "--remove", "--check"), ("cursor", "--history")],
+)
+def test_wrong_arguments_are_refused(home: Path, words: tuple[str, ...]) -> None:
+    refused = call(home, *words)
+    assert refused.returncode == 2
+    assert "Error" in refused.stderr
+
+
+def test_without_claude_its_commands_are_printed(home: Path) -> None:
+    made = call(home, "claude", "--store", str(home / "memories"))
+    assert made.returncode == 0
+    plugin = home / "DATA" / "vestig" / "claude-plugin"
+    assert f"claude plugin marketplace add '{plugin}'" in made.stdout
+    assert "claude plugin install vestig@vestig" in made.stdout
+    hooks = json.loads((plugin / "vestig" / "hooks" / "hooks.json").read_text())["hooks"]
+    assert sorted(hooks) == ["PreCompact", "SessionEnd", "SessionStart", "UserPromptSubmit"]
+    for event, (entry,) in hooks.items():
+        (hook,) = entry["hooks"]
+        assert os.path.isabs(hook["command"].split()[0])
+        assert hook["command"].endswith(f" hook {event} --store '{home}/memories'")
+    names = {path.name for path in plugin.rglob("*") if path.is_file()}
+    assert {"plugin.json", "marketplace.json", "SKILL.md", "README.md", "icon.svg"} <= names
+    assert call(home, "claude", "--remove").returncode == 0
+    assert not plugin.exists()
+
+
+def test_history_reads_each_session_in_the_scope_of_its_project(home: Path) -> None:
+    config = home / "vestig.yaml"
+    home.mkdir()
+    config.write_text(f"embedding: {{provider: hashing, dimension: 64}}\nstore: {{path: {home}/s}}")
+    for number, project in enumerate(("rocket", "submarine")):
+        line = {
+            "type": "user",
+            "uuid": f"u{number}",
+            "sessionId": f"s{number}",
+            "timestamp": "2026-03-02T10:00:00Z",
+            "cwd": str(home / project),
+            "message": {"role": "user", "content": f"The {project} is painted red."},
+        }
+        folder = home / ".claude" / "projects" / f"-{project}"
+        folder.mkdir(parents=True)
+        (folder / f"s{number}.jsonl").write_text(json.dumps(line) + "\n")
+    read = call(home, "claude", "--history", "--config", str(config))
+    assert "read 2 transcripts: 2 turns are new" in read.stdout, read.stderr
+    import vestig
+
+    with vestig.open(config=config) as store:
+        scopes = {one.content: str(one.scope) for one in store.list()}
+    assert scopes["The rocket is painted red."].startswith("project:rocket-")
+    assert scopes["The submarine is painted red."].startswith("project:submarine-")
+    again = call(home, "claude", "--history", "--config", str(config))
+    assert "0 turns are new" in again.stdout
