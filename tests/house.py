@@ -169,6 +169,7 @@ IMPURE_IMPORTS = {("recall/reason.py", "vestig.memories.read")}  # flags_of
 GERUNDS = frozenset(("embedding", "opening", "ranking", "string", "testing"))
 # base class -> why it stands although the package has one subclass and makes no instance of it
 LONE_BASES: dict[str, str] = {
+    "CommitRequest": "the declaration of a commit; a structured one is a kind of it",
     "ScriptedEmbedder": "public in vestig.testing: made by the tests of those who use the package",
 }
 FORBIDDEN_NAMES = re.compile(r"(^|_)(managers?|helpers?|utils?|misc|common|v\d+)(_|\.|$)")

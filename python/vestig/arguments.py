@@ -24,7 +24,12 @@ LIST_ITEMS_MAX: Final = 1_000
 _REASON_CHARS_MAX: Final = 500
 _METADATA_BYTES_MAX: Final = 65_536
 _METADATA_DEPTH_MAX: Final = 32
-_RESERVED_METADATA: Final = frozenset(("source", "tags"))
+# Keys of metadata that are kept by the store → what gives them.
+_RESERVED_METADATA: Final = {
+    "source": "the argument source",
+    "structured": "commit_structured",
+    "tags": "the argument tags",
+}
 _INT_MIN: Final = -(2**63)
 # More than any store holds; what is above means the same.
 _COUNT_MAX: Final = 2**40
@@ -386,13 +391,13 @@ def plain_metadata(value: object) -> dict[str, Any]:
         >>> plain_metadata({"ticket": 7, "labels": ("a", "b")})
         {'ticket': 7, 'labels': ['a', 'b']}
     """
-    for name in sorted(_RESERVED_METADATA):
+    for name, given_by in _RESERVED_METADATA.items():
         if isinstance(value, Mapping) and name in value:
             raise ValidationError(
                 f"metadata.{name}",
                 _type_name(value[name]),
                 "no such key in metadata",
-                f"use the argument {name}",
+                f"use {given_by}",
             )
     return plain_object("metadata", value)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any, Final, Self
 
 import msgspec
@@ -317,6 +318,37 @@ class SimilarMemory(_Value, frozen=True, kw_only=True):
     differs: tuple[Difference, ...] = ()
 
 
+class StructuredText(_Value, frozen=True, kw_only=True):
+    """The fields that the text of a structured memory is made of.
+
+    Example:
+        >>> made = StructuredText(topic="Queue", context="Jobs were lost", decisions=("use acks",))
+        >>> made.content
+        'Topic: Queue. Jobs were lost. Decisions: use acks.'
+    """
+
+    topic: str
+    context: str
+    decisions: tuple[str, ...] = ()
+    rationale: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """The text: every field in a sentence, empty ones left out."""
+        lists = {"Decisions": self.decisions, "Rationale": self.rationale}
+        parts = [f"Topic: {self.topic}", self.context]
+        parts += [f"{name}: {'; '.join(items)}" for name, items in lists.items() if items]
+        return " ".join(part if part.endswith(_SENTENCE_ENDS) else f"{part}." for part in parts)
+
+    @property
+    def doc_hash(self) -> str:
+        """Return SHA-256 of the fields as canonical JSON; equal ones have equal texts."""
+        return sha256(msgspec.json.encode(self.to_dict(), order="sorted")).hexdigest()
+
+
+_SENTENCE_ENDS: Final = (".", "!", "?", "…", "\u3002", "\uff01", "\uff1f")
+
+
 class Memory(_Value, frozen=True, kw_only=True):
     """One memory.
 
@@ -376,6 +408,12 @@ class Memory(_Value, frozen=True, kw_only=True):
     def tags(self) -> tuple[str, ...]:
         """Tags, () when none were ever given."""
         return tuple(self.metadata.get("tags", ()))
+
+    @property
+    def structured(self) -> StructuredText | None:
+        """The fields that its text was made of; None for a text that was given as it is."""
+        fields = self.metadata.get("structured")
+        return None if fields is None else msgspec.convert(fields, StructuredText)
 
 
 class Event(_Value, frozen=True, kw_only=True):

@@ -55,6 +55,7 @@ def commands(
         "memory unpin": ("memory", "unpin", ids[0]),
         "memory archive": ("memory", "archive", ids[0]),
         "memory restore": ("memory", "restore", ids[0]),
+        "memory add-structured": ("memory", "add-structured", "Ports", "They were swapped"),
         "search": ("search", "which port"),
         "diff": ("diff", "--from", "2020-01-01"),
         "graph search": ("graph", "search", "which port"),
@@ -96,6 +97,7 @@ def commands(
 SERVERS = {"hook", "install", "mcp", "serve"}
 DOCUMENTS = {
     "memory add": "outcome",
+    "memory add-structured": "outcome",
     "search": "recall",
     "graph search": "graph_search",
     "memory recall": "recall",

@@ -25,6 +25,7 @@ SHORT = {
     "pin", "unpin", "archive", "restore", "prune",
 }  # fmt: skip
 COMMANDS = {
+    "memory add-structured",
     "count",
     "diff",
     "stats",
@@ -94,6 +95,7 @@ SURFACE_ONLY = {
     "config explain": {"key"},
 }
 METHODS = {
+    "memory add-structured": "commit_structured",
     "memory add": "commit",
     "entity list": "entities",
     "entity show": "entity",
@@ -183,7 +185,7 @@ def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None
     accepted = set(inspect.signature(getattr(owner, method)).parameters)
     if method in FILTERED:
         accepted |= set(FIELDS)
-    if method == "commit":
+    if method in ("commit", "commit_structured"):
         accepted |= set(Provenance.__annotations__)
     for param in operation.params:
         if param.name in SURFACE_ONLY.get(operation.name, set()):

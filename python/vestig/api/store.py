@@ -314,6 +314,114 @@ class Vestig:
 
         return pipeline.commit(self._session, asked)
 
+    def commit_structured(
+        self,
+        topic: str,
+        context: str,
+        decisions: str | Sequence[str] = (),
+        rationale: str | Sequence[str] = (),
+        *,
+        author: str | None = None,
+        role: str | None = None,
+        session_id: str | None = None,
+        sequence: int | None = None,
+        source: str = "manual",
+        actor: str | None = None,
+        scope: str | None = None,
+        namespace: str | None = None,
+        provenance: Provenance | None = None,
+        tags: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        t_valid: Time = None,
+        t_invalid: Time = None,
+        t_ref: Time = None,
+        temporal_stability: str | None = None,
+        trigger: str | None = None,
+        entities: str | Sequence[str | Mapping[str, Any]] | None = None,
+        keywords: str | Sequence[str] | None = None,
+        hypothetical_queries: str | Sequence[str] | None = None,
+        claim: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        retention_policy: str | None = None,
+        retention_until: Time = None,
+        pinned: bool = False,
+        supersedes: str | Sequence[str] | None = None,
+        on_near_dup: str | None = None,
+        enrich: bool | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        on_commit: Callable[[CommitOutcome], None] | None = None,
+    ) -> CommitOutcome:
+        """Stores one memory whose text is made of fields, so that all of them are searched and
+        recalled: `Topic: T. Context. Decisions: a; b. Rationale: c; d.` The fields stay beside the
+        text, in `memory.structured`; `update(id, decisions=…)` makes the text anew.
+
+        Args:
+            topic: What it is about.
+            context: What was the case.
+            decisions: What was decided, an item each.
+            rationale: Why, an item each.
+            author: Who said or wrote it.
+            role: Part in a dialogue.
+            session_id: The conversation it belongs to.
+            sequence: Its position in that conversation, from 0; only there is its text a duplicate.
+            source: A word for where it comes from.
+            actor: Who stores it; kept in the event.
+            scope: A label inside the namespace, by which reads select.
+            namespace: The namespace to act in instead of the store's own.
+            provenance: The rest of where it comes from: an object with agent, artifact_ref,
+                origin_type.
+            tags: Tags, by which reads select.
+            metadata: JSON values of the caller's own, by name.
+            title: The title of the document or section it comes from.
+            t_valid: When the fact began to hold; default t_ref.
+            t_invalid: When the fact ended, if it did.
+            t_ref: When it was said, to which words such as today refer; default now.
+            temporal_stability: How long such a fact holds; derived when absent.
+            trigger: Why it is worth remembering.
+            entities: Entities that it mentions: names, TYPE:Name, or objects with name, type,
+                confidence and evidence.
+            keywords: Keywords beside those found in the text.
+            hypothetical_queries: Questions that it answers, stored for some triggers.
+            claim: What it states of whom: an object with subject, fact_type, and any of subject_id,
+                object, object_id, object_type, relationship_type, attributes, confidence, evidence.
+            key: What the text is the value of, such as maria.city: it takes the place of the text
+                that has the key.
+            retention_policy: How long it is worth keeping; default lifecycle.default_policy.
+            retention_until: Keep it until then; the next prune after it removes it.
+            pinned: Protect it from decay and from being forgotten.
+            supersedes: Ids of memories that this fact replaces.
+            on_near_dup: What to do with a text that restates a known fact; default
+                hygiene.near_duplicate.on_near_dup.
+            enrich: Work its jobs now, or leave them to the queue; default enrichment.mode.
+            strict: Raise `HygieneError` where the text is refused.
+            dry_run: Say what would happen and write nothing.
+            on_commit: Called with the outcome after the write, in place of open's.
+
+        Returns:
+            As of `commit`. The same fields again are an `EXACT_DUPE`.
+
+        Raises:
+            ValidationError: a wrong argument; a blank topic or context. Others as `commit`.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     made = store.commit_structured(
+            ...         "Queue", "Jobs were lost", ["use acks"], "it has acks"
+            ...     )
+            ...     memory = store.show(made.memory_id).memory
+            ...     print(memory.content, memory.structured.decisions)
+            Topic: Queue. Jobs were lost. Decisions: use acks. Rationale: it has acks. ('use acks',)
+        """
+        asked = given(locals())
+        from vestig.calls.commit import CommitStructuredRequest
+        from vestig.commit import pipeline
+
+        return pipeline.commit(self._session, asked, CommitStructuredRequest)
+
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> builtins.list[CommitOutcome | ItemError]:
@@ -333,6 +441,10 @@ class Vestig:
         id: str,
         content: str | None = None,
         *,
+        topic: str | None = None,
+        context: str | None = None,
+        decisions: str | Sequence[str] | None = None,
+        rationale: str | Sequence[str] | None = None,
         tags: str | Sequence[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         scope: str | None = None,
@@ -352,6 +464,10 @@ class Vestig:
             id: Id of the memory, or at least 8 characters of it.
             content: Another text: it is committed as a memory that supersedes this one; the same
                 text with other white space takes the place of the memory's.
+            topic: Of a structured memory: another topic.
+            context: Of a structured memory: another context.
+            decisions: Of a structured memory: other decisions, all of them.
+            rationale: Of a structured memory: another rationale, all of it.
             tags: Tags, by which reads select.
             metadata: JSON values of the caller's own, by name.
             scope: A label inside the namespace, by which reads select.

@@ -523,6 +523,17 @@ class Words(Texts, frozen=True, kw_only=True):
         return {"type": "string", "pattern": _ONE_OR_WORDS, "maxLength": self.chars_max}
 
 
+class Sentences(Texts, frozen=True, kw_only=True):
+    """Texts that become part of one that is stored."""
+
+    def _item(self) -> Schema:
+        pattern = rf"^[^\u0000-\u001f]*{_LETTERS}[^\u0000-\u001f]*$"
+        return {"type": "string", "pattern": pattern, "maxLength": self.chars_max}
+
+    def _alone(self) -> Schema:
+        return {"type": "string", "pattern": rf"^{_LETTERS}[^,\u0000-\u001f]*$", "maxLength": 200}
+
+
 class Ids(Words, frozen=True, kw_only=True):
     """Ids of memories, or their beginnings. `unordered`: a set or another iterable will do."""
 
@@ -630,7 +641,7 @@ class Pairs(Object, frozen=True):
     def schema(self, facts: Facts = NO_FACTS) -> Schema:
         return {
             "type": "object",
-            "propertyNames": {"not": {"enum": ["source", "tags"]}},
+            "propertyNames": {"not": {"enum": ["source", "structured", "tags"]}},
             "additionalProperties": JSON_VALUES,
         }
 

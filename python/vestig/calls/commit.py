@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
+import msgspec
+
 from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX, check_validity
 from vestig.calls.argument import (
     Choice,
@@ -13,6 +15,7 @@ from vestig.calls.argument import (
     Key,
     Label,
     Pairs,
+    Sentences,
     Switch,
     Text,
     Texts,
@@ -29,6 +32,7 @@ from vestig.calls.claims import (
 )
 from vestig.calls.declaration import Nested, Request, checked, rows_of
 from vestig.calls.shared import NAMESPACE, InNamespace, MemoryId
+from vestig.errors import ValidationError
 from vestig.types import (
     Claim,
     CommitOutcome,
@@ -36,6 +40,7 @@ from vestig.types import (
     RetentionPolicy,
     Role,
     Stability,
+    StructuredText,
     Trigger,
     Word,
     derived_origin,
@@ -83,6 +88,13 @@ _TemporalStability = Annotated[
 _Trigger = Annotated[
     str | None, Choice("Why it is worth remembering.", "--trigger", words=words_of(Trigger))
 ]
+
+
+# Fields of a structured text.
+_Topic = Annotated[str, Text("What it is about.", stored=True)]
+_Context = Annotated[str, Text("What was the case.", stored=True)]
+_Decisions = Annotated[tuple[str, ...], Sentences("What was decided, an item each.", "--decision")]
+_Rationale = Annotated[tuple[str, ...], Sentences("Why, an item each.", "--rationale")]
 
 
 class CommitRequest(Request, frozen=True, kw_only=True):
@@ -227,6 +239,11 @@ class CommitRequest(Request, frozen=True, kw_only=True):
             check_validity(begins, self.t_invalid)
 
     @property
+    def structured(self) -> StructuredText | None:
+        """The fields that the text is made of; None for one that was given as it is."""
+        return None
+
+    @property
     def origin(self) -> OriginType:
         """Return what kind of text it is."""
         if self.origin_type is not None:
@@ -234,11 +251,14 @@ class CommitRequest(Request, frozen=True, kw_only=True):
         return derived_origin(self.role, self.author, self.session_id, self.title)
 
 
-def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitRequest:
+def commit_request(
+    arguments: Mapping[str, Any], namespace: str, kind: type[CommitRequest] | None = None
+) -> CommitRequest:
     """The request that the arguments of a commit make; what stands in `provenance` is flat in it.
 
     Args:
         namespace: that of a commit that names none.
+        kind: its declaration; None = of one text.
 
     Raises:
         ValidationError: as `checked`.
@@ -255,9 +275,44 @@ def commit_request(arguments: Mapping[str, Any], namespace: str) -> CommitReques
         flat |= {name: getattr(inside, name) for name in inside.__struct_fields__}
     if flat.get("namespace") is None:
         flat = {**flat, "namespace": namespace}
-    return checked(CommitRequest, flat)
+    asked = checked(CommitRequest if kind is None else kind, flat)
+    if asked.structured is None:
+        return asked
+    return msgspec.structs.replace(asked, content=asked.structured.content)
 
 
+class CommitStructuredRequest(CommitRequest, frozen=True, kw_only=True):
+    """A structured text to remember: its content is made of its fields."""
+
+    call: ClassVar = "commit_structured"
+
+    topic: _Topic
+    context: _Context
+    decisions: _Decisions = ()
+    rationale: _Rationale = ()
+    # made of the fields
+    content: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("topic", "context"):
+            if not getattr(self, name).strip():
+                raise ValidationError(
+                    name, getattr(self, name), "text that is not blank", f"{name} cannot be empty"
+                )
+
+    @property
+    def structured(self) -> StructuredText:
+        """The fields, trimmed."""
+        return StructuredText(
+            topic=self.topic.strip(),
+            context=self.context.strip(),
+            decisions=tuple(one.strip() for one in self.decisions),
+            rationale=tuple(one.strip() for one in self.rationale),
+        )
+
+
+STRUCTURED = ("topic", "context", "decisions", "rationale")
 CLEARABLE = (
     "metadata",
     "tags",
@@ -282,6 +337,13 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
                 {"properties": {name: {"type": "null"} for name in CLEARABLE}},
             ]
         },
+        # the text is given, or made of its fields
+        {
+            "anyOf": [
+                {"properties": {"content": {"type": "null"}}},
+                {"properties": {name: {"type": "null"} for name in STRUCTURED}},
+            ]
+        },
     )
 
     id: MemoryId
@@ -294,6 +356,21 @@ class UpdateRequest(Request, frozen=True, kw_only=True):
             stored=True,
             stdin=True,
         ),
+    ] = None
+    topic: Annotated[
+        str | None,
+        Text("Of a structured memory: another topic.", "--topic", stored=True),
+    ] = None
+    context: Annotated[
+        str | None, Text("Of a structured memory: another context.", "--context", stored=True)
+    ] = None
+    decisions: Annotated[
+        tuple[str, ...] | None,
+        Sentences("Of a structured memory: other decisions, all of them.", "--decision"),
+    ] = None
+    rationale: Annotated[
+        tuple[str, ...] | None,
+        Sentences("Of a structured memory: another rationale, all of it.", "--rationale"),
     ] = None
     tags: _Tags = None
     metadata: _Metadata = None

@@ -59,11 +59,18 @@ def _plan(declaration: type[Request]) -> _Plan:
 
 
 def _annotated(declaration: type[Request]) -> Iterator[Argument]:
-    for name, annotation in declaration.__annotations__.items():
-        assert not isinstance(annotation, str), "a module of declarations keeps its annotations"
-        row = next(iter(getattr(annotation, "__metadata__", ())), None)
-        if row is not None:
-            yield msgspec.structs.replace(row, name=name)
+    """Its own arguments, then those of the call that it is a kind of; a field that it has without
+    an annotation of its own takes the argument of that name away."""
+    seen: set[str] = set()
+    for kind in declaration.__mro__[: declaration.__mro__.index(Request)]:
+        for name, annotation in kind.__annotations__.items():
+            if name in seen:
+                continue
+            seen.add(name)
+            assert not isinstance(annotation, str), "a module of declarations keeps its annotations"
+            row = next(iter(getattr(annotation, "__metadata__", ())), None)
+            if isinstance(row, Argument):
+                yield msgspec.structs.replace(row, name=name)
 
 
 def rows_of(declaration: type[Request]) -> Mapping[str, Argument]:
@@ -79,7 +86,9 @@ def rows_of(declaration: type[Request]) -> Mapping[str, Argument]:
 
 def required_of(declaration: type[Request]) -> tuple[str, ...]:
     """The names of the arguments that have to be there."""
-    return tuple(one.name for one in msgspec.structs.fields(declaration) if one.required)
+    rows = _plan(declaration).rows
+    fields = msgspec.structs.fields(declaration)
+    return tuple(one.name for one in fields if one.required and one.name in rows)
 
 
 def given(names: Mapping[str, Any]) -> dict[str, Any]:

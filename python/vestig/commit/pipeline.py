@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from vestig.arguments import check_validity
-from vestig.calls.commit import commit_request
+from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.claim_references import named_claim
@@ -95,15 +95,19 @@ class _GroupResult(NamedTuple):
 
 
 def commit(
-    session: Session, arguments: Mapping[str, Any], secrets: tuple[str, ...] = ()
+    session: Session,
+    arguments: Mapping[str, Any],
+    secrets: tuple[str, ...] = (),
+    kind: type[CommitRequest] | None = None,
 ) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception.
 
     Args:
         secrets: rules of those that were masked in the arguments before.
+        kind: the declaration of the arguments; None = of one text.
     """
     with session.operation("commit", without_store="make"):
-        item = _prepare(session, arguments)
+        item = _prepare(session, arguments, kind=kind)
         item.secrets += secrets
         _enter(session, item)
         with VectorsAhead(session) as ahead:
@@ -277,7 +281,13 @@ def _item_error(index: int, error: Exception) -> ItemError:
 # --- validate, filter ----------------------------------------------------------------------
 
 
-def _prepare(session: Session, arguments: Mapping[str, Any], *, whole: bool = False) -> Item:
+def _prepare(
+    session: Session,
+    arguments: Mapping[str, Any],
+    *,
+    whole: bool = False,
+    kind: type[CommitRequest] | None = None,
+) -> Item:
     """The item of one commit, with an outcome when its text is refused; looks at no store."""
     settings = session.config.settings
     if whole:
@@ -285,7 +295,7 @@ def _prepare(session: Session, arguments: Mapping[str, Any], *, whole: bool = Fa
     if "content" in arguments:
         check_text(arguments["content"])
     clean = cleaned(session, arguments)
-    request = commit_request(clean.arguments, session.namespace)
+    request = commit_request(clean.arguments, session.namespace, kind)
     said = without_echoes(session, request)
     text, given = text_forms(said.text, settings.hygiene)
     turn = request.session_id is not None or request.role is not None

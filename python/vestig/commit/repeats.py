@@ -144,6 +144,8 @@ def _metadata(wishes: RepeatWishes, known: Memory, request: CommitRequest) -> No
     }
     if added:
         wishes.change("metadata", known.metadata, known.metadata | added)
+    if request.structured is not None and request.structured != known.structured:
+        wishes.kept.append("the structured fields are not added")
     for name, value in (request.metadata or {}).items():
         if name not in added and known.metadata[name] != value:
             wishes.keep(f"metadata.{name}", repr(known.metadata[name]))

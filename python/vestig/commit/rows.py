@@ -216,7 +216,7 @@ def add_memory(
         "revives": revives,
         "repeats": repeats,
         "similar": similar_payload(similar),
-        "structured": False,
+        "structured": request.structured is not None,
         "key": item.key,
     }
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
@@ -229,10 +229,13 @@ def add_memory(
 
 
 def _metadata(request: CommitRequest) -> dict[str, Any]:
-    found: dict[str, Any] = {"source": request.source}
+    """The metadata of a new memory: what the store keeps there, then the caller's own."""
+    kept: dict[str, Any] = {"source": request.source}
     if request.tags is not None:
-        found["tags"] = list(request.tags)
-    return found | (request.metadata or {})
+        kept["tags"] = list(request.tags)
+    if request.structured is not None:
+        kept["structured"] = request.structured.to_dict()
+    return kept | (request.metadata or {})
 
 
 def _add_related(rows: Rows, memory_id: str, related: Sequence[tuple[str, float]]) -> None:

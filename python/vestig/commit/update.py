@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.arguments import check_validity
-from vestig.calls.commit import UpdateRequest
+from vestig.calls.commit import STRUCTURED, CommitStructuredRequest, UpdateRequest
+from vestig.calls.declaration import checked
 from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
 from vestig.commit.questions import is_allowed
@@ -80,8 +81,11 @@ def update(session: Session, asked: UpdateRequest, secrets: tuple[str, ...] = ()
         if name in fields:
             raise ValidationError("clear", name, f"a field that is not also set with {name}")
     fields |= dict.fromkeys(asked.clear)
+    parts = {name: getattr(asked, name) for name in STRUCTURED if getattr(asked, name) is not None}
+    if parts:
+        return _restructure(session, asked, fields, parts, secrets)
     if asked.content is not None:
-        return _rewrite(session, asked, fields, secrets)
+        return _rewrite(session, asked, fields, secrets=secrets)
     return _change_fields(session, asked.id, _changes(fields), asked.namespace)
 
 
@@ -164,11 +168,43 @@ def _check_key(view: LedgerView, memory: Memory, scope: str | None) -> None:
         )
 
 
+def _restructure(
+    session: Session,
+    asked: UpdateRequest,
+    given: dict[str, Any],
+    parts: Mapping[str, Any],
+    secrets: tuple[str, ...],
+) -> UpdateResult:
+    """Makes the text of a structured memory anew, with other fields.
+
+    Raises:
+        ValidationError: the memory is not structured, or `content` is given too.
+    """
+    name = next(iter(parts))
+    if asked.content is not None:
+        raise ValidationError(name, f"{name} and content", f"either {name} or content, not both")
+    space = session.in_namespace(asked.namespace)
+    with session.ledger.read() as view:
+        memory = session.memory(view, space, asked.id)
+    if memory.structured is None:
+        raise ValidationError(
+            name, memory.id, "a structured memory", "commit_structured makes one; set content here"
+        )
+    fields = {field: getattr(memory.structured, field) for field in STRUCTURED} | dict(parts)
+    made = checked(CommitStructuredRequest, fields).structured
+    asked = msgspec.structs.replace(asked, content=made.content)
+    return _rewrite(session, asked, given, fields, secrets)
+
+
 def _rewrite(
-    session: Session, asked: UpdateRequest, given: dict[str, Any], secrets: tuple[str, ...]
+    session: Session,
+    asked: UpdateRequest,
+    given: dict[str, Any],
+    parts: Mapping[str, Any] | None = None,
+    secrets: tuple[str, ...] = (),
 ) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text in any layout changes the memory in
-    place."""
+    place. `parts`: the fields that a structured text is made of."""
     space, hygiene = session.in_namespace(asked.namespace), session.config.settings.hygiene
     text, layout = text_forms(asked.content, hygiene)
     with session.ledger.read() as view:
@@ -182,14 +218,15 @@ def _rewrite(
         return _change_fields(session, memory.id, changes, space)
     fields = successor_fields(memory) | given
     fields |= {n: from_us(given[n]) for n in _TIME_FIELDS if given.get(n) is not None}
+    fields |= {"content": asked.content} if parts is None else parts
     fields |= {
-        "content": asked.content,
         "namespace": space,
         "supersedes": [memory.id],
         "strict": True,
     }
     with session.operation("update", without_store="make"):
-        outcome = pipeline.commit(session, fields, secrets)
+        kind = None if parts is None else CommitStructuredRequest
+        outcome = pipeline.commit(session, fields, secrets, kind)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with session.ledger.read() as view:
@@ -209,7 +246,7 @@ def successor_fields(memory: Memory) -> dict[str, Any]:
     fields: dict[str, Any] = {
         name: getattr(memory, name) for name in _INHERITED if getattr(memory, name) is not None
     }
-    own = {k: v for k, v in memory.metadata.items() if k not in ("source", "tags")}
+    own = {k: v for k, v in memory.metadata.items() if k not in ("source", "structured", "tags")}
     fields |= {
         "metadata": own,
         "tags": list(memory.tags),
@@ -279,9 +316,10 @@ def update_changes(
 
 
 def _metadata(memory: Memory, changes: FieldChanges) -> dict[str, Any]:
-    """`source` always stays; tags and the caller's own keys are set apart from each other."""
+    """`source` and the fields of a structured text always stay; tags and the caller's own keys are
+    set apart from each other."""
     now = memory.metadata
-    merged: dict[str, Any] = {"source": now["source"]} if "source" in now else {}
+    merged: dict[str, Any] = {k: now[k] for k in ("source", "structured") if k in now}
     if changes.metadata is UNSET:
         merged |= {key: value for key, value in now.items() if key not in ("source", "tags")}
     else:

@@ -37,6 +37,9 @@ GROUPS: Final[Mapping[str, str]] = {
 
 OUTLINES: Final[Mapping[str, Outline]] = {
     "memory add": Outline("memory", "Store one self-contained fact.", short="add", frequent=True),
+    "memory add-structured": Outline(
+        "memory", "Store a text that is made of topic, context, decisions and rationale."
+    ),
     "memory recall": Outline(
         "memory",
         "Memories that answer a question, as blocks for a prompt.",

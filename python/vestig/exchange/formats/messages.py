@@ -36,7 +36,11 @@ KNOWN_KEYS: Final = frozenset(
 _SIGNS: Final = ("timestamp", "message_id", "turn", "speaker")
 _SHARED: Final = SCOPE_KEYS
 # A commit sets these two itself; a record's own stay under another name.
-_RESERVED: Final = {"source": "original_source", "tags": "original_tags"}
+_RESERVED: Final = {
+    "source": "original_source",
+    "structured": "original_structured",
+    "tags": "original_tags",
+}
 
 
 def first_present(record: dict[str, Any], keys: tuple[str, ...]) -> Any:

@@ -33,6 +33,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.tables.table import Value
 from vestig.times import from_us
+from vestig.types import StructuredText
 
 _SNIPPET_CHARS_MAX: Final = 500
 _JSON_DEPTH_MAX: Final = 64
@@ -185,10 +186,18 @@ def _check_depth(field: str, text: str) -> None:
 
 
 def _metadata(field: str, metadata: dict[str, Any]) -> None:
-    """Check that what the caller gave is in the bounds of a commit; source and tags are what a
-    commit makes of its arguments."""
+    """Check that what the caller gave is in the bounds of a commit; source, tags and the fields of
+    a structured text are what a commit makes of its arguments."""
     source, tags = metadata.pop("source", None), metadata.pop("tags", [])
+    structured = metadata.pop("structured", None)
     _named(source_text)(f"{field}.source", source)
+    if structured is not None:
+        try:
+            msgspec.convert(structured, StructuredText)
+        except msgspec.ValidationError:
+            raise ValidationError(
+                f"{field}.structured", type(structured).__name__, "fields of a structured text"
+            ) from None
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise ValidationError(f"{field}.tags", type(tags).__name__, "a list of texts")
     for tag in tags:

@@ -161,7 +161,7 @@ def _logged(value: Any) -> dict[str, Any]:
 def _shown(route: Route, asked: _ReadArguments, result: Any) -> tuple[int, dict[str, Any]]:
     if asked.items is not None:
         return 207, outcomes_document(result)
-    if route.items:
+    if route.operation.document == "outcome":
         return committed(result)
     return 200, wire.document(route.operation.document, result, explain=asked.explain)
 

@@ -54,12 +54,10 @@ _STATUSES: Final[dict[int, str]] = {
     504: "The model or the embedder did not answer in time.",
     507: "The disk is full; nothing was changed.",
 }
+_COMMITTED: Final = {200: "The text is known already; what became of it.", 201: "A new memory."}
 _SUCCESSES: Final[dict[str, dict[int, str]]] = {
-    "commit": {
-        200: "The text is known already; what became of it.",
-        201: "A new memory.",
-        207: "What became of each of `items`.",
-    },
+    "commit": _COMMITTED | {207: "What became of each of `items`."},
+    "commit-structured": _COMMITTED,
 }
 _SCORES: Final = (
     " Results of recall are ordered by `final`, the final score, and so by `score`, the probability"

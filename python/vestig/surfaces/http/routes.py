@@ -26,6 +26,7 @@ _EXPLAIN: Final = Flag(
 _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "retrieve": ("POST", "retrieve"),
     "memory add": ("POST", "commit"),
+    "memory add-structured": ("POST", "commit-structured"),
     "memory recall": ("POST", "recall"),
     "search": ("POST", "search"),
     "graph search": ("POST", "graph/search"),

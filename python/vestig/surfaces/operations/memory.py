@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from vestig.arguments import Provenance
@@ -17,12 +18,20 @@ from vestig.types import CommitOutcomeKind
 
 
 def _add(call: Call) -> Any:
+    given = dict(call.args)
+    return _committed(partial(call.store.commit, given.pop("content")), given)
+
+
+def _add_structured(call: Call) -> Any:
+    return _committed(call.store.commit_structured, dict(call.args))
+
+
+def _committed(commit_it: Callable[..., Any], given: dict[str, Any]) -> Any:
     from vestig.errors import HygieneError
 
-    given = dict(call.args)
     inside = [name for name in Provenance.__annotations__ if name in given]
     given["provenance"] = {name: given.pop(name) for name in inside}
-    outcome = call.store.commit(given.pop("content"), **given)
+    outcome = commit_it(**given)
     if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
         raise HygieneError(outcome)
     return outcome
@@ -108,6 +117,17 @@ OPERATIONS: Final = (
         # flat on the command line, where `provenance` has no flag
         without=tuple(Provenance.__annotations__),
         run=_add,
+        without_store="make",
+        document="outcome",
+        text=render.outcome,
+        writes=True,
+    ),
+    Operation(
+        name="memory add-structured",
+        call=commit.CommitStructuredRequest,
+        method="commit_structured",
+        without=tuple(Provenance.__annotations__),
+        run=_add_structured,
         without_store="make",
         document="outcome",
         text=render.outcome,
