@@ -203,3 +203,16 @@ def test_an_export_with_fields_that_are_none_is_refused(
     with pytest.raises(ValidationError, match="structured"):
         other.import_(str(path))
     assert other.count() == 0
+
+
+def test_no_field_keeps_a_secret(opener: Opener, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    store = opener()
+    for place in ("topic", "context", "decisions", "rationale"):
+        fields = QUEUE | {"topic": f"Queue of {place}", place: f"the token is {secret}"}
+        memory = memory_of(store, **fields)
+        assert secret not in repr(memory)
+        assert memory.structured is not None
+        assert memory.structured.content == memory.content
+        with pytest.raises(ValidationError, match=place):
+            opener("strict", config={"firewall.secrets": "reject"}).commit_structured(**fields)

@@ -149,6 +149,9 @@ def test_every_result_is_one_text_that_holds_what_was_asked_for(
         assert "structuredContent" not in result
         assert text_of(result), name
     assert {*results, *changes} == set(TOOLS)
+    said = text_of(changes["forget"])
+    assert f"It had superseded {id[4:12]}, and nothing brings that back." in said
+    assert "superseded" not in text_of(server.call("forget", id=id, confirm=True))
 
 
 def test_a_fact_is_remembered_once(server: McpProcess) -> None:

@@ -420,7 +420,7 @@ class Vestig:
         from vestig.calls.commit import CommitStructuredRequest
         from vestig.commit import pipeline
 
-        return pipeline.commit(self._session, asked, CommitStructuredRequest)
+        return pipeline.commit(self._session, asked, kind=CommitStructuredRequest)
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
