@@ -78,10 +78,8 @@ _BESIDE: Final = "\n".join(
             if form.table.prefix is not None
         ),
         "ALTER TABLE memories ADD COLUMN embedding_model TEXT;",
-        "CREATE TABLE later (line INTEGER NOT NULL, place TEXT NOT NULL, field TEXT NOT NULL,"
-        " id BLOB NOT NULL);",
-        "CREATE TABLE odd_vectors (line INTEGER PRIMARY KEY, node TEXT NOT NULL,"
-        " zero INTEGER NOT NULL);",
+        "CREATE TABLE later (line INTEGER, place TEXT, field TEXT, id BLOB);",
+        "CREATE TABLE odd_vectors (line INTEGER PRIMARY KEY, node TEXT, zero INTEGER);",
     )
 )
 # As any row, with the number of its line.
@@ -97,7 +95,7 @@ class Scratch(NamedTuple):
     Args:
         conn: of the ledger that holds its rows; closed by the caller.
         header: its first line.
-        lines: how many are not blank; `records` of them are rows, `frame_lines` header and trailer.
+        lines: how many are not blank; `frame_lines` of them are header and trailer.
         left_out: line → why it cannot be taken; empty unless the file was read as a partial one.
         warnings: what the file cannot be checked for, and what is taken otherwise than it stands.
     """
@@ -278,10 +276,7 @@ class _Reading:
         self._check_vectors(form, values, next(iter(spaces), ""), number)
         if form.kind == "token_codes" and not self._is_compared(values[at["axes"] :]):
             return
-        try:
-            self._conn.execute(_INSERT[form.kind], (*values, number))
-        except apsw.ConstraintError as error:
-            raise _refused(form, values, error) from None
+        self._insert(form.table, _INSERT[form.kind], (*values, number))
         self._insert_beside(form, record, values, number)
 
     def _is_compared(self, codes: Sequence[bytes]) -> bool:
@@ -379,27 +374,21 @@ class _Reading:
                 sql = "INSERT INTO odd_vectors VALUES (?, ?, ?)"
                 self._conn.execute(sql, (number, node, int(zero)))
 
-    def _insert_beside(
-        self, form: Form, record: Record, values: Sequence[Any], number: int
-    ) -> None:
+    def _insert(self, table: Table, sql: str, values: Sequence[Any]) -> None:
+        try:
+            self._conn.execute(sql, values)
+        except apsw.ConstraintError as error:
+            raise _refused(table, values, error) from None
+
+    def _insert_beside(self, form: Form, record: Any, values: Sequence[Any], number: int) -> None:
         """Rows of other tables that the same line says."""
         beside = form.beside_values(record)
         if form.within is not None and beside is not None:
-            marks = ", ".join("?" * len(form.within.columns))
-            try:
-                self._conn.execute(
-                    f"INSERT INTO {form.within.name} VALUES ({marks})", (number, *beside)
-                )
-            except apsw.ConstraintError as error:
-                raise _refused(form, (None, *beside), error, form.within) from None
-        if form.texts:
-            self._insert_texts(record, values, number)
-
-    def _insert_texts(self, record: Any, values: Sequence[Any], number: int) -> None:
-        model = getattr(record, EMBEDDING_MODEL)
-        if model is not None:
-            sql = 'UPDATE memories SET embedding_model = ? WHERE "row" = ?'
-            self._conn.execute(sql, (model, number))
+            self._insert(form.within, INSERT[form.within.name], (number, *beside))
+        if not form.texts:
+            return
+        sql = 'UPDATE memories SET embedding_model = ? WHERE "row" = ?'
+        self._conn.execute(sql, (getattr(record, EMBEDDING_MODEL), number))
         write_new_tags(self._conn, [(number, from_json(values[_M["metadata"]]).get("tags", ()))])
         if record.normal is not msgspec.UNSET:
             digest = hashlib.sha256(record.content.encode()).digest()
@@ -511,7 +500,7 @@ class _Reading:
                     self._conn.execute(sql, (row, line))
                 except apsw.ConstraintError as error:
                     values = fetch(self._conn, f'SELECT * FROM {name} WHERE "row" = ?', (line,))[0]
-                    raise _refused(FORMS[TABLES[name].record or ""], values, error) from None
+                    raise _refused(TABLES[name], values, error) from None
         return lost
 
     def _check_successors(self, lost: set[int]) -> dict[int, str]:
@@ -611,11 +600,8 @@ class _Reading:
 # --- what SQLite refused -------------------------------------------------------------------------
 
 
-def _refused(
-    form: Form, values: Sequence[Any], error: apsw.ConstraintError, table: Table | None = None
-) -> ValidationError:
-    """Return what a constraint says of a line."""
-    table = form.table if table is None else table
+def _refused(table: Table, values: Sequence[Any], error: apsw.ConstraintError) -> ValidationError:
+    """Return what a constraint says of a row."""
     rule, _colon, place = str(error).partition(" constraint failed: ")
     if rule == "CHECK":
         return _unchecked(table, values, place)
@@ -637,28 +623,16 @@ def _refused(
 
 
 def _unchecked(table: Table, values: Sequence[Any], name: str) -> ValidationError:
-    """Return what the check of this name says."""
-    columns = {one.name: one for one in table.columns}
-    check = next((one for one in table.checks if one.field == name), None)
-    column = columns.get(name)
-    if column is None:
-        return ValidationError(name, "others", check.expected if check else "others")
+    """Return what the check of this name says: of one column, or of several."""
+    said = next((one.expected for one in table.checks if one.field == name), "another value")
+    column = table[name]
     value = values[table.names.index(name)]
-    allowed = _expected(column, value)
-    if check is not None and not allowed:
-        allowed = check.expected
-    return ValidationError(field_name(column), _shown(column, value), allowed or "another value")
-
-
-def _expected(column: Column, value: Any) -> str:
-    """Return what a value of a column may be; empty where this one is among those."""
-    if column.words:
-        return "" if value in column.words else f"one of {', '.join(column.words)}"
-    if column.low is not None and column.high is not None:
-        fits = column.low <= value <= column.high
-        upto = "" if column.high == FLOAT_MAX else f" to {column.high}"
-        return "" if fits else f"a number from {column.low}{upto}"
-    return ""
+    low, high = column.low, column.high
+    if column.words and value not in column.words:
+        said = f"one of {', '.join(column.words)}"
+    elif low is not None and high is not None and not low <= value <= high:
+        said = f"a number from {low}" + ("" if high == FLOAT_MAX else f" to {high}")
+    return ValidationError(field_name(column), _shown(column, value), said)
 
 
 def _shown(column: Column, value: Any) -> Any:
