@@ -183,6 +183,23 @@ def test_update_keeps_the_key(opener: Opener) -> None:
     assert store.get(CITY, scope="c").content == LISBON
 
 
+def test_a_value_that_begins_at_another_time_moves_the_end_of_the_one_before(
+    opener: Opener,
+) -> None:
+    store = opener()
+    first = store.commit(PORTO, key=CITY, t_valid="2020-01-01")
+    second = store.commit(LISBON, key=CITY, t_valid="2024-01-01")
+    for day in ("2023-01-01", "2025-01-01"):
+        store.update(second.memory_id, t_valid=day)
+        assert version(store, first).t_invalid == version(store, second).t_valid
+        assert version(store, second).t_valid.date().isoformat() == day
+    assert at(store, "2024-06-01") == [PORTO]
+    with pytest.raises(ConflictError, match=str(first.memory_id)):
+        store.update(second.memory_id, t_valid="2019-01-01")
+    assert at(store, "2026-06-01") == [LISBON]
+    assert store.admin.doctor().exit_code == 0
+
+
 def test_a_withdrawn_value_frees_the_key(opener: Opener) -> None:
     store = opener()
     old = store.commit(PORTO, key=CITY, t_valid="2024-01-01")

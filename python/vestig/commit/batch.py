@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.changes import ChangeSet, MemoryPatch, NewMemory, TurnPosition
+from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.claim_references import stored_claim
 from vestig.commit.item import Decision, Item, Slot, TextKey
-from vestig.commit.keys import check_replaceable_by_key, neighbours
+from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
@@ -51,7 +51,6 @@ from vestig.types import (
     CommitOutcome,
     CommitOutcomeKind,
     Degradation,
-    EventType,
     Kind,
     Memory,
     SimilarMemory,
@@ -754,19 +753,12 @@ class Batch:
         """The end of a version where another begins before it."""
         if version.t_invalid is not None and to_us(version.t_invalid) <= end_us:
             return
-        known = version.t_invalid
-        payload = {
-            "old": {"t_invalid": None if known is None else format_us(to_us(known))},
-            "new": {"t_invalid": format_us(end_us)},
-        } | states.ended(version, end_us)
-        event = states.event(version, EventType.UPDATE, self.now_us, payload)
+        patch, event = version_end(version, end_us, self.now_us)
         request = item.request
         self._rows.events.append(
             msgspec.structs.replace(event, source=request.source, actor=request.actor)
         )
-        self._rows.patches.append(
-            MemoryPatch(memory_id=version.id, columns={"t_invalid_us": end_us}, bump_version=True)
-        )
+        self._rows.patches.append(patch)
         self._known[version.id] = msgspec.structs.replace(version, t_invalid=from_us(end_us))
 
     # --- after the transaction -------------------------------------------------------------

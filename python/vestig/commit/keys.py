@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from vestig.calls.argument import key_name
+from vestig.changes import ChangeSet, MemoryPatch, NewEvent
 from vestig.commit.item import Slot
 from vestig.errors import ConflictError, ValidationError
+from vestig.memories.states import ended, event
 from vestig.store.ledger import keyed_memories
 from vestig.store.ledger.reads import LedgerView
-from vestig.times import to_us
-from vestig.types import Claim, Memory, Status
+from vestig.times import format_us, to_us
+from vestig.types import Claim, EventType, Memory, Status
 
 # Facts of which a subject has one at a time.
 _ONE_AT_A_TIME: Final = frozenset(
@@ -100,6 +104,48 @@ def neighbours(
         if after is None or one.t_valid <= after.t_valid:
             after = one
     return Neighbours(before, after)
+
+
+def version_end(version: Memory, end_us: int, now_us: int) -> tuple[MemoryPatch, NewEvent]:
+    """The rows by which a version ends at another time."""
+    known = version.t_invalid
+    payload = {
+        "old": {"t_invalid": None if known is None else format_us(to_us(known))},
+        "new": {"t_invalid": format_us(end_us)},
+    }
+    patch = MemoryPatch(memory_id=version.id, columns={"t_invalid_us": end_us}, bump_version=True)
+    return patch, event(version, EventType.UPDATE, now_us, payload | ended(version, end_us))
+
+
+def with_begin_moved(
+    view: LedgerView, memory: Memory, begins_us: int, now_us: int, changes: ChangeSet
+) -> ChangeSet:
+    """The changes of a memory that has a key and begins to hold at another time: the version before
+    it ends then.
+
+    Raises:
+        ConflictError: that version begins later.
+    """
+    if memory.key is None:
+        return changes
+    slot, since_us = (memory.namespace, memory.scope, memory.key), to_us(memory.t_valid)
+    earlier = keyed_memories.held_before(view, *slot, since_us)
+    before = next((one for one in earlier if one.id != memory.id), None)
+    if before is None:
+        return changes
+    if begins_us < to_us(before.t_valid):
+        raise ConflictError(
+            f"t_valid: {before.id} has the key of {memory.id} from"
+            f" {format_us(to_us(before.t_valid))} on, so that it cannot begin at"
+            f" {format_us(begins_us)}; commit what held then under the key"
+        )
+    end = before.t_invalid
+    if end is not None and end != memory.t_valid and to_us(end) <= begins_us:
+        return changes
+    patch, ends = version_end(before, begins_us, now_us)
+    return msgspec.structs.replace(
+        changes, patches=(*changes.patches, patch), events=(*changes.events, ends)
+    )
 
 
 def _held(memory: Memory) -> bool:

@@ -13,6 +13,7 @@ from vestig.calls.commit import STRUCTURED, CommitStructuredRequest, UpdateReque
 from vestig.calls.declaration import checked
 from vestig.changes import ChangeSet, MemoryPatch, NewJob, NewOriginalText
 from vestig.commit import pipeline
+from vestig.commit.keys import with_begin_moved
 from vestig.commit.questions import is_allowed
 from vestig.commit.text import content_hash, refusal_reason, text_forms
 from vestig.errors import ConflictError, ValidationError
@@ -109,6 +110,8 @@ def _change_fields(
         if found is not None and "trigger" in fields:
             jobs = _question_jobs(session, view, memory, changes.trigger)
             found = msgspec.structs.replace(found, jobs=jobs)
+        if found is not None and isinstance(changes.t_valid_us, int):
+            found = with_begin_moved(view, memory, changes.t_valid_us, now, found)
         return found, fields
 
     state = change_state(session, id, "update", decision, namespace)

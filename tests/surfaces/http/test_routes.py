@@ -367,3 +367,23 @@ def test_every_field_of_where_chooses_as_in_python(tmp_path: Path) -> None:
             assert [hit["id"] for hit in found] == [hit.id for hit in direct]
             listed = site.get(f"count?where={quote(json.dumps(where))}").document["count"]
             assert listed == len(found)
+
+
+def test_a_key_is_read_by_its_name(site: Site) -> None:
+    key = "/notes/café, 2026.md"
+    for text in ("The kettle is red and loud", "The kettle is blue and loud"):
+        reply = site.post("commit", {"content": text, "key": key, "scope": "kitchen"})
+        assert (reply.status, reply.document["key"]) == (201, key)
+    assert [one["memory_id"] for one in reply.document["similar"]] == []
+    assert len(reply.document["superseded"]) == 1
+    found = site.get(f"get?key={quote(key, safe='')}&scope=kitchen")
+    assert (found.status, found.document["content"]) == (200, "The kettle is blue and loud")
+    assert found.document["key"] == key
+    assert site.get(f"get?key={quote(key, safe='')}").code == "not-found"
+    refused = site.post("commit", {"content": "The kettle is green and loud", "key": "a\nb"})
+    assert (refused.status, refused.code) == (422, "validation")
+    near = site.post(
+        "commit", {"content": "The kettle is blue, and rather loud", "scope": "kitchen"}
+    )
+    assert [one["beginning"] for one in near.document["similar"]] == ["The kettle is blue and loud"]
+    assert "possible_update_of" not in near.document
