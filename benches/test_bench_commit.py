@@ -33,6 +33,7 @@ ROUNDS = 100
 GIVEN_VECTORS_BAR = {1_000: 5_000, 10_000: 5_000, 100_000: 2_500}
 GIVEN_BATCHES = 5
 IMPORT_BAR, IMPORTED = 180, 1_200
+KEYED_BAR, GET_BAR_MS = 1.1, 0.2
 COMMIT_BAR_MS, PIECES, COMMITS = 6.0, range(36, 45), 40
 
 
@@ -55,6 +56,30 @@ def test_commit_one_at_a_time(world: World, benchmark: Any, tmp_path: Path) -> N
         yardstick=sync,
         bar=sync + BAR_OVER_FSYNC_MS[world.size] * slow,
         note=f"yardstick: one fsync; the rest of the bar × {slow:.1f}",
+    )
+
+
+def test_commit_of_the_values_of_one_key(world: World, tmp_path: Path) -> None:
+    """Beside plain commits, one after the other, and reads of the current value."""
+    path = Path(shutil.copytree(world.path, tmp_path / "store"))
+    fresh = records(world.size + 4 * ROUNDS, seed=17)[world.size :]
+    embedder = scripted(fresh, vectors(len(fresh), seed=19))
+    spent: dict[str | None, list[float]] = {None: [], "one.key": []}
+    with vestig.open(path, embedder=embedder, clock=FrozenClock()) as store:
+        for number, record in enumerate(fresh):
+            key = "one.key" if number % 2 else None
+            start = time.process_time()
+            store.commit(**committing(record), key=key)
+            spent[key].append(time.process_time() - start)
+        start = time.process_time()
+        for _ in range(ROUNDS):
+            store.get("one.key")
+        read_ms = 1e3 * (time.process_time() - start) / ROUNDS
+    plain, keyed = (1e3 * float(np.median(times)) for times in spent.values())
+    verdict = "met" if keyed <= KEYED_BAR * plain and read_ms <= GET_BAR_MS else "MISSED"
+    note_line(
+        f"commit under one key at {world.size}: {keyed:.2f} ms of the processor, plain {plain:.2f}"
+        f" · bar × {KEYED_BAR}; get {read_ms:.3f} ms · bar {GET_BAR_MS} {verdict}"
     )
 
 

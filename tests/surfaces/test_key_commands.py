@@ -1,0 +1,50 @@
+"""Keys and similar memories on the command line."""
+
+from __future__ import annotations
+
+from command_answers import Vestig
+
+KEY = "kettle, the big one"
+
+
+def test_the_latest_value_of_a_key(vestig: Vestig) -> None:
+    first = vestig("add", "The kettle is red and loud", "--key", KEY, "--t-valid", "2024-01-01")
+    old = first.out.split()[-1]
+    second = vestig("add", "The kettle is blue and loud", "--key", KEY, "--t-valid", "2025-01-01")
+    assert f"(supersedes {old})" in second.out
+    shown = vestig("get", KEY)
+    assert shown.out.rstrip().endswith("The kettle is blue and loud")
+    keys = [line for line in shown.out.split("\n") if line.startswith("key ")]
+    assert [line.split(maxsplit=1)[1] for line in keys] == [KEY]
+    assert vestig("memory", "get", KEY, "--json").document["key"] == KEY
+    assert vestig("get", old).out.rstrip().endswith("The kettle is red and loud")
+    listed = vestig("list", "--keys", KEY, "--include-expired").out
+    assert listed.count(f"| key={KEY} |") == 2
+    assert vestig("count", "--key-prefix", "kettle").out.strip() == "1"
+    assert f", date=2025-01-01, key={KEY})" in vestig("recall", "kettle").out
+    assert f"Date: 2025-01-01\nKey: {KEY}\n" in vestig("search", "kettle").out
+    late = vestig("add", "The kettle is grey and loud", "--key", KEY, "--t-valid", "2024-06-01")
+    assert "warning: " in late.err
+    assert "stays current under the key" in late.err
+
+
+def test_what_has_no_key_is_told(vestig: Vestig) -> None:
+    vestig("add", "The kettle is red and loud")
+    unknown = vestig("get", "teapot")
+    assert (unknown.code, unknown.err.strip()) == (1, "Error: Memory not found: teapot")
+    for key, why in ((" ", "not blank"), ("a\nb", "U+000A"), ("k" * 201, "201 characters")):
+        refused = vestig("add", "The kettle is blue and loud", "--key", key)
+        assert refused.code == 2
+        assert why in refused.err
+
+
+def test_similar_memories_are_told_with_the_command_that_replaces_them(vestig: Vestig) -> None:
+    old = vestig("add", "The kettle in the kitchen is red and loud", "--t-valid", "2024-01-01")
+    id = old.out.split()[-1]
+    new = vestig("add", "The kettle in the kitchen is blue and loud")
+    own = new.out.split("\n")[0].split()[-1]
+    assert f"  2024-01-01  {id}  " in new.out
+    assert f"If it replaces one of them: vestig supersede OLD {own}" in new.out
+    earlier = vestig("supersede", own, id)
+    assert earlier.code == 0
+    assert "now holds at no time" in earlier.err
