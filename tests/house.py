@@ -145,18 +145,13 @@ PURE = frozenset(
         "recall/request.py",
         "recall/scan.py",
         "retrieve/confidence.py",
-        "retrieve/facets.py",
         "retrieve/fallback_queries.py",
-        "retrieve/layouts.py",
-        "retrieve/merge.py",
         "retrieve/message_search.py",
-        "retrieve/novelty.py",
         "retrieve/query_words.py",
         "retrieve/rank.py",
         "retrieve/request.py",
         "retrieve/result.py",
         "retrieve/stop.py",
-        "retrieve/synonyms.py",
         "retrieve/types.py",
     )
 )

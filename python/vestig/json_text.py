@@ -1,4 +1,5 @@
-"""JSON that others wrote, read strictly: no name stands twice in one object."""
+"""JSON that others wrote, read strictly: no name stands twice in one object, none is nested deeper
+than it can be read."""
 
 from __future__ import annotations
 

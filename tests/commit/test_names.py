@@ -19,7 +19,7 @@ from vestig.commit.names import (
 )
 from vestig.commit.questions import is_allowed, questions_by_rule, usable_questions
 from vestig.commit.rows import Rows, add_mentions
-from vestig.config.graph_sections import EntitySettings
+from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.language.names.gazetteer import Mention, best_mentions
 from vestig.language.names.ontology import read_ontology

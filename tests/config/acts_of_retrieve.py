@@ -9,10 +9,10 @@ from typing import Any, Final
 from world import Act, World
 
 import vestig
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.retrieve.fallback_queries import fallback_queries
 from vestig.retrieve.message_search import message_blacklist
-from vestig.retrieve.synonyms import synonyms
+from vestig.retrieve.query_words import synonyms
 from vestig.testing import HashingEmbedder, ScriptedModel
 
 __all__ = ["RETRIEVE"]

@@ -20,8 +20,8 @@ from vestig.config import built_in
 from vestig.errors import ConfigError, ModelCallError, ProviderError, ProviderTimeoutError
 from vestig.llms.anthropic import AnthropicModel
 from vestig.ports import ANSWER_BYTES_MAX, ModelRequest
-from vestig.session.metrics import Metrics
 from vestig.session.model_calls import ModelCalls, ParsedAnswer
+from vestig.session.observer import Metrics
 from vestig.testing import HashingEmbedder
 
 KEY: Final = "sk-secret-of-the-test"

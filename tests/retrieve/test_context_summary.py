@@ -11,8 +11,8 @@ from vestig.config import built_in
 from vestig.errors import ModelCallError, ProviderTimeoutError
 from vestig.retrieve.model_steps import context_summary
 from vestig.retrieve.types import Message
-from vestig.session.metrics import Metrics
 from vestig.session.model_calls import ModelCalls
+from vestig.session.observer import Metrics
 from vestig.testing import ScriptedModel
 
 MESSAGES = (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.retrieve import fact_search, model_steps, plan, turns
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.model_steps import ModelSteps

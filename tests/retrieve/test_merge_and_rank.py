@@ -10,11 +10,20 @@ import pytest
 from conversations import opened
 
 from vestig.retrieve.calls import Deadline
-from vestig.retrieve.facets import FacetForms, facet_forms
-from vestig.retrieve.merge import FactPool, Gain, Sighting
-from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
-from vestig.retrieve.rank import RankedFact, RankWeights, ranked, relevances
-from vestig.retrieve.synonyms import synonyms
+from vestig.retrieve.query_words import FacetForms, facet_forms, synonyms
+from vestig.retrieve.rank import (
+    Coverage,
+    FactPool,
+    Gain,
+    RankedFact,
+    RankWeights,
+    Sighting,
+    coverage_of,
+    news_of,
+    ranked,
+    relevances,
+    streak_after,
+)
 from vestig.retrieve.types import Fact, FactKey
 from vestig.times import to_us
 from vestig.types import Evidence

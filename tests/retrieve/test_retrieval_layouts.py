@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import vestig
 from vestig.language.claim_text import claim_attributes, claim_embedded_text
 from vestig.recall.context.block import Measure
-from vestig.retrieve.layouts import (
+from vestig.retrieve.result import (
     fact_line,
     fact_text,
     message_line,

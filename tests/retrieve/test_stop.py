@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.retrieve.stop import Progress, Verdict, stop_reason
 
 SETTINGS = RetrieveSettings()

@@ -22,9 +22,9 @@ from vestig.errors import (
 )
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.session import model_calls
-from vestig.session.metrics import Metrics
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.model_calls import ModelCalls
+from vestig.session.observer import Metrics
 from vestig.telemetry.error_types import error_type
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedModel
 

@@ -16,8 +16,7 @@ from vestig.commit.rows import mention_edge
 from vestig.language.names.forms import norm_name
 from vestig.language.names.ontology import UNTYPED
 from vestig.session import nodes
-from vestig.session.entity_names import ids_with_name
-from vestig.session.known_names import LATEST_US
+from vestig.session.entity_names import LATEST_US, ids_with_name
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.types import EdgeType, Entity, Memory

@@ -22,7 +22,7 @@ from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id
 from vestig.session.embedding import remember_identity
-from vestig.session.known_names import types_of
+from vestig.session.entity_names import types_of
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import Job, JobResult, UniquenessCollision

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from vestig.config.graph_sections import EntitySettings
+from vestig.config.recall_sections import EntitySettings
 from vestig.language.names.forms import cased_name, norm_key
 from vestig.language.names.ontology import Ontology
 from vestig.language.names.rules import is_specific

@@ -33,7 +33,7 @@ from vestig.language.names.gazetteer import (
 )
 from vestig.language.text_forms import TextCache
 from vestig.language.words import lower_words, terms
-from vestig.session.known_names import known_words, types_of_rules
+from vestig.session.entity_names import known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import UniquenessCollision

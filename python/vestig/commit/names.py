@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.calls.claims import GivenEntity
 from vestig.changes import NewEntity
-from vestig.config.graph_sections import EntitySettings
+from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id

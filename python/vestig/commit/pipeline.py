@@ -50,7 +50,7 @@ from vestig.session.embedding import (
     embed_memories,
     remember_identity,
 )
-from vestig.session.known_names import types_of
+from vestig.session.entity_names import types_of
 from vestig.session.secrets import cleaned
 from vestig.session.secrets import count as count_secrets
 from vestig.session.session import Session

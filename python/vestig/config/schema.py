@@ -14,13 +14,6 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 
-from vestig.config.graph_sections import (
-    EntitySettings,
-    EntityTypeEntry,
-    EventWeights,
-    LinkSettings,
-    UsageSettings,
-)
 from vestig.config.kinds import (
     BOUNDS,
     PATTERN_WORDS,
@@ -46,17 +39,23 @@ from vestig.config.model_sections import (
 )
 from vestig.config.recall_sections import (
     DecaySettings,
+    EntitySettings,
+    EntityTypeEntry,
+    EventWeights,
     IndexSettings,
+    LinkSettings,
     Profiles,
     QuestionSettings,
     RankingSettings,
     RecallSettings,
     ReferenceSettings,
+    RetrieveSettings,
     SearchSettings,
+    SynonymGroups,
+    UsageSettings,
     WalkSettings,
     Weights,
 )
-from vestig.config.retrieve_sections import RetrieveSettings, SynonymGroups
 from vestig.config.server_sections import McpSettings, ServeSettings, TelemetrySettings
 from vestig.config.signals import KINDS, TERMS, SignalSettings
 from vestig.types import EventType

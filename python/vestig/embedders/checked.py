@@ -1,4 +1,4 @@
-"""Checks of the vectors of every embedder: their number, their length, finite values."""
+"""Settings that every embedder reads, and checks of its vectors: number, length, finite values."""
 
 from __future__ import annotations
 

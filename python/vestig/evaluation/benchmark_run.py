@@ -1,4 +1,4 @@
-"""The run of a benchmark on a store: which units recall finds for each question, and how fast.
+"""A benchmark in a store, and its run: which units recall finds for each question, and how fast.
 
 The rank of a unit is that of the best memory that contains it; units of one memory follow the
 order of the corpus. For a cut k the limit of recall is k memories, doubled until k distinct units

@@ -1,5 +1,5 @@
-"""Comparisons of rows: paired bootstrap tests, and the gate that `default` passes when it is
-nowhere below `baseline`."""
+"""Comparisons of rows: the bootstrap, paired tests by it, and the gate that `default` passes when
+it is nowhere below `baseline`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as one HTML page: no script, nothing from outside, light and dark."""
+"""A report as one HTML page with its drawings: no script, nothing from outside, light and dark."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from vestig.language.names.gazetteer import (
 )
 from vestig.ports import Progress
 from vestig.session.embedding import remember_identity
-from vestig.session.known_names import known_words, types_of_rules
+from vestig.session.entity_names import known_words, types_of_rules
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
 from vestig.store.ledger.reads import LedgerView

@@ -18,8 +18,7 @@ from vestig.commit.entity_merge import check_unexpired, merge_changes
 from vestig.errors import NotFoundError
 from vestig.results import SequenceResult
 from vestig.session import nodes
-from vestig.session.entity_names import entity_id
-from vestig.session.known_names import types_of
+from vestig.session.entity_names import entity_id, types_of
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.ledger.reads import LedgerView

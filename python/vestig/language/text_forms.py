@@ -1,4 +1,4 @@
-"""The forms of a text: as it was given, and the normal form by which texts are compared."""
+"""The forms of a text: as it was given, the normal form by which texts are compared, sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Keywords of a text: the tokens of the core without stop words."""
+"""Words of texts and queries: tokens of the core, those that are no stop words, those that say what
+a query is about, and those that ask about the past or about now."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from vestig.ids import id_text
 from vestig.language.names.gazetteer import analyse
 from vestig.language.names.ontology import UNTYPED
 from vestig.session.embedding import check_identity
-from vestig.session.known_names import LATEST_US, known_names, query_names, types_of_rules
+from vestig.session.entity_names import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 

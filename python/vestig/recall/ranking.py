@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config import Config, Settings
-from vestig.config.graph_sections import UsageSettings
-from vestig.config.recall_sections import ReasonSettings
+from vestig.config.recall_sections import ReasonSettings, UsageSettings
 from vestig.config.signals import KINDS, LATE_TERMS
 from vestig.config.weights import weights_of
 from vestig.ports import ScanRanking

@@ -1,5 +1,5 @@
-"""Checks of the scores of every reranker: one finite number of at least 0 for each text, within a
-time limit."""
+"""Checks of the scores of every reranker, one finite number of at least 0 for each text within a
+time limit; and its contract as a test suite, `vestig.testing.RerankerContract`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The searches of a retrieval: every query is ranked by recall, without a walk.
+"""The searches of a retrieval, every query ranked by recall without a walk, and the facts that the
+found memories state.
 
 Of the message that is to be answered (the focus) the best memories come into the pool, of every
 other query the best ten. What a query says of a memory is its level: S, which under `linear` is L.
@@ -28,19 +29,20 @@ from vestig.recall.query_entities import names_to_embed
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.request import query_argument
 from vestig.retrieve.calls import Deadline
-from vestig.retrieve.facts import facts_of
 from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, Levels, relevances
 from vestig.retrieve.request import Request
-from vestig.retrieve.types import Fact, PlannedQuery
+from vestig.retrieve.types import Fact, PlannedQuery, claim_key, memory_key
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
+from vestig.store.ledger.values import RecalledMemory
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection, logistic
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
-from vestig.types import Degradation
+from vestig.times import to_us
+from vestig.types import Claim, Degradation, Event, EventType, Evidence, Memory
 
 # Memories of each query but the focus, and how far down one counts as a match of its query.
 PER_QUERY: Final = 10
@@ -451,3 +453,86 @@ def own_messages(view: LedgerView, request: Request, settings: HygieneSettings) 
     if named:
         found.update(view.recorded_by(request.namespace, named))
     return sorted(found)
+
+
+_STATING: Final = frozenset(
+    (EventType.ADD, EventType.IMPORT, EventType.REINFORCE_EXACT, EventType.REINFORCE_NEAR)
+)
+_SNIPPET_CHARS_MAX: Final = 500
+
+
+def facts_of(
+    view: LedgerView, namespace: str, ids: Sequence[bytes], at: Moments
+) -> dict[str, Fact]:
+    """Memory id → the fact that it states, as it was known; without a similarity.
+
+    Args:
+        ids: 16 bytes each.
+    """
+    if not ids:
+        return {}
+    stored = {one.row: one for one in view.recalled(namespace, ids).values()}
+    rows = tuple(stored)
+    names, claims = view.mentioned_names(rows), view.claims_at(rows)
+    evidence = _evidence(view, namespace, stored, claims, at)
+    facts = [
+        _fact(one, claims.get(row), tuple(evidence.get(row, ())), tuple(names.get(row, ())))
+        for row, one in stored.items()
+    ]
+    return {fact.id: fact for fact in facts}
+
+
+def _fact(
+    stored: RecalledMemory,
+    claim: Claim | None,
+    evidence: tuple[Evidence, ...],
+    names: tuple[str, ...],
+) -> Fact:
+    return Fact(
+        key=memory_key(stored.digest) if claim is None else claim_key(claim),
+        id=id_text("mem", stored.id),
+        content=stored.content,
+        t_valid_us=stored.t_valid_us,
+        claim=claim,
+        evidence=evidence,
+        evidence_count=len(evidence),
+        keywords=stored.keywords,
+        entities=names,
+        similarity=None,
+    )
+
+
+def _evidence(
+    view: LedgerView,
+    namespace: str,
+    memories: Mapping[int, RecalledMemory],
+    claims: Mapping[int, Claim],
+    at: Moments,
+) -> dict[int, Sequence[Evidence]]:
+    """Row of a memory → where it was stated: what its claim names, else one piece for each event
+    that stated its text."""
+    found: dict[int, Sequence[Evidence]] = {
+        row: claim.evidence for row, claim in claims.items() if claim.evidence
+    }
+    plain = [row for row in memories if row not in found]
+    if not at.past:
+        return found | view.evidence_at(plain)
+    for row in plain:
+        memory = memories[row].make()
+        found[row] = [
+            _piece(event, memory)
+            for event in view.events(namespace, memory.id)
+            if event.event_type in _STATING and to_us(event.recorded_at) <= at.known_at_us
+        ]
+    return found
+
+
+def _piece(event: Event, memory: Memory) -> Evidence:
+    variant = event.payload.get("variant")
+    text = variant if isinstance(variant, str) else memory.content
+    return Evidence(
+        source_id=event.artifact_ref,
+        timestamp=event.occurred_at,
+        author=memory.author,
+        snippet=text[:_SNIPPET_CHARS_MAX],
+    )

@@ -17,8 +17,16 @@ import msgspec
 
 from vestig.arguments import count_argument
 from vestig.lazy_pattern import lazy_pattern
-from vestig.retrieve.query_words import Name, Word, names_in, query_key, rarity, words_of
-from vestig.retrieve.synonyms import Synonyms, synonyms
+from vestig.retrieve.query_words import (
+    Name,
+    Synonyms,
+    Word,
+    names_in,
+    query_key,
+    rarity,
+    synonyms,
+    words_of,
+)
 from vestig.retrieve.types import PlannedQuery, QuerySource
 
 # More queries than this are never made, whatever is asked for.

@@ -15,14 +15,13 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ConfigError, ProviderError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.retrieve.calls import Deadline
 from vestig.retrieve.stop import Certainty, Verdict
 from vestig.retrieve.types import Message, PlannedQuery, folded_text
-from vestig.session.model_calls import ModelCalls, degradation_of
-from vestig.session.model_costs import Costs
+from vestig.session.model_calls import Costs, ModelCalls, degradation_of
 from vestig.session.session import Session
 from vestig.types import Degradation
 

@@ -9,11 +9,10 @@ import msgspec
 
 from vestig.config import Config
 from vestig.recall.query import BoundQuery
-from vestig.retrieve.facets import facets
 from vestig.retrieve.fact_search import FactSearch
 from vestig.retrieve.fallback_queries import fallback_queries
+from vestig.retrieve.query_words import Synonyms, facets, synonyms
 from vestig.retrieve.request import Request
-from vestig.retrieve.synonyms import Synonyms, synonyms
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import resolved
 from vestig.store.ledger.reads import LedgerView

@@ -1,15 +1,20 @@
 """The words of queries: which of them carry a topic, when two queries are the same, how rare a word
-is, and which names a text holds."""
+is, which names a text holds, the facets of a request, and the synonyms of terms."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from math import inf
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from vestig.language.names.rules import find_names
 from vestig.language.text_forms import word_list
-from vestig.language.words import STOPWORDS, terms, tokens
+from vestig.language.words import STOPWORDS, terms, terms_among, tokens
 from vestig.lazy_pattern import lazy_pattern
 
 # Verbs of speaking and asking, in every form, and words that only frame a request.
@@ -149,3 +154,192 @@ def names_in(text: str, known: Iterable[str] = ()) -> list[Name]:
 
 def _has_content(name: str) -> bool:
     return any(word.content for word in words_of(name))
+
+
+# Facet → the index terms of each of its forms, none of which is empty.
+FacetForms = Mapping[str, Sequence[frozenset[str]]]
+
+FACETS_MAX: Final = 12
+
+
+def facets(
+    goal: str,
+    focus: str,
+    known_entities: Sequence[str] = (),
+    *,
+    idf: Mapping[str, float] | None = None,
+) -> list[str]:
+    """The names and keywords of goal and focus in lower case, each once; keywords inside of a name
+    are left out. At most 12, rarest first, then by position.
+
+    Args:
+        goal: what the conversation wants; may be the focus.
+        focus: the message that is to be answered.
+        known_entities: names in the store; they are found in any case.
+        idf: index term → idf over the store; a term that is missing is in no memory. Without it
+            longer words count as rarer.
+
+    Example:
+        >>> facets("Where does Ada Lovelace hide lanterns?", "and the map?")
+        ['ada lovelace', 'lanterns', 'hide', 'map']
+    """
+    found: dict[str, float] = {}
+    for text in dict.fromkeys((goal, focus)):
+        names = names_in(text, known_entities)
+        starts = [name.start for name in names]
+        placed = [(name.start, name.text) for name in names]
+        for word in words_of(text):
+            before = bisect_right(starts, word.start)
+            inside = before > 0 and word.end <= names[before - 1].end
+            if word.content and not inside:
+                placed.append((word.start, word.text))
+        for _, facet in sorted(placed):
+            found.setdefault(" ".join(facet.lower().split()), rarity(facet, idf, unknown=inf))
+    return sorted(found, key=found.__getitem__, reverse=True)[:FACETS_MAX]
+
+
+def facet_forms(wanted: Iterable[str], synonyms: Synonyms) -> FacetForms:
+    """Facet → the index terms of each of its forms: its own and those of its synonyms.
+
+    Example:
+        >>> from vestig.retrieve.query_words import synonyms
+        >>> facet_forms(["ml"], synonyms({}))["ml"][0] == frozenset(["ml"])
+        True
+    """
+    return {
+        facet: tuple(
+            needed for form in (facet, *synonyms.of(facet)) if (needed := frozenset(terms(form)))
+        )
+        for facet in wanted
+    }
+
+
+def facets_hit(forms: FacetForms, memories: Iterable[Iterable[str]]) -> list[frozenset[str]]:
+    """The facets that each memory contains: all words of the facet, or of one of its synonyms, are
+    among its words, whatever their endings.
+
+    Args:
+        forms: of the facets.
+        memories: of each its keywords and the names of the entities that it mentions.
+
+    Example:
+        >>> from vestig.retrieve.query_words import synonyms
+        >>> forms = facet_forms(["ada lovelace", "engineers", "lantern"], synonyms({}))
+        >>> (found,) = facets_hit(forms, [["developer", "hired", "Ada Lovelace"]])
+        >>> sorted(found)
+        ['ada lovelace', 'engineers']
+    """
+    needed = frozenset(term for own in forms.values() for form in own for term in form)
+    given = [list(texts) for texts in memories]
+    every = list(dict.fromkeys(chain.from_iterable(given)))
+    # no index term reaches across a space: those of the texts are those of the memory
+    held: dict[str, set[str]] = {}
+    for at, term in terms_among(needed, every):
+        held.setdefault(every[at], set()).add(term)
+    holders: dict[str, set[int]] = {term: set() for term in needed}
+    for place, texts in enumerate(given):
+        for text in [text for text in texts if text in held]:
+            for term in held[text]:
+                holders[term].add(place)
+    found = [set[str]() for _ in given]
+    for facet, own in forms.items():
+        for form in own:
+            for place in set.intersection(*[holders[term] for term in form]):
+                found[place].add(facet)
+    return [frozenset(facets) for facets in found]
+
+
+_FILE: Final = Path(__file__).resolve().parent.parent / "data" / "synonyms.txt"
+_WORD: Final = lazy_pattern(r"[^\W_]+(?:['’+#-]*[^\W_]+)*")
+
+
+class Occurrence(NamedTuple):
+    """A term of the table in a text: its span in code points, and its synonyms."""
+
+    start: int
+    end: int
+    others: tuple[str, ...]
+
+
+class Synonyms:
+    """Groups of terms of one word or more; a term may stand in several.
+
+    Example:
+        >>> table = Synonyms([("k8s", "kubernetes"), ("ml", "machine learning")])
+        >>> table.of("Kubernetes"), table.of("machine learning"), table.of("cat")
+        (('k8s',), ('ml',), ())
+    """
+
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        self._others: dict[str, dict[str, None]] = {}
+        for group in groups:
+            for term in group:
+                rest = dict.fromkeys(one for one in group if one != term)
+                self._others.setdefault(_key(term), {}).update(rest)
+        # first word of a term → words of the longest that begins so
+        self._longest: dict[str, int] = {}
+        for key in self._others:
+            words = key.split()
+            self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+
+    def of(self, term: str) -> tuple[str, ...]:
+        """The synonyms of a term, in the order of the table; case and plural do not matter."""
+        return tuple(self._others.get(_key(term), ()))
+
+    def occurrences(self, text: str) -> Iterator[Occurrence]:
+        """The terms of the table that a text holds, in order, the longest at each place.
+
+        Example:
+            >>> table = Synonyms([("ml", "machine learning")])
+            >>> list(table.occurrences("two machine learning jobs"))
+            [Occurrence(start=4, end=20, others=('ml',))]
+        """
+        words = [
+            (match.start(), match.end(), singular(match[0].lower()))
+            for match in _WORD.finditer(text)
+        ]
+        at = 0
+        while at < len(words):
+            step = 1
+            for length in range(min(self._longest.get(words[at][2], 0), len(words) - at), 0, -1):
+                part = words[at : at + length]
+                others = self._others.get(" ".join(word for _, _, word in part))
+                if others:
+                    yield Occurrence(part[0][0], part[-1][1], tuple(others))
+                    step = length
+                    break
+            at += step
+
+
+def _key(term: str) -> str:
+    return " ".join(singular(word) for word in term.lower().split())
+
+
+@cache
+def shipped_groups() -> tuple[tuple[str, ...], ...]:
+    """The groups that come with the package."""
+    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(
+        tuple(term.strip() for term in line.split(","))
+        for line in lines
+        if line.strip() and not line.startswith("#")
+    )
+
+
+def synonyms(added: Mapping[str, Sequence[str]]) -> Synonyms:
+    """The shipped table with further groups.
+
+    Args:
+        added: term → its synonyms (`retrieve.synonyms`).
+
+    Example:
+        >>> synonyms({"SEV1": ["outage"]}).of("outage")
+        ('downtime', 'incident', 'sev1')
+    """
+    own = tuple((term, *others) for term, others in added.items())
+    return _table(tuple(tuple(term.strip().lower() for term in group) for group in own))
+
+
+@cache
+def _table(own: tuple[tuple[str, ...], ...]) -> Synonyms:
+    return Synonyms((*shipped_groups(), *own))

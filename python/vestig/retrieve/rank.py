@@ -1,18 +1,151 @@
-"""The order of facts: relevance over all queries of a request, beside novelty, recency and
-diversity."""
+"""Facts merged over the rounds of a request, which of them are news, and their order: relevance
+over all queries, beside novelty, recency and diversity."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
-from vestig.retrieve.merge import MergedFact
+from vestig.retrieve.query_words import FacetForms, facets_hit
 from vestig.retrieve.result import CompositeParts
-from vestig.retrieve.types import FactKey
-from vestig.times import DAY_US
+from vestig.retrieve.types import EVIDENCE_KEPT, Fact, FactKey, evidence_key
+from vestig.times import DAY_US, to_us
+from vestig.types import Evidence
+
+
+class Sighting(NamedTuple):
+    """A memory that an iteration found, and the numbers of the queries that it is among the best
+    of."""
+
+    fact: Fact
+    queries: frozenset[int]
+
+
+class Gain(msgspec.Struct, frozen=True, kw_only=True):
+    """Gains of an iteration: keys not seen before, new pieces of evidence, and sightings of what
+    had been seen."""
+
+    new_keys: frozenset[FactKey]
+    new_evidence: int
+    duplicates: int
+
+
+class MergedFact(msgspec.Struct, kw_only=True):
+    """All that was seen of one fact.
+
+    `facts`: by memory id, the memories that state it. `iteration`: the first that found it.
+    `queries`: numbers of those that it is among the best of. `evidence`: distinct pieces.
+    `similarity`: the largest cosine of its memories to a query; None = none was compared.
+    """
+
+    key: FactKey
+    iteration: int
+    facts: dict[str, Fact]
+    queries: set[int]
+    evidence: tuple[Evidence, ...]
+    similarity: float | None = None
+    # the key in a form that sorts
+    place: tuple[str, ...] = ()
+
+    @property
+    def keywords(self) -> frozenset[str]:
+        """Of all of its memories."""
+        return frozenset(word for one in self.facts.values() for word in one.keywords)
+
+    @property
+    def words(self) -> list[str]:
+        """Keywords of its memories and names that they mention, repeats kept."""
+        facts = self.facts.values()
+        return [word for one in facts for own in (one.keywords, one.entities) for word in own]
+
+    def speaker(self, levels: Mapping[str, float]) -> Fact:
+        """The memory that speaks for it: the one with the largest level."""
+        if len(self.facts) == 1:
+            return next(iter(self.facts.values()))
+        return self.facts[min(self.facts, key=lambda id: (-levels.get(id, float("-inf")), id))]
+
+    def shown(self, levels: Mapping[str, float]) -> Fact:
+        """The memory that speaks for it, with the best evidence of all of them."""
+        return msgspec.structs.replace(
+            self.speaker(levels),
+            evidence=tuple(best_evidence(self.evidence)),
+            evidence_count=len(self.evidence),
+            similarity=self.similarity,
+        )
+
+
+def best_evidence(found: Iterable[Evidence]) -> list[Evidence]:
+    """The best pieces: with a known author, then the newer, then the longer ones.
+
+    Example:
+        >>> long, short = (
+        ...     Evidence(source_id=None, timestamp=None, author=None, snippet=text)
+        ...     for text in ("a longer text", "a text")
+        ... )
+        >>> said = Evidence(source_id=None, timestamp=None, author="Ada", snippet="hm")
+        >>> [one.snippet for one in best_evidence([short, long, said])]
+        ['hm', 'a longer text', 'a text']
+    """
+
+    def order(one: Evidence) -> tuple[bool, float, int, str]:
+        stated = float("-inf") if one.timestamp is None else to_us(one.timestamp)
+        return one.author is None, -stated, -len(one.snippet), one.snippet
+
+    return sorted(found, key=order)[:EVIDENCE_KEPT]
+
+
+class FactPool:
+    """The facts of a request by key, and how often one was seen again."""
+
+    def __init__(self) -> None:
+        self.merged: dict[FactKey, MergedFact] = {}
+        self.duplicates = 0
+
+    def add(self, iteration: int, sightings: Iterable[Sighting]) -> Gain:
+        """Takes what an iteration found: a memory once, whatever number of its queries found it."""
+        new_keys = set[FactKey]()
+        new_evidence = duplicates = 0
+        for fact, queries in sightings:
+            known = self.merged.get(fact.key)
+            if known is None:
+                new_keys.add(fact.key)
+                known = self.merged[fact.key] = MergedFact(
+                    key=fact.key,
+                    iteration=iteration,
+                    facts={},
+                    queries=set(),
+                    evidence=(),
+                    place=tuple([part or "" for part in fact.key]),
+                )
+            else:
+                duplicates += 1
+            if fact.id not in known.facts:
+                before = len(known.evidence)
+                known.evidence = _distinct(fact.evidence, known.evidence)
+                new_evidence += len(known.evidence) - before
+                known.facts[fact.id] = fact
+            known.queries |= queries
+        self.duplicates += duplicates
+        return Gain(new_keys=frozenset(new_keys), new_evidence=new_evidence, duplicates=duplicates)
+
+    def compare(self, similarities: Mapping[str, float]) -> None:
+        """Takes the largest cosine of each memory."""
+        for one in self.merged.values():
+            known = [similarities[id] for id in one.facts if id in similarities]
+            one.similarity = max(known, default=None)
+
+
+def _distinct(fresh: tuple[Evidence, ...], known: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """The fresh pieces, each once, before the known ones; a known piece stays as it is."""
+    if len(fresh) + len(known) < 2:
+        # keys are dear, and there is nothing to tell apart
+        return fresh or known
+    by_key = {evidence_key(one): one for one in fresh} | {evidence_key(one): one for one in known}
+    return tuple(by_key.values())
+
 
 # Relevance, novelty, recency and diversity.
 _PartValues = tuple[float, float, float, float]
@@ -200,3 +333,87 @@ def _recency(one: MergedFact, now_us: int, tau_days: float) -> float:
     """Of the newest beginning of what its memories say."""
     newest = max(fact.t_valid_us for fact in one.facts.values())
     return math.exp(-max(0, now_us - newest) / (tau_days * DAY_US))
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """`facets`: fact key → the facets that it contains. `score`: the share of all facets that a
+    fact above the cut contains."""
+
+    facets: Mapping[FactKey, frozenset[str]]
+    score: float
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """`keys`: the new facts that count; `facets`: those that all facts so far contain."""
+
+    keys: frozenset[FactKey]
+    facets: frozenset[str]
+
+
+def coverage_of(
+    merged: Mapping[FactKey, MergedFact],
+    facets: FacetForms,
+    above: Set[str],
+    known: Mapping[FactKey, frozenset[str]],
+) -> Coverage:
+    """How much of the question the facts speak of.
+
+    Args:
+        facets: of goal and focus, with their forms; without any, one fact is enough.
+        above: memories above the cut of recall, which count.
+        known: facets of facts that were looked at before.
+    """
+    fresh = [key for key in merged if key not in known]
+    hits = facets_hit(facets, [merged[key].words for key in fresh])
+    own = {**known, **dict(zip(fresh, hits, strict=True))}
+    found = {key: own[key] for key in merged}
+    if not merged:
+        return Coverage(facets=found, score=0.0)
+    if not facets:
+        return Coverage(facets=found, score=1.0)
+    hit = {
+        facet
+        for key, own in found.items()
+        if not above.isdisjoint(merged[key].facts)
+        for facet in own
+    }
+    return Coverage(facets=found, score=len(hit) / len(facets))
+
+
+def news_of(
+    gain: Gain,
+    order: Sequence[RankedFact],
+    coverage: Coverage,
+    hit_before: frozenset[str],
+    *,
+    max_facts: int,
+    above: Set[str],
+) -> News:
+    """The facts of an iteration that count as new: keys not seen before among the best `max_facts`,
+    above the cut of recall or with a facet that no fact before contained. Every search brings
+    unseen facts; only relevant ones are news.
+
+    Args:
+        order: the best facts after the iteration, best first: at least `max_facts` of them, or
+            all.
+        above: memories above the cut of recall.
+        hit_before: facets that facts of earlier iterations contain.
+    """
+    keys = frozenset(
+        one.merged.key
+        for one in order[:max_facts]
+        if one.merged.key in gain.new_keys
+        and (not above.isdisjoint(one.merged.facts) or coverage.facets[one.merged.key] - hit_before)
+    )
+    every = (facet for own in coverage.facets.values() for facet in own)
+    return News(keys=keys, facets=frozenset(every))
+
+
+def streak_after(streak: int, new_facts: int, min_new_facts: int) -> int:
+    """Iterations in a row that brought less than `min_new_facts` facts.
+
+    Example:
+        >>> streak_after(1, 0, 1), streak_after(1, 1, 1), streak_after(1, 0, 0)
+        (2, 0, 0)
+    """
+    return streak + 1 if new_facts < min_new_facts else 0

@@ -10,7 +10,7 @@ import msgspec
 from vestig.arguments import label, text_argument, time_us
 from vestig.calls.filter import Filter
 from vestig.calls.retrieve import RetrieveRequest
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.hints import NAME_CHARS_MAX, nearest, unknown_name_error

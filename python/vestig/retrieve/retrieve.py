@@ -25,7 +25,6 @@ from vestig.retrieve.confidence import (
     confidence_breakdown,
 )
 from vestig.retrieve.fact_search import FactSearch, QueryResults
-from vestig.retrieve.layouts import fact_text, message_text
 from vestig.retrieve.model_steps import ModelSteps, cleaned_queries
 from vestig.retrieve.plan import FACTS_READ, MESSAGES_READ, Planner
 from vestig.retrieve.request import Request, request_of
@@ -34,6 +33,8 @@ from vestig.retrieve.result import (
     RetrieveMetadata,
     RetrieveResult,
     TraceStep,
+    fact_text,
+    message_text,
 )
 from vestig.retrieve.rounds import Rounds
 from vestig.retrieve.stop import Progress, StopReason, stop_reason, verdict_counts

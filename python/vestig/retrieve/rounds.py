@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.retrieve.calls import Calls, Deadline
 from vestig.retrieve.confidence import (
     BEST_FACTS,
@@ -16,14 +16,24 @@ from vestig.retrieve.confidence import (
     evidence_component,
     reliability_component,
 )
-from vestig.retrieve.facets import facet_forms
 from vestig.retrieve.fact_search import QueryResults
-from vestig.retrieve.merge import FactPool, Gain, Sighting
-from vestig.retrieve.novelty import Coverage, coverage_of, news_of, streak_after
 from vestig.retrieve.plan import Analysis
-from vestig.retrieve.rank import FOCUS, OTHERS_WEIGHT, RankedFact, RankWeights, ranked
+from vestig.retrieve.query_words import Synonyms, facet_forms
+from vestig.retrieve.rank import (
+    FOCUS,
+    OTHERS_WEIGHT,
+    Coverage,
+    FactPool,
+    Gain,
+    RankedFact,
+    RankWeights,
+    Sighting,
+    coverage_of,
+    news_of,
+    ranked,
+    streak_after,
+)
 from vestig.retrieve.request import Request
-from vestig.retrieve.synonyms import Synonyms
 from vestig.retrieve.types import Fact, FactKey
 
 

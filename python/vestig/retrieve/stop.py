@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from vestig.config.retrieve_sections import RetrieveSettings
+from vestig.config.recall_sections import RetrieveSettings
 from vestig.retrieve.confidence import HIGH
 
 StopReason = Literal[

@@ -35,9 +35,8 @@ from vestig.ports import (
     gives_codes,
     gives_tokens,
 )
-from vestig.session.metrics import Metrics
 from vestig.session.nodes import unambiguous_id
-from vestig.session.observer import Observer
+from vestig.session.observer import Metrics, Observer
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.reads import LedgerView

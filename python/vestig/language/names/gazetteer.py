@@ -1,7 +1,7 @@
 """Names in a text, from the rules and from the names that the store knows.
 
-`analysed_text.analyse` takes a text apart; the caller looks its words up among the known names
-(`name_table`, or the index of the core); `resolve_names` joins both. Nothing here reads a store.
+`analyse` takes a text apart; the caller looks its words up among the known names
+(`NameTable`, or the index of the core); `resolve_names` joins both. Nothing here reads a store.
 """
 
 from __future__ import annotations

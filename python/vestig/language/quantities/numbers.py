@@ -1,4 +1,4 @@
-"""Numbers in words and in grouped digits, as plain digits."""
+"""Numbers in words and in grouped digits as plain digits, and units by any of their spellings."""
 
 from __future__ import annotations
 
