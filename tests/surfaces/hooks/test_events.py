@@ -235,3 +235,11 @@ def test_destroying_a_store_removes_the_log(editor: Editor) -> None:
     ended: subprocess.CompletedProcess[str] = editor.run("", "destroy", str(editor.store), "--yes")
     assert ended.returncode == 0, ended.stderr
     assert not editor.store.exists()
+
+
+def test_a_transcript_that_cannot_be_read_is_named_in_the_log(editor: Editor) -> None:
+    remember(editor, PORT)
+    editor.transcript("one").write_bytes(b"\0binary" * 100)
+    editor.read("SessionEnd", "one")
+    editor.read("SessionEnd", "gone")
+    assert [bool(one["error"]) for one in editor.readings()] == [True, True]

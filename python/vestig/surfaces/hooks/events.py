@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.config.folders import project_folder
 from vestig.errors import ValidationError, VestigError
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.journal import Journal
+from vestig.surfaces.hooks.journal import Journal, fault
 from vestig.surfaces.hooks.project import project_scope
 
 if TYPE_CHECKING:
@@ -94,14 +94,8 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     watch.start()
     try:
         return hook.answer(name)
-    except VestigError as error:
-        hook.fail(f"{type(error).__name__}: {error}")
-    except Exception as error:  # an editor must not be held up; the message may hold stored text
-        step = error.__traceback__
-        while step is not None and step.tb_next is not None:
-            step = step.tb_next
-        place = "" if step is None else f" at {step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
-        hook.fail(f"{type(error).__name__}{place}")
+    except Exception as error:  # an editor must not be held up
+        hook.fail(fault(error))
     finally:
         watch.cancel()
     return None

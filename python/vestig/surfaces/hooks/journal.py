@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.config.folders import state_directory
+from vestig.errors import VestigError
 from vestig.store.sqlite.files import HOOK_LOG, LEDGER_FILE
 from vestig.telemetry.trace_file import TraceFile
 
@@ -16,6 +17,23 @@ from vestig.telemetry.trace_file import TraceFile
 TRANSCRIPT: Final = "transcript"
 # Of the current file and of the one before: some thousands of prompts.
 _BYTES_MAX: Final = 256 * 1024
+
+
+def fault(error: Exception) -> str:
+    """An error in words of the log: the message of one that is not Vestig's may hold stored text,
+    so its place stands instead.
+
+    Example:
+        >>> fault(FileNotFoundError(2, "gone")), fault(VestigError("no store"))
+        ('FileNotFoundError', 'VestigError: no store')
+    """
+    if isinstance(error, VestigError):
+        return f"{type(error).__name__}: {error}"
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    place = "" if step is None else f" at {step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
+    return f"{type(error).__name__}{place}"
 
 
 class Journal:

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.config.folders import state_directory
-from vestig.errors import VestigError
 from vestig.private_folder import make_private_folder
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.hooks.journal import TRANSCRIPT, Journal
+from vestig.surfaces.hooks.journal import TRANSCRIPT, Journal, fault
 
 _LOCK_FILE: Final = "hooks.lock"
 
@@ -57,10 +56,8 @@ def read_transcripts(asked: Mapping[str, Any]) -> None:
                         turns=report.imported,
                         error="; ".join(one.message for one in report.errors[:1]),
                     )
-    except (VestigError, OSError) as error:
-        Journal(store).add(
-            TRANSCRIPT, transcript=asked["transcript"], error=f"{type(error).__name__}: {error}"
-        )
+    except Exception as error:  # nobody waits for this process
+        Journal(store).add(TRANSCRIPT, transcript=asked["transcript"], error=fault(error))
 
 
 def grown_transcripts(journal: Journal, current: Path, scope: str) -> list[Path]:

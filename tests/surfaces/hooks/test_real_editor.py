@@ -1,0 +1,210 @@
+"""Claude Code itself, with the plugin, against a model that is a script on this machine.
+
+The editor comes with the package `claude-agent-sdk`; without it these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor import SCOPE, Editor
+
+PORT = "The staging database of the lighthouse listens on port 6543."
+QUESTION = "Which port does the staging database listen on?"
+ANSWER = "I see."
+
+
+def editor_program() -> Path | None:
+    found = find_spec("claude_agent_sdk")
+    if found is None or found.origin is None:
+        return None
+    program = Path(found.origin).parent / "_bundled" / "claude"
+    return program if program.exists() else None
+
+
+pytestmark = pytest.mark.skipif(
+    editor_program() is None, reason="needs the editor: pip install claude-agent-sdk"
+)
+
+
+class Model:
+    """A model that answers each request with the same words, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                if not self.path.startswith("/v1/messages?") and self.path != "/v1/messages":
+                    self.answer(b"{}", "application/json")
+                    return
+                outer.requests.append(asked)
+                if asked.get("stream"):
+                    self.answer(events(asked["model"]), "text/event-stream")
+                else:
+                    self.answer(json.dumps(message(asked["model"])).encode(), "application/json")
+
+            def do_GET(self) -> None:
+                self.answer(b"{}", "application/json")
+
+            do_HEAD = do_GET
+
+            def answer(self, body: bytes, kind: str) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+
+def message(model: str) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": ANSWER}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+def events(model: str) -> bytes:
+    begun = message(model) | {"content": [], "stop_reason": None}
+    steps: list[dict[str, Any]] = [
+        {"type": "message_start", "message": begun},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "text_delta", "text": ANSWER},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "usage": {"output_tokens": 1},
+        },
+        {"type": "message_stop"},
+    ]
+    return b"".join(
+        f"event: {step['type']}\ndata: {json.dumps(step)}\n\n".encode() for step in steps
+    )
+
+
+class Claude(Editor):
+    """Claude Code with the plugin of this installation."""
+
+    def __init__(self, folder: Path, model: Model) -> None:
+        super().__init__(folder)
+        program = editor_program()
+        assert program is not None
+        bin = folder / "bin"
+        bin.mkdir()
+        (bin / "claude").symlink_to(program)
+        self.model = model
+
+    def environment(self) -> dict[str, str]:
+        added = {
+            "PATH": f"{self.folder}/bin:{Path(sys.executable).parent}:/usr/bin:/bin",
+            "XDG_DATA_HOME": str(self.folder / "data"),
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        return super().environment() | added
+
+    def claude(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["claude", *words],
+            cwd=self.project,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=240,
+            check=False,
+        )
+
+    def prompt(self, text: str, *words: str) -> str:
+        """What the model was sent for a prompt."""
+        self.model.requests.clear()
+        ended = self.claude("-p", text, *words)
+        assert ANSWER in ended.stdout, ended.stdout + ended.stderr
+        return json.dumps(self.model.requests, ensure_ascii=False)
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Iterator[Claude]:
+    model = Model()
+    made = Claude(tmp_path, model)
+    installed = made.run("", "install", "claude")
+    assert installed.returncode == 0, installed.stderr
+    yield made
+    model.server.shutdown()
+    model.server.server_close()
+
+
+def test_the_plugin_is_valid(claude: Claude) -> None:
+    folder = claude.folder / "data" / "vestig" / "claude-plugin"
+    for words in (("--profile", "directory", str(folder / "vestig")), (str(folder),)):
+        checked = claude.claude("plugin", "validate", "--strict", *words)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_session_knows_what_the_one_before_it_was_told(claude: Claude) -> None:
+    sent = claude.prompt(PORT)
+    assert "Quoted data" not in sent
+    claude.wait_for(lambda: len(claude.readings()) > 0)
+    assert claude.memories()[PORT] == SCOPE
+    sent = claude.prompt(QUESTION)
+    assert PORT in sent
+    assert "Quoted data" in sent
+
+
+def test_a_second_install_changes_nothing_and_remove_takes_all(claude: Claude) -> None:
+    settings = claude.folder / ".claude" / "settings.json"
+    before = settings.read_bytes()
+    again = claude.run("", "install", "claude")
+    assert "claude plugin" not in again.stdout
+    assert settings.read_bytes() == before
+    assert claude.run("", "install", "claude", "--remove").returncode == 0
+    listed = claude.claude("plugin", "list", "--json")
+    assert "vestig" not in listed.stdout
+    assert not (claude.folder / "data" / "vestig" / "claude-plugin").exists()
+
+
+def test_hooks_of_others_survive(claude: Claude) -> None:
+    settings = claude.folder / ".claude" / "settings.json"
+    claude.run("", "install", "claude", "--remove")
+    entry = {"hooks": [{"type": "command", "command": "true"}]}
+    foreign = {event: [entry] for event in ("SessionStart", "UserPromptSubmit", "SessionEnd")}
+    found = json.loads(settings.read_text()) if settings.exists() else {}
+    settings.write_text(json.dumps(found | {"hooks": foreign}))
+    for words in ((), ("--remove",)):
+        assert claude.run("", "install", "claude", *words).returncode == 0
+        assert json.loads(settings.read_text())["hooks"] == foreign
