@@ -84,7 +84,8 @@ class RecordFile:
     def __init__(self, source: Input) -> None:
         self._source = source
         with self._source.open() as raw:
-            start = raw.read(_PROBE_BYTES)
+            # what can be read at once: a stream may fail behind it
+            start = cast("io.BufferedReader", raw).read1(_PROBE_BYTES)
         self._zipped = start.startswith(_GZIP_MAGIC)
         if self._zipped:
             with self._stream() as stream:

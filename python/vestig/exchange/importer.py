@@ -379,7 +379,8 @@ class _Files:
     def _refuse(self, tally: _Tally, error: VestigError | OSError) -> None:
         tally.lines += 1
         if isinstance(error, OSError):
-            code, message = ValidationError.code, f"the file cannot be read: {error.strerror}"
+            why = error.strerror or type(error).__name__
+            code, message = ValidationError.code, f"the file cannot be read: {why}"
         else:
             code, message = error.code, str(error)
         tally.refuse(ItemError(index=max(0, tally.lines - 1), code=code, message=message))

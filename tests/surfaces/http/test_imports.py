@@ -82,7 +82,7 @@ def test_bounds_of_an_import(tmp_path: Path) -> None:
         assert site.store.count() == before
         packed = site.post("import", b"\x1f\x8b\x08\x00", LINES)
         assert (packed.status, packed.code) == (415, "validation")
-        typed = site.post("import", lines(2), {"Content-Type": "application/json"})
+        typed = site.post("import", lines(2), {"Content-Type": "text/plain"})
         assert (typed.status, typed.code) == (415, "validation")
         unknown = site.post("import?surprise=1", lines(2), LINES)
         assert (unknown.status, unknown.code) == (422, "validation")
