@@ -144,6 +144,9 @@ class _Tour:
         self.title("Texts without content are refused, with the reason")
         self.commit("thanks")
         self.commit("ok")
+        self.title("A secret is masked before anything else sees the text")
+        secret = self.commit("The password of the staging database is Tulip-7742!x")
+        self.tell(f"  kept as “{self.sentence(str(secret.memory_id))}”", "green")
         return str(changed.memory_id)
 
     def supersede(self, old: str, new: str) -> None:

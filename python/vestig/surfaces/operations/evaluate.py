@@ -11,6 +11,7 @@ from vestig.surfaces.operation import Call, Operation
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from vestig.evaluation.firewall import FirewallReport
     from vestig.evaluation.report import EvaluationReport
 
 _FORMATS: Final = ("table", "json", "markdown", "html")
@@ -62,7 +63,11 @@ def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
     return found
 
 
-def _text(value: EvaluationReport, args: Mapping[str, Any]) -> str:
+def _text(value: EvaluationReport | FirewallReport, args: Mapping[str, Any]) -> str:
+    from vestig.evaluation.firewall import FirewallReport
+
+    if isinstance(value, FirewallReport):
+        return value.text()
     return _formed(value, str(args.get("format", "table")))
 
 
@@ -81,6 +86,10 @@ def _eval(call: Call) -> Any:
     import vestig
 
     given = dict(call.args)
+    if given.pop("firewall", False):
+        return _firewall(given)
+    if "seed" in given:
+        raise vestig.ValidationError("seed", given["seed"], "it beside --firewall alone")
     shown = given.pop("format", "table")
     targets = _targets(given.pop("output", ()), shown)
     switches = [_switch(text) for text in given.pop("switches", ())]
@@ -91,6 +100,16 @@ def _eval(call: Call) -> Any:
     for path, form in targets:
         path.write_text(_formed(report, form), encoding="utf-8")
     return report
+
+
+def _firewall(given: Mapping[str, Any]) -> FirewallReport:
+    from vestig.errors import ValidationError
+    from vestig.evaluation.firewall import evaluate_firewall
+
+    other = next((name for name in given if name not in ("seed", "format")), None)
+    if other is not None:
+        raise ValidationError(other, given[other], "nothing but --seed beside --firewall")
+    return evaluate_firewall(given.get("seed", 1))
 
 
 _EVAL: Final = Operation(
@@ -146,6 +165,13 @@ _EVAL: Final = Operation(
             name="sample",
             default_text="all",
         ),
+        Flag(
+            "Measure instead which secrets and which results that come back are recognised, on"
+            " texts made at run time.",
+            "--firewall",
+            name="firewall",
+        ),
+        Integer("With --firewall, the seed of the texts.", "--seed", name="seed", default_text="1"),
         Text("Folder in which vectors are stored between runs.", "--cache", name="cache"),
         Choice("What is printed.", "--format", name="format", default_text="table", words=_FORMATS),
         Texts(
