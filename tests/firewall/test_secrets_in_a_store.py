@@ -10,6 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener
+from served import serving
 from vestig.evaluation.secret_cases import Maker
 from vestig.firewall.secrets import masked_text
 from vestig.testing import HashingEmbedder
@@ -187,3 +188,21 @@ def test_no_secret_is_in_any_file_log_metric_or_error(
     for one in found:
         assert one.secret is not None
         assert one.secret.encode() not in kept, one
+
+
+def test_a_server_that_logs_texts_logs_no_secret(tmp_path: Path) -> None:
+    with serving(tmp_path / "store", audit=True, audit_payloads=True) as site:
+        reply = site.ask("POST", "commit", {"content": _TEXT, "title": f"see {_TOKEN}"})
+        assert reply.status == 201
+        assert {one["rule"] for one in reply.document["masked"]} == {"password", "github"}
+        refused = site.ask("POST", "commit", {"content": "Deploys run", "tags": [_TOKEN]})
+        assert refused.status == 422
+        assert _TOKEN.encode() not in refused.body
+        asked = site.ask("POST", "recall", {"query": f"where is {_TOKEN} used?"})
+        assert any("github" in one for one in asked.document["warnings"])
+        metrics = site.ask("GET", "metrics").body
+        assert b'vestig_secrets_total{action="masked",rule="password"} 1' in metrics
+    kept = _bytes_of(tmp_path) + metrics
+    assert b"[secret:github]" in kept
+    assert _TOKEN.encode() not in kept
+    assert b"Kx9!mmQ2" not in kept

@@ -125,3 +125,34 @@ def test_one_that_cannot_be_masked_is_named_and_stays(
     assert report.fixed == 0
     assert [error.message for error in report.errors] == [f"{id}: no room"]
     assert len(store.admin.secrets()) == 1
+
+
+def test_an_export_with_secrets_is_masked_when_it_comes_in(tmp_path: Path, opener: Opener) -> None:
+    careless = opener("careless", config=_OFF)
+    _filled(careless)
+    careless.export(tmp_path / "out.jsonl")
+    careless.close()
+    store = opener("careful")
+    report = store.import_(tmp_path / "out.jsonl")
+    assert any("4 memories held secrets" in warning for warning in report.warnings)
+    assert len(store.admin.secrets()) == 0
+    assert _TEXT.format("[secret:password]") in {one.content for one in store.list()}
+    again = store.import_(tmp_path / "out.jsonl", merge=True)
+    assert again.memories == 0
+    store.close()
+    for secret in _SECRETS:
+        assert secret.encode() not in _bytes_of(tmp_path / "careful")
+
+
+def test_messages_and_memories_of_a_file_are_masked(tmp_path: Path, opener: Opener) -> None:
+    lines = [
+        f'{{"content": "{_TEXT.format(_SECRETS[0])}"}}',
+        f'{{"content": "the pier is open", "metadata": {{"password": "{_SECRETS[1]}"}}}}',
+    ]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), "utf-8")
+    store = opener("careful")
+    assert store.import_(tmp_path / "in.jsonl").memories == 2
+    assert len(store.admin.secrets()) == 0
+    store.close()
+    for secret in _SECRETS:
+        assert secret.encode() not in _bytes_of(tmp_path / "careful")

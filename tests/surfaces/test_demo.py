@@ -27,6 +27,7 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
         "kofi.city: “Kofi lives in Porto”",
         "port 5433” → “The staging database runs on port 5434”",
         "refused: Content too short: 6 chars (minimum: 12)",
+        "kept as “The password of the guest network is [secret:password]”",
         "because the database moved",
         "found after opening again: “The incident channel is called red-phone”",
         "Done in ",
@@ -44,7 +45,7 @@ def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
     for asked in out.split("   ? ")[1:]:
         best, next_one = (float(asked.splitlines()[line].split()[0]) for line in (2, 4))
         assert best > 50 * next_one
-    checks = out.partition("10. The doctor")[2].splitlines()
+    checks = out.partition("11. The doctor")[2].splitlines()
     assert len(checks[1:-1]) == 3
 
 
@@ -57,7 +58,7 @@ def test_demo_ignores_settings_from_outside(
     assert run(["demo", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["schema"] == "vestig/demo/1"
-    assert len(document["steps"]) == 10
+    assert len(document["steps"]) == 11
     assert document["kept"] is None
     assert [p.name for p in tmp_path.iterdir()] == ["vestig.yaml"]
 

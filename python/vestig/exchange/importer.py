@@ -17,6 +17,7 @@ from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
+from vestig.exchange.export_secrets import mask_restored, may_hold_secrets
 from vestig.exchange.file_records import unknown
 from vestig.exchange.formats.drafts import Link
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
@@ -236,6 +237,7 @@ def _restore(session: Session, file: ImportFile, asked: ImportRequest) -> Import
             raise ValidationError(
                 name, "an export", "chats or memories", "an export is restored as it is"
             )
+    masks = may_hold_secrets(session, file)
     report = restore(
         session.ledger,
         file.export_lines(),
@@ -247,7 +249,7 @@ def _restore(session: Session, file: ImportFile, asked: ImportRequest) -> Import
         progress=asked.progress,
     )
     degraded = session.keeper.after_commit()
-    warnings = list(report.warnings)
+    warnings = [*report.warnings, *(mask_restored(session) if masks else ())]
     if report.different:
         warnings.append(
             f"{report.different} memories differ from the file and were kept as they are"

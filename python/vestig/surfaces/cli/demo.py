@@ -144,9 +144,6 @@ class _Tour:
         self.title("Texts without content are refused, with the reason")
         self.commit("thanks")
         self.commit("ok")
-        self.title("A secret is masked before anything else sees the text")
-        secret = self.commit("The password of the staging database is Tulip-7742!x")
-        self.tell(f"  kept as “{self.sentence(str(secret.memory_id))}”", "green")
         return str(changed.memory_id)
 
     def supersede(self, old: str, new: str) -> None:
@@ -170,6 +167,11 @@ class _Tour:
         self.commit("Kofi lives in Accra", key="kofi.city")
         self.commit("Kofi lives in Porto", key="kofi.city")
         self.tell(f"  kofi.city: “{self.store.get('kofi.city').content}”", "green")
+
+    def secret(self) -> None:
+        self.title("A secret is masked before anything else sees the text")
+        stored = self.commit("The password of the guest network is Tulip-7742!x")
+        self.tell(f"  kept as “{self.sentence(str(stored.memory_id))}”", "green")
 
     def killed(self) -> None:
         self.title("Kill the process right after a commit: what was confirmed is there")
@@ -217,6 +219,7 @@ def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, An
         steps.supersede(old, new)
         steps.recalls()
         steps.key()
+        steps.secret()
         steps.killed()
         steps.doctor()
     finally:

@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from vestig.api.store import Vestig
 from vestig.config.server_sections import ServeSettings
 from vestig.errors import StoreDamagedError, VestigError
+from vestig.firewall.secrets import masked_text
 from vestig.ids import new_id
 from vestig.session.session import Session
 from vestig.store.ledger.values import RequestRecord
@@ -134,9 +135,10 @@ class Service:
         with self.session.ledger.read() as view:
             return view.seq
 
-    @staticmethod
-    def _payload(response: Response, given: CallInput) -> str:
+    def _payload(self, response: Response, given: CallInput) -> str:
         asked = (given.body or wire.encode(given.beside)).decode(errors="replace")
+        if self.session.config.settings.firewall.secrets != "off":
+            asked, _ = masked_text(asked)
         return wire.encode({"request": asked, "response": bytes(response.body).decode()}).decode()
 
     def log(

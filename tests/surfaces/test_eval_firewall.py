@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from command_lines import Vestig
+from command_answers import Vestig
+
 from vestig.evaluation.firewall import evaluate_firewall
 from vestig.recall.layouts import FORMATS
 
