@@ -206,3 +206,10 @@ def test_a_server_that_logs_texts_logs_no_secret(tmp_path: Path) -> None:
     assert b"[secret:github]" in kept
     assert _TOKEN.encode() not in kept
     assert b"Kx9!mmQ2" not in kept
+
+
+def test_a_key_with_a_secret_is_refused(store: vestig.Vestig) -> None:
+    with pytest.raises(vestig.ValidationError, match=r"^key: .*\(github\)") as caught:
+        store.commit("Deploys run on Fridays", key=_TOKEN)
+    assert _TOKEN not in str(caught.value)
+    assert store.count() == 0
