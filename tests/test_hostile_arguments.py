@@ -66,6 +66,9 @@ class World:
             "target": folder / "out.jsonl",
             "dest": folder / "copy",
             "start": "2026-01-01",
+            "topic": "The kitchen",
+            "key": "kitchen.colour",
+            "context": "The walls were painted green.",
         }
         self.ids = {"edge": edge.id, "entity": entities[0], "expire_entity": entities[0]}
 
