@@ -147,6 +147,13 @@ def links(world: World) -> Any:
         return len(view.edges("default", ids[-1], "RELATED"))
 
 
+def similar_to_it(world: World) -> Any:
+    """How many older memories a new one is like; their cosine is 0.8."""
+    store = world.open({OSLO: 1.0, "The old office was in Bergen": 0.8})
+    store.commit(OSLO)
+    return len(store.commit("The old office was in Bergen").similar)
+
+
 def loaded(world: World) -> Any:
     try:
         return world.open().commit(OSLO).outcome.value
@@ -189,6 +196,7 @@ WRITING: Final[dict[str, Act]] = {
     f"{NEAR}.enabled": Act(False, restated),
     f"{NEAR}.threshold": Act(0.99, near_but_not_equal),
     f"{NEAR}.on_near_dup": Act("insert", restated),
+    "similar.min_score": Act(0.85, similar_to_it),
     "keywords.stopwords": Act(["oslo"], lambda w: memory(w.open(), OSLO).keywords),
     "enrichment.mode": Act("off", queued, DEFERRED),
     "enrichment.inline_timeout_s": Act(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from acts_of_enrichment import ENRICHED
 from acts_of_graph import GRAPH
+from acts_of_hooks import HOOKED
 from acts_of_mcp import MCP
 from acts_of_models import MODELLED
 from acts_of_recall import RECALL
@@ -33,6 +34,7 @@ ACTS: dict[str, Act] = {
     **RETRIEVE,
     **SERVING,
     **MCP,
+    **HOOKED,
 }
 
 

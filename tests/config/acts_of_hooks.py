@@ -1,0 +1,32 @@
+"""Keys of an editor's hooks, each with what can be seen of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from world import Act, World
+
+from vestig.ids import repeatable_ids
+from vestig.surfaces.hooks import events
+
+__all__ = ["HOOKED"]
+
+
+def shown_at_a_prompt(world: World) -> Any:
+    """Characters of the block that a prompt brings; None where it brings none."""
+    with repeatable_ids("hooks"), world.open() as store:
+        for number in range(5):
+            store.commit(f"Plan {number} of the move to Oslo: " + "pack the boxes here. " * 80)
+    told = {"prompt": "Which boxes do we pack for the move to Oslo?", "cwd": str(world.folder)}
+    world.monkeypatch.setattr(events, "configuration", lambda _: world.config)
+    world.monkeypatch.setattr(events, "_read_input", lambda: told)
+    answer = events.answer_event("UserPromptSubmit", {})
+    return None if answer is None else len(answer["hookSpecificOutput"]["additionalContext"])
+
+
+_HASHED: Final = {"embedding.provider": "hashing", "hooks.min_confidence": 0.0}
+
+HOOKED: Final = {
+    "hooks.budget": Act(200, shown_at_a_prompt, base=_HASHED),
+    "hooks.min_confidence": Act(1.0, shown_at_a_prompt, base=_HASHED),
+}
