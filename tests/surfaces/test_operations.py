@@ -81,6 +81,8 @@ SURFACE_ONLY = {
         "questions",
         "leave_out",
         "retrieve",
+        "firewall",
+        "seed",
         "sample",
         "cache",
         "format",

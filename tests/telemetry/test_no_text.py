@@ -121,6 +121,11 @@ class World:
         store.show(self.ids[0])
         store.events(self.ids[0])
         store.record_access(self.ids[0])
+        store.commit(self.marks.text(), key=word("key"))
+        self.failing(store.get, "no.such.key")
+        self.failing(store.commit, self.marks.text(), key=f"{word('key')}\n")
+        store.diff("2026-01-01", where=where)
+        self.failing(store.diff, word("time"))
 
     def change(self) -> None:
         store, word = self.store, self.marks.word
@@ -171,6 +176,8 @@ class World:
         admin.rebuild()
         admin.doctor()
         admin.stats()
+        admin.prune()
+        admin.secrets(fix=True)
         admin.backup(self.folder / f"{MARK}.backup")
         self.store.forget([self.ids[0]], actor=word("actor"))
         admin.forget_finish()

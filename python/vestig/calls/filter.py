@@ -40,8 +40,13 @@ def _texts(field: str, value: Any) -> tuple[str, ...]:
     items = (value,) if isinstance(value, str) else value
     if isinstance(items, (bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError(field, type(value).__name__, "text or a list of texts")
+    try:
+        given = list(items)
+    except Exception as error:  # whatever the caller's own iterator raises
+        got = f"an iterable that raises {type(error).__name__}"
+        raise ValidationError(field, got, "text or a list of texts") from error
     found = []
-    for item in items:
+    for item in given:
         if not isinstance(item, str):
             raise ValidationError(field, type(item).__name__, "text or a list of texts")
         if not item.strip():

@@ -273,7 +273,7 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
         raise ValidationError(
             "files", type(files).__name__, "a path, an open file, or a list of these"
         )
-    path = Path(files).expanduser()
+    path = _path(files).expanduser()
     if path.is_dir():
         inside: list[Input] = [PathInput(one) for one in _in_folder(path, recursive=recursive)]
         for one in inside:
@@ -289,6 +289,18 @@ def given_inputs(files: Any, *, recursive: bool) -> tuple[list[Input], bool]:
             raise ValidationError("files", str(files), "a pattern that fits a file")
         return matched, False
     return [PathInput(path)], True
+
+
+def _path(given: str | os.PathLike[str]) -> Path:
+    """The path, where a file system can hold it."""
+    try:
+        name = os.fsencode(given)
+    except UnicodeEncodeError as error:
+        got = "text with a lone surrogate"
+        raise ValidationError("files", got, "the path of a file") from error
+    if b"\0" in name:
+        raise ValidationError("files", "text with U+0000", "the path of a file")
+    return Path(given)
 
 
 def _in_folder(folder: Path, *, recursive: bool) -> Iterator[Path]:
