@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from contextlib import ExitStack
 from typing import Any, Final
 
 import apsw
@@ -135,13 +136,13 @@ def restore(
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
     folder = None if ledger.path is None else ledger.path.parent
-    with (
-        span("check") as counts,
-        scratch_ledger(
-            lines, partial=partial, folder=folder, normal_forms=normal_forms, progress=progress
-        ) as scratch,
-    ):
-        counts["lines"] = scratch.lines
+    read = scratch_ledger(
+        lines, partial=partial, folder=folder, normal_forms=normal_forms, progress=progress
+    )
+    with ExitStack() as opened:
+        with span("check") as counts:
+            scratch = opened.enter_context(read)
+            counts["lines"] = scratch.lines
         with ledger.write(NO_CLOCK) as txn:
             work = _Restoration(txn, scratch, merge=merge, namespace=namespace)
             report = work.run(identity, progress)
