@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 
 import click
 import pytest
@@ -15,7 +16,7 @@ from vestig.calls.argument import Choice
 from vestig.calls.filter import FIELDS
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operation import Operation
-from vestig.surfaces.outlines import GROUPS
+from vestig.surfaces.outlines import GROUPS, OUTLINES
 from vestig.surfaces.table import operation, operations
 
 VERBS = ("add", "recall", "show", "get", "list", "events", "deprecate", "supersede")
@@ -41,6 +42,7 @@ COMMANDS = {
     "housekeeping entity-backfill",
     "housekeeping gc",
     "housekeeping prune",
+    "housekeeping secrets",
     "housekeeping compact",
     "export",
     "import",
@@ -146,6 +148,16 @@ def command_of(name: str) -> tuple[click.Command, click.Context]:
 
 def test_the_table_holds_every_command_of_this_version() -> None:
     assert {op.name for op in operations()} == COMMANDS
+
+
+def test_every_operation_that_is_declared_is_in_the_table() -> None:
+    homes = {one.home for one in OUTLINES.values()}
+    declared = {
+        (home, op.name)
+        for home in homes
+        for op in import_module(f"vestig.surfaces.operations.{home}").OPERATIONS
+    }
+    assert declared == {(one.home, name) for name, one in OUTLINES.items()}
 
 
 def test_every_command_of_the_cli_comes_from_the_table() -> None:

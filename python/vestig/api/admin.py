@@ -114,8 +114,8 @@ class Admin:
         Args:
             fix: Let the masked text of each take over as an update does, at its time and from its
                 source, and forget the memory that holds the secret, pinned ones too; what is
-                expired is only forgotten. What was interrupted goes on when it is called again.
-            dry_run: Say what `fix` would do and keep everything.
+                expired is only forgotten. What was interrupted goes on in the next run.
+            dry_run: Say what would be masked and forgotten and keep everything.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:

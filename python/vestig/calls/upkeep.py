@@ -72,12 +72,15 @@ class SecretsRequest(Request, frozen=True, kw_only=True):
     fix: Annotated[
         bool,
         Flag(
-            "Let the masked text of each take over, and forget the memory that holds it.", "--fix"
+            "Let the masked text of each take over as an update does, at its time and from its"
+            " source, and forget the memory that holds the secret, pinned ones too; what is expired"
+            " is only forgotten. What was interrupted goes on in the next run.",
+            "--fix",
         ),
     ] = False
-    dry_run: Annotated[bool, Flag("Say what --fix would do and keep everything.", "--dry-run")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, Flag("Say what would be masked and forgotten and keep everything.", "--dry-run")
+    ] = False
     namespace: InNamespace = None
 
 

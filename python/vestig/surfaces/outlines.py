@@ -135,6 +135,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "housekeeping gc": Outline(
         "store", "Remove sources that produced nothing, and links without ends."
     ),
+    "housekeeping secrets": Outline(
+        "store",
+        "Secrets in memories that are stored: ids and rules, no text. With --fix the masked text of"
+        " each takes over, and no byte of the secret stays. An interrupted run is safe to repeat.",
+    ),
     "housekeeping prune": Outline(
         "store",
         "Delete for good what is past its retention_until, or was superseded long ago. Nothing is"

@@ -22,7 +22,7 @@ def operations() -> tuple[Operation, ...]:
 
     Example:
         >>> [op.name for op in operations()][:2]
-        ['memory add', 'memory recall']
+        ['memory add', 'memory add-structured']
     """
     return tuple(operation(name) for name in OUTLINES)
 

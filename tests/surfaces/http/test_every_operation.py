@@ -14,7 +14,7 @@ from vestig.surfaces.outlines import OUTLINES
 
 # `import` is a route of its own.
 ELSEWHERE = {"import"}
-NOT_SERVED = {"destroy", "serve", "mcp", "demo", "eval", "replay"}
+NOT_SERVED = {"destroy", "serve", "mcp", "demo", "eval", "replay", "hook", "install"}
 NOTES = (
     "Ada Lovelace looks after the pump in the cellar",
     "Grace Hopper keeps the spare key of the gate",
@@ -90,7 +90,7 @@ def test_entities_and_edges(notes: tuple[Site, list[str]]) -> None:
 
 def test_upkeep(notes: tuple[Site, list[str]], tmp_path: Path) -> None:
     site, _ = notes
-    for name in ("gc", "prune", "enrich", "compact", "entity-backfill"):
+    for name in ("gc", "secrets", "prune", "enrich", "compact", "entity-backfill"):
         assert site.post(f"housekeeping/{name}", {}).status == 200, name
     assert site.post("rebuild", {}).document["schema"] == "vestig/rebuild/1"
     assert site.get("stats").document["memories"] == 2
