@@ -70,6 +70,22 @@ def test_a_result_that_comes_back_changes_nothing(
 
 
 @pytest.mark.parametrize("layout", _LAYOUTS[:6])
+def test_one_blank_line_is_left_where_results_stood(facts: vestig.Vestig, layout: str) -> None:
+    text = _shown(facts, "where does the database run?", layout)
+    outcome = facts.commit(f"It was wrong.\n\n\nSee:\n{text}\n\nThe port is 6001 since June.")
+    kept = facts.show(str(outcome.memory_id)).memory.content
+    assert kept == "It was wrong.\n\n\nSee:\n\nThe port is 6001 since June."
+
+
+def test_the_head_of_an_edited_result_is_taken_off_beside_others(facts: vestig.Vestig) -> None:
+    text = _shown(facts, "where does the database run?", "compact")
+    outcome = facts.commit(text.replace("5433", "6001"))
+    assert "The staging database runs on port 6001" in text.replace("5433", "6001")
+    kept = facts.show(str(outcome.memory_id)).memory.content
+    assert kept == "The staging database runs on port 6001"
+
+
+@pytest.mark.parametrize("layout", _LAYOUTS[:6])
 def test_what_the_caller_adds_is_kept(facts: vestig.Vestig, layout: str) -> None:
     text = _shown(facts, "where does the database run?", layout)
     added = f"This was wrong, the port is 6001 since June.\n\n{text}\n\nOmar checked it on Monday."

@@ -422,7 +422,9 @@ def test_only_the_configured_tools_are_offered(tmp_path: Path) -> None:
         answer = server.request("tools/call", {"name": "forget", "arguments": {}})
         assert answer["error"]["code"] == -32602
         near = server.request("tools/call", {"name": "recal", "arguments": {}})
-        assert near["error"]["message"] == "Unknown tool; the nearest is recall"
+        assert near["error"]["message"] == "Unknown tool; did you mean recall?"
+        far = server.request("tools/call", {"name": "nope", "arguments": {}})
+        assert far["error"]["message"] == "Unknown tool; expected one of recall, show"
 
 
 def test_it_serves_its_own_namespace_only(tmp_path: Path) -> None:

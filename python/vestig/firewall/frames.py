@@ -115,12 +115,15 @@ def unframed(text: str, memories: Memories) -> Unframed:
 
 
 def _rest(parts: Sequence[tuple[str, _Frame | None]]) -> str:
-    kept = []
+    kept: list[str] = []
+    taken = False
     for at, (line, frame) in enumerate(parts):
-        if frame is not None:
-            kept += [] if frame.echo else [line]
-        elif not _is_beside(parts, at):
+        if _is_beside(parts, at) if frame is None else frame.echo:
+            taken = True
+        elif line.strip() or not (taken and kept and not kept[-1].strip()):
+            # of blank lines around what was taken out, one stays
             kept.append(line)
+            taken = taken and not line.strip()
     return "\n".join(kept).strip()
 
 
@@ -129,7 +132,7 @@ def _is_beside(parts: Sequence[tuple[str, _Frame | None]], at: int) -> bool:
     line = parts[at][0].strip()
     if line == _SEPARATOR:
         return _next_frame(parts[:at][::-1]) or _next_frame(parts[at + 1 :])
-    return _BESIDE.fullmatch(line) is not None
+    return (_BESIDE.fullmatch(line) or _COMPACT.fullmatch(line)) is not None
 
 
 def _next_frame(parts: Sequence[tuple[str, _Frame | None]]) -> bool:

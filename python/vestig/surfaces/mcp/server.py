@@ -16,7 +16,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from vestig.errors import NotFoundError, ValidationError
-from vestig.hints import nearest
+from vestig.hints import did_you_mean
 from vestig.surfaces import wire
 from vestig.surfaces.mcp.answers import OpenStore, listed_memories, memory_url, resource_text
 from vestig.surfaces.mcp.prompts import INSTRUCTIONS, PROMPTS
@@ -217,6 +217,5 @@ def _or_error(call: Callable[[], _T]) -> _T:
 
 
 def _invalid(kind: str, name: str, known: Any) -> MCPError:
-    near = nearest(name, known)
-    hint = f"; the nearest is {near}" if near else ""
-    return MCPError(code=types.INVALID_PARAMS, message=f"Unknown {kind}{hint}")
+    hint = did_you_mean(name, known) or f"expected one of {', '.join(known)}"
+    return MCPError(code=types.INVALID_PARAMS, message=f"Unknown {kind}; {hint}")
