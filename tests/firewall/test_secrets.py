@@ -25,6 +25,12 @@ SECRETS = [
     ("Mot de passe : Rivage77x", "Rivage77x"),
     (f"Der API-Schlüssel für den Wetterdienst ist {_BODY}", _BODY),
     (f"La clé API du service est {_BODY}.", _BODY),
+    ("Log in with the password Tulpe2031! until Monday.", "Tulpe2031!"),
+    ("Nimm am Steg das Passwort regen77Bogen, nicht das alte.", "regen77Bogen"),
+    ("password: hunter2", "hunter2"),
+    # spaces that do not break
+    ("Mot de passe\u00a0: Rivage77x", "Rivage77x"),
+    ("パスワード\uff1a\u3000Rivage77x", "Rivage77x"),
     # files and code
     ("DB_PASSWORD=s3cr3t-harbor", "s3cr3t-harbor"),
     ('export SMTP_PASS="blue!tulip"', "blue!tulip"),
@@ -58,6 +64,8 @@ HARMLESS = [
     "Das Passwort muss mindestens 12 Zeichen haben.",
     "Le mot de passe doit contenir 8 caractères.",
     "I forgot my password again, and the reset link has expired.",
+    "The password Argon2id made is kept; the password PBKDF2-SHA256 made is not.",
+    "Boarding pass LH2031Fra is printed; the password 12 people share is old.",
     "The secret is out: they moved to Oslo in 2019.",
     "The key to good bread is time, 24 hours at least.",
     "Each token costs 0.002 cents; max_tokens: 4096.",

@@ -140,6 +140,11 @@ impl<'a> Runs<'a> {
     }
 }
 
+/// Returns whether a character is a space within a line.
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\u{a0}' | '\u{202f}' | '\u{3000}')
+}
+
 /// Returns whether a character opens or closes a quotation.
 pub(super) fn is_quote(c: char) -> bool {
     matches!(

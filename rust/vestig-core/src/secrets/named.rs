@@ -1,9 +1,10 @@
 //! Names of secrets, and what leads from one to its value: `name = value`, "the name is value".
 
 use super::Scan;
+use super::bytes;
 use super::lexemes::{Lexeme, ends_as_name, parts, sections};
 use super::lists::word;
-use super::random::is_random;
+use super::random::{is_random, shape};
 use super::values::{Link, Value, is_secret, value_at};
 
 /// Between a name and its value stand so many words at most, in so many bytes.
@@ -228,7 +229,7 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
     }
     let after = rest.trim_start_matches(['"', '\'', '`', ']', '\\', '*', '”', '_']);
     let quoted = after.len() < text.len() - end;
-    let spaced = after.trim_start_matches([' ', '\t']);
+    let spaced = after.trim_start_matches(bytes::is_blank);
     let at = text.len() - spaced.len();
     let mut chars = spaced.chars();
     match (chars.next()?, chars.next()) {
@@ -245,6 +246,9 @@ fn link_behind(scan: &Scan<'_>, place: usize, name: &Name) -> Option<(usize, Lin
         }
         _ if at > end && name.is_typed() && follows_login(scan, place) => Some((at, Link::Stated)),
         _ if at > end && is_option(&text[..start]) => Some((at, Link::Assigned)),
+        _ if at > end && name.is_typed() && end - start >= 5 && is_chosen(word_at(text, at)) => {
+            Some((at, Link::Stated))
+        }
         _ if at == end && !spaced.starts_with(['-', '(', '\n', '\r']) => scripted_link(scan, place),
         _ => stated(scan, place),
     }
@@ -256,6 +260,24 @@ fn is_option(before: &str) -> bool {
     let dashes = bytes.iter().rev().take(2).take_while(|b| **b == b'-');
     let dashes = dashes.count();
     dashes > 0 && (bytes.len() == dashes || bytes[bytes.len() - dashes - 1].is_ascii_whitespace())
+}
+
+/// The word that begins at a place.
+fn word_at(text: &str, at: usize) -> &str {
+    let rest = &text[at..];
+    &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())]
+}
+
+/// Returns whether a word looks like a password with nothing but its name before it: "log in with
+/// the password VALUE".
+fn is_chosen(word: &str) -> bool {
+    let shape = shape(word);
+    let mixed = shape.capitals > 0 && shape.small > 0;
+    let signed = word.contains(['!', '#', '$', '%', '&', '@', '+', '?']);
+    word.len() >= 8
+        && shape.digits >= 2
+        && shape.letters() >= 2
+        && (mixed || (signed && shape.letters() + shape.digits < word.trim_end_matches('?').len()))
 }
 
 /// `login NAME password VALUE`, as files of logins have it.
@@ -270,7 +292,7 @@ fn follows_login(scan: &Scan<'_>, place: usize) -> bool {
 /// Behind `=`, `:`, `==`, `:=`, `=>` and the like. A value may stand on the next line.
 fn behind_sign(text: &str, at: usize) -> usize {
     let rest = text[at..].trim_start_matches(['=', ':', '>', '：', '＝', '?', '*']);
-    let line = rest.trim_start_matches([' ', '\t', '\r', '*']);
+    let line = rest.trim_start_matches(|c| bytes::is_blank(c) || matches!(c, '\r' | '*'));
     match line.strip_prefix('\n') {
         Some(next) => text.len() - next.len(),
         None => text.len() - rest.len(),

@@ -35,7 +35,7 @@ pub(super) struct Value {
 /// The value that begins at or behind `from`, on the same line.
 pub(super) fn value_at(scan: &mut Scan<'_>, from: usize) -> Option<Value> {
     let text = scan.text;
-    let mut at = from + skipped(&text[from..], |c| c == ' ' || c == '\t' || c == '*');
+    let mut at = from + skipped(&text[from..], |c| bytes::is_blank(c) || c == '*');
     // a prefix of a literal, or an escaped quote in a text within a text
     let rest = &text.as_bytes()[at..];
     if rest.len() > 1
