@@ -311,6 +311,17 @@ def test_get_takes_ids(opener: Opener) -> None:
             store.get(unknown)
 
 
+@pytest.mark.parametrize("subject", ["mem_12345678", "Maria\nSilva", "M" * 195])
+def test_a_claim_whose_subject_makes_no_key_says_so(opener: Opener, subject: str) -> None:
+    store = opener()
+    outcome = store.commit(
+        PORTO, claim={"subject": subject, "fact_type": "LIVES_IN", "object": "Porto"}
+    )
+    assert (outcome.outcome, outcome.key) == ("INSERTED_NEW", None)
+    assert "the claim has no key" in outcome.warnings[0]
+    assert "expected a name" in outcome.warnings[0]
+
+
 def test_a_claim_of_one_value_at_a_time_has_a_key(opener: Opener) -> None:
     store = opener()
     claim = {"subject": "Maria", "fact_type": "LIVES_IN", "object": "Porto"}

@@ -14,7 +14,7 @@ import msgspec
 from vestig.calls.argument import key_name
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent
 from vestig.commit.item import Slot
-from vestig.errors import ConflictError, ValidationError
+from vestig.errors import ConflictError
 from vestig.memories.states import ended, event
 from vestig.store.ledger import keyed_memories
 from vestig.store.ledger.reads import LedgerView
@@ -33,8 +33,11 @@ _ONE_AT_A_TIME: Final = frozenset(
 
 
 def key_of_claim(claim: Claim) -> str | None:
-    """The key of a claim of whose fact type a subject has one at a time: `subject.FACT_TYPE`. None
-    for other claims, and where that is too long for a key.
+    """The key of a claim of whose fact type a subject has one at a time: `subject.FACT_TYPE`; None
+    for other claims.
+
+    Raises:
+        ValidationError: that is no name of a key.
 
     Example:
         >>> key_of_claim(Claim(subject="Maria", fact_type="lives in", object="Porto"))
@@ -45,10 +48,7 @@ def key_of_claim(claim: Claim) -> str | None:
     fact_type = "_".join(claim.fact_type.upper().replace("-", " ").replace("_", " ").split())
     if fact_type not in _ONE_AT_A_TIME:
         return None
-    try:
-        return key_name("key", f"{claim.subject}.{fact_type}")
-    except ValidationError:
-        return None
+    return key_name("claim", f"{claim.subject}.{fact_type}")
 
 
 def check_replaceable_by_key(current: Memory) -> None:

@@ -321,7 +321,10 @@ def _prepare(
         echoes=said.echoes,
     )
     if item.key is None and request.claim is not None:
-        item.key = key_of_claim(request.claim)
+        try:
+            item.key = key_of_claim(request.claim)
+        except ValidationError as error:
+            item.warnings.append(f"the claim has no key, and replaces no earlier one: {error}")
     if said.echoes and len(text) < settings.hygiene.min_chars:
         item.outcome = _echoed(item)
     elif reason is not None:

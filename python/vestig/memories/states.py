@@ -278,11 +278,11 @@ def earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
     since = to_us(old.t_valid)
     if successor.t_valid_us >= since:
         return None
-    begins = (
-        f"what replaces {old.id} holds from {format_us(successor.t_valid_us)} on, before"
-        f" {format_us(since)}, from which {old.id} holds"
+    warning = (
+        f"what replaces {old.id} holds from {format_us(successor.t_valid_us)} on, which is before"
+        f" {format_us(since)}, when {old.id} begins to hold"
     )
-    return begins if old.t_invalid is not None else f"{begins}: that now holds at no time"
+    return warning if old.t_invalid is not None else f"{warning}; {old.id} now holds at no time"
 
 
 def change_state(
