@@ -255,7 +255,7 @@ class NewSupersession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
-    already. `kind`: `embed`, `entities`, `hypothetical` or `stability`."""
+    already. `kind`: `embed`, `entities`, `hypothetical`, `stability` or `updates`."""
 
     id: str
     memory_id: str

@@ -175,7 +175,8 @@ class ModelCost(_Value, frozen=True, kw_only=True):
 
 class EnrichReport(_Value, frozen=True, kw_only=True):
     """Holds what `enrich` did: jobs taken, done, failed for now, failed for good, still waiting,
-    and in a batch that a language model works on. `costs`: what the calls took, by model."""
+    and in a batch that a language model works on. `superseded`: memories that were, as a language
+    model judged. `costs`: what the calls took, by model."""
 
     taken: int
     done: int
@@ -184,6 +185,7 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
     pending: int
     submitted: int = 0
     possible_updates: int
+    superseded: int = 0
     costs: tuple[ModelCost, ...] = ()
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()

@@ -19,14 +19,11 @@ from vestig.commit.rows import (
     reinforced,
 )
 from vestig.commit.text import content_hash
-from vestig.times import from_us
 from vestig.types import (
-    Difference,
     EdgeType,
     EventType,
     Memory,
     RetentionPolicy,
-    SimilarMemory,
     Status,
 )
 
@@ -198,13 +195,8 @@ def test_last_seen_never_goes_back() -> None:
     assert rows.patches[0].seen_us == 500
 
 
-def test_the_nearest_has_its_own_edge_and_similar_memories_leave_no_words() -> None:
-    differs = (Difference(old="units", new="pieces"),)
-    since = from_us(0)
-    known = SimilarMemory(
-        memory_id="mem_old", score=0.99, t_valid=since, beginning="Ten units", differs=differs
-    )
-    rows, memory = inserted(item(), similar=[known])
+def test_the_nearest_has_its_own_edge_and_the_event_names_similar_memories() -> None:
+    rows, memory = inserted(item(), similar=[("mem_old", 0.99)])
     add_nearest(rows, memory.id, ("mem_old", 0.99))
     add_nearest(rows, memory.id, ("mem_old", 0.99))
     guard = [edge for edge in rows.edges if edge.origin == "guard"]

@@ -18,8 +18,8 @@ ANSWERS = {
     "classify_stability": {"stability": "static"},
     "generate_hypothetical_queries": {"queries": ["When does it leave?"]},
 }
-# two jobs a memory
-BATCHES: dict[str, Any] = {"llm.batch": "auto"}
+# two jobs a memory; the ferries are alike
+BATCHES: dict[str, Any] = {"llm.batch": "auto", "updates.enabled": False}
 
 
 @pytest.fixture(autouse=True)
@@ -191,7 +191,7 @@ def test_each_request_of_a_batch_ends_for_itself(opener: Opener, clock: FrozenCl
     store.admin.enrich()
     clock.move(seconds=1)
     model.batches.clear()
-    plain = opener(llm=model, config={"enrichment.workers": 1})
+    plain = opener(llm=model, config={"enrichment.workers": 1, "updates.enabled": False})
     report = plain.admin.enrich()
     # one done, two failed attempts; what expired or came back without an answer is asked again
     assert (report.retried, report.done) == (4, 2 + 4)

@@ -222,7 +222,8 @@ def test_workers_at_the_same_time_make_one_entity(opener: Opener) -> None:
         everyone.wait()
         return {"entities": [found("Ada Lovelace", description="a mathematician")]}
 
-    store = opener(llm=ScriptedModel(together), config={"enrichment.workers": 4})
+    config = {"enrichment.workers": 4, "updates.enabled": False}
+    store = opener(llm=ScriptedModel(together), config=config)
     for number in range(12):
         store.commit(f"Note {number} is by Ada Lovelace.", temporal_stability="static")
     report = store.admin.enrich()

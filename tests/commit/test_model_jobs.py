@@ -343,7 +343,8 @@ def test_a_wrong_key_or_model_pauses_the_queue_without_an_attempt(
     opener: Opener, status: int
 ) -> None:
     model = failing(ModelCallError("no right", status=status), 1)
-    store = opener(llm=model, config={"enrichment.workers": 1})
+    config = {"enrichment.workers": 1, "updates.enabled": False}
+    store = opener(llm=model, config=config)
     for number in range(5):
         store.commit(f"The ferry number {number} leaves the harbour at noon.")
     report = store.admin.enrich()
@@ -354,7 +355,7 @@ def test_a_wrong_key_or_model_pauses_the_queue_without_an_attempt(
 
 def test_a_spent_budget_leaves_jobs_until_midnight(opener: Opener, clock: FrozenClock) -> None:
     model = ScriptedModel(ANSWERS)
-    config = {"llm.max_calls_per_day": 2, "enrichment.workers": 1}
+    config = {"llm.max_calls_per_day": 2, "enrichment.workers": 1, "updates.enabled": False}
     store = opener(llm=model, config=config)
     for number in range(3):
         store.commit(f"The ferry number {number} leaves the harbour at noon.")

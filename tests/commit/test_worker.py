@@ -93,7 +93,8 @@ def test_closing_waits_for_no_model_and_gives_jobs_back(opener: Opener) -> None:
 
 def test_a_model_that_cannot_be_asked_is_left_alone_for_a_while(opener: Opener) -> None:
     model = ScriptedModel(ANSWERS, failures=[ModelCallError("no key", status=401)] * 100)
-    store = opener(llm=model, worker=True, config={"enrichment.workers": 1})
+    config = {"enrichment.workers": 1, "updates.enabled": False}
+    store = opener(llm=model, worker=True, config=config)
     store.commit(TEXT)
     assert waited(lambda: len(model.requests) == 1)
     for number in range(3):

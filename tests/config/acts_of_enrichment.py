@@ -48,6 +48,19 @@ def at_once(world: World) -> Any:
     return met
 
 
+def superseded(world: World) -> Any:
+    """Whether a new memory replaces the older one that a model names."""
+    judged = {
+        "number": 1, "verdict": "supersedes", "old_value": "noon", "new_value": "six",
+        "confidence": 0.95,
+    }  # fmt: skip
+    answers = ANSWERS | {"judge_updates": {"updates": [judged]}}
+    store = world.open(llm=ScriptedModel(answers))
+    store.commit("The ferry leaves the harbour at noon", t_valid="2024-01-01")
+    store.commit("The ferry leaves the harbour at six", t_valid="2026-01-01")
+    return store.admin.enrich().superseded
+
+
 def query_of_a_conversation(world: World) -> Any:
     store = world.open(llm=ScriptedModel(ANSWERS))
     return store.recall(messages=[{"author": "Ada", "content": "And which colour?"}]).query
@@ -63,6 +76,8 @@ ENRICHED: Final[dict[str, Act]] = {
     "enrichment.workers": Act(1, at_once),
     "entities.model": Act("small", models_asked),
     "questions.model": Act("large", models_asked),
+    "updates.enabled": Act(False, superseded),
+    "updates.min_confidence": Act(0.96, superseded),
     "recall.synthesize": Act(True, query_of_a_conversation),
     "recall.query_entities": Act("llm", names_of_a_query),
 }

@@ -27,10 +27,11 @@ def test_counts_and_what_the_calls_took() -> None:
     )
     report = EnrichReport(
         taken=9, done=5, retried=1, failed=2, pending=3, submitted=4, possible_updates=0,
-        costs=(cost, free),
+        superseded=2, costs=(cost, free),
     )  # fmt: skip
     assert render.enriched(report, {}).splitlines() == [
         "5 jobs done, 1 to be retried, 2 failed, 3 pending, 4 in a batch",
+        "2 memories superseded, as a language model judged",
         "small: 3 calls, 1200 tokens in (800 from the cache), 90 out, 0.0123 by llm.prices",
         "free: 1 calls, 10 tokens in, 2 out",
     ]

@@ -19,6 +19,7 @@ from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
+    SIMILAR_FOUND,
     SIMILAR_SHOWN,
     SimilarMemories,
     item_form,
@@ -551,13 +552,15 @@ class Batch:
                 " entities.min_confidence, or more than max_per_memory"
             )
         decision.revives = self._revived(view, place)
-        decision.similar = self._similar(view, item, decision, similar)
+        known = self._known_of_the_same(item, decision, similar)
+        decision.similar = self._similar(view, item, known[:SIMILAR_SHOWN])
         decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
             item,
             related=self._related(similar),
-            similar=decision.similar,
+            # a model is asked about more than are shown
+            similar=known if "updates" in item.model_jobs else known[:SIMILAR_SHOWN],
             revives=decision.revives,
             repeats=decision.repeats,
             claim=item.claim,
@@ -581,7 +584,7 @@ class Batch:
         self._inserted[place] = memory.id
         self._inserted_items[memory.id] = item
         decision.kind = CommitOutcomeKind.INSERTED_NEW
-        queued = len(item.job_kinds)
+        queued = len(item.job_kinds(has_similar=bool(known)))
         decision.jobs = tuple(job.id for job in self._rows.jobs[-queued:]) if queued else ()
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]
@@ -607,11 +610,11 @@ class Batch:
         found = keyed_memories.expired_with_text(view, *item.slot, item.content_hash)
         return next((memory.id for memory in found), None)
 
-    def _similar(
-        self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
-    ) -> tuple[SimilarMemory, ...]:
-        """Known memories of the same, without those that the commit replaces; the nearest
-        first."""
+    def _known_of_the_same(
+        self, item: Item, decision: Decision, similar: SimilarMemories
+    ) -> list[tuple[str, float]]:
+        """(id, cosine) of known memories of the same, without those that the commit replaces; the
+        nearest first."""
         gone = {old.id for old in decision.replaced}
         if decision.by_key is not None:
             gone.add(decision.by_key.id)
@@ -625,8 +628,14 @@ class Batch:
                     scored.append((id, score))
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
         live = ((id, score) for id, score in scored if id not in gone and self._is_live(id))
+        return list(itertools.islice(live, SIMILAR_FOUND))
+
+    def _similar(
+        self, view: LedgerView, item: Item, known: Sequence[tuple[str, float]]
+    ) -> tuple[SimilarMemory, ...]:
+        """These memories as the outcome names them."""
         found = []
-        for id, score in itertools.islice(live, SIMILAR_SHOWN):
+        for id, score in known:
             alike = score >= self.settings.hygiene.near_duplicate.threshold
             different = differences(self._form_of(view, item, id), item_form(item)) if alike else ()
             inserted = self._inserted_items.get(id)

@@ -42,6 +42,7 @@ def enrich(session: Session, asked: EnrichRequest) -> EnrichReport:
             pending=states.get("pending", 0) + states.get("running", 0),
             submitted=states.get("submitted", 0),
             possible_updates=tally.updates,
+            superseded=tally.superseded,
             costs=run.meter.report(),
             warnings=tally.warnings(),
             degraded=tuple(degraded),

@@ -16,14 +16,13 @@ from typing import Final
 import msgspec
 
 from vestig.commit.memory_enrichment import MODEL_KINDS, model_of
-from vestig.commit.model_answer import PROMPTS, answer_form, prompt_values
-from vestig.commit.queue_run import PAUSING, QueueRun, by_memory, kinds_of
+from vestig.commit.model_answer import PROMPTS, answer_form
+from vestig.commit.queue_run import PAUSING, QueueRun, Subject, by_memory, kinds_of
 from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, ProviderError
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.session.model_calls import ParsedAnswer
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.values import Job
-from vestig.types import Memory
 
 # Memories of one batch; providers take more.
 _MEMORIES_MAX: Final = 5_000
@@ -34,9 +33,8 @@ _UNKNOWN: Final = 404
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """The memory and jobs of one request of a batch."""
+    """The jobs of one request of a batch, which is about one memory."""
 
-    memory: Memory
     jobs: list[Job]
     request: ModelRequest
     label: str
@@ -79,23 +77,23 @@ def submit(run: QueueRun) -> None:
 def _parts(run: QueueRun, jobs: Sequence[Job]) -> Iterator[_Part]:
     """The requests about one memory: one for all of its jobs, or where kinds have models of their
     own one for each job."""
-    memory, waiting = run.waiting(jobs)
-    if memory is None or not waiting:
+    subject, waiting = run.waiting(jobs)
+    if subject is None or not waiting:
         return
     models = {model_of(job.kind, run.session.config.settings) for job in waiting}
     for group in [waiting] if len(models) == 1 else [[job] for job in waiting]:
-        yield _part(run, memory, group)
+        yield _part(run, subject, group)
 
 
-def _part(run: QueueRun, memory: Memory, jobs: list[Job]) -> _Part:
+def _part(run: QueueRun, subject: Subject, jobs: list[Job]) -> _Part:
     session, kinds = run.session, kinds_of(jobs)
     request, label = session.models.request(
         [PROMPTS[kind] for kind in kinds],
-        prompt_values(memory),
+        subject.prompt_values,
         answer=answer_form(kinds),
         model=model_of(kinds[0], session.config.settings),
     )
-    return _Part(memory=memory, jobs=jobs, request=request, label=label)
+    return _Part(jobs=jobs, request=request, label=label)
 
 
 def _not_sent(run: QueueRun, jobs: Sequence[Job], error: Exception) -> None:
@@ -173,8 +171,8 @@ def _end(run: QueueRun, jobs: list[Job], outcome: BatchAnswer) -> None:
     if outcome.answer is None:
         run.fail(jobs, outcome.error or "the batch gave no answer")
         return
-    memory, waiting = run.waiting(jobs)
-    if memory is None or not waiting:
+    subject, waiting = run.waiting(jobs)
+    if subject is None or not waiting:
         return
     kinds = kinds_of(jobs)
     try:
@@ -182,9 +180,9 @@ def _end(run: QueueRun, jobs: list[Job], outcome: BatchAnswer) -> None:
     except ModelCallError as error:
         run.fail(waiting, str(error), error)
         return
-    part = _part(run, memory, jobs)
+    part = _part(run, subject, jobs)
     run.store(
-        memory,
+        subject.memory,
         waiting,
         ParsedAnswer(
             value=value,

@@ -139,11 +139,12 @@ class Item(msgspec.Struct, kw_only=True):
         """Where its key stands; None without one."""
         return None if self.key is None else Slot(*self.owner[:2], self.key)
 
-    @property
-    def job_kinds(self) -> tuple[str, ...]:
-        """Kinds of the jobs that are queued where the item is inserted."""
+    def job_kinds(self, *, has_similar: bool) -> tuple[str, ...]:
+        """Kinds of the jobs that are queued where the item is inserted; what it may replace is
+        asked only where something similar is known."""
+        kinds = [kind for kind in self.model_jobs if kind != "updates" or has_similar]
         late = self.deferred is not None and self.enrich
-        return ("embed", *self.model_jobs) if late else self.model_jobs
+        return ("embed", *kinds) if late else tuple(kinds)
 
     @property
     def embedded_questions(self) -> tuple[tuple[str, bytes], ...] | None:
@@ -203,6 +204,7 @@ def _model_jobs(item: Item, settings: Settings) -> tuple[str, ...]:
         "hypothetical": is_allowed(given.trigger, settings.questions)
         and given.hypothetical_queries is None,
         "stability": given.temporal_stability is None and item.stability is Stability.UNKNOWN,
+        "updates": settings.updates.enabled,
     }
     return tuple(kind for kind, applies in applicable.items() if applies)
 

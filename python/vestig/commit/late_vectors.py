@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.changes import ChangeSet, NewEvent, NewVector
-from vestig.commit.near_duplicates import CANDIDATES_MAX, SIMILAR_SHOWN
-from vestig.commit.rows import related_edge, token_codes
+from vestig.changes import ChangeSet, NewEvent, NewJob, NewVector
+from vestig.commit.model_updates import recorded_similar
+from vestig.commit.near_duplicates import CANDIDATES_MAX, SIMILAR_FOUND, SIMILAR_SHOWN
+from vestig.commit.rows import related_edge, similar_payload, token_codes
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Pieces
 from vestig.session.session import Session
@@ -76,11 +77,13 @@ def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) ->
 
     linkable = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
     edges = older(related)[: linked.max_edges_per_memory] if linkable else []
-    shown = [] if _offered(view, memory) else older(similar)[:SIMILAR_SHOWN]
+    offered = bool(recorded_similar(view, memory))
+    most = SIMILAR_FOUND if _is_judged(session) else SIMILAR_SHOWN
+    known_of_it = [] if offered else older(similar)[:most]
     return _Links(
         related=tuple([(other.id, score) for other, score in edges]),
-        similar=tuple([(other.id, score) for other, score in shown]),
-        nearest=None if _offered(view, memory) else _nearest(memory, older(close)),
+        similar=tuple([(other.id, score) for other, score in known_of_it]),
+        nearest=None if offered else _nearest(memory, older(close)),
     )
 
 
@@ -95,11 +98,9 @@ def _nearest(memory: Memory, close: list[tuple[Memory, float]]) -> tuple[str, fl
     return None
 
 
-def _offered(view: LedgerView, memory: Memory) -> bool:
-    """Return whether an event names similar memories already: a vector that is made again offers
-    none twice."""
-    events = view.events(memory.namespace, memory.id)
-    return any(event.payload.get("similar") for event in events)
+def _is_judged(session: Session) -> bool:
+    """Return whether a language model is asked which similar memories a new one replaces."""
+    return session.has_model and session.config.settings.updates.enabled
 
 
 def _changes(
@@ -108,13 +109,14 @@ def _changes(
     vector, pieces = vectors
     model = session.embedder.model
     events: tuple[NewEvent, ...] = ()
+    jobs: tuple[NewJob, ...] = ()
     edges = [related_edge(memory.id, id, score) for id, score in links.related]
     if links.similar:
         payload: dict[str, Any] = {
             "content_hash": memory.content_hash,
             "tags": list(memory.tags),
             "artifact_ref": None,
-            "similar": [{"memory_id": id, "score": score} for id, score in links.similar],
+            "similar": similar_payload(links.similar),
         }
         events = (
             NewEvent(
@@ -126,6 +128,8 @@ def _changes(
                 payload=payload,
             ),
         )
+        if _is_judged(session):
+            jobs = (NewJob(id=new_id("job"), memory_id=memory.id, kind="updates"),)
     if links.nearest is not None and links.nearest[0] not in {id for id, _ in links.related}:
         edges.append(related_edge(memory.id, *links.nearest, "guard"))
     return ChangeSet(
@@ -134,4 +138,5 @@ def _changes(
         token_codes=() if pieces is None else (token_codes(memory.id, model, pieces),),
         events=events,
         edges=tuple(edges),
+        jobs=jobs,
     )

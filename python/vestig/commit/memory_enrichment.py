@@ -17,16 +17,19 @@ from vestig.commit.model_answer import (
     kept_entities,
     stability_of,
 )
+from vestig.commit.model_updates import followed_verdicts, older_memories
 from vestig.commit.questions import is_allowed, usable_questions
 from vestig.config.schema import Settings
 from vestig.errors import ProviderTimeoutError
 from vestig.ids import new_id
+from vestig.memories.states import Successor, replace
 from vestig.session.embedding import remember_identity
 from vestig.session.entity_names import types_of
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
 from vestig.store.ledger.values import Job, JobResult, UniquenessCollision
 from vestig.time_limit import within
+from vestig.times import to_us
 from vestig.types import EventType, Memory, Stability, Status
 
 MODEL_KINDS: Final = tuple(PROMPTS)
@@ -63,6 +66,8 @@ def applies(kind: str, memory: Memory, settings: Settings, has_questions: bool) 
         return settings.entities.enabled
     if kind == "hypothetical":
         return not has_questions and is_allowed(memory.trigger, settings.questions)
+    if kind == "updates":
+        return settings.updates.enabled and memory.status is Status.ACTIVE
     return memory.temporal_stability is Stability.UNKNOWN
 
 
@@ -87,6 +92,8 @@ class Writing:
         self._answered = answered
         self._ends_at = ends_at
         self._vectors: dict[str, bytes] = {}
+        # memories that the last decision superseded
+        self.superseded = 0
         queries = answered.answer.queries
         most = session.config.settings.questions.max_per_memory
         self._questions = usable_questions(queries, most) if isinstance(queries, list) else ()
@@ -148,6 +155,8 @@ class Writing:
             return self._question_rows()
         if kind == "stability":
             return self._stability_rows(memory)
+        if kind == "updates":
+            return self._update_rows(view, memory)
         rows = self._session.keeper.run_locked(view, lambda: self._entity_rows(view))
         assert rows is not None, "a job of this kind has entities"
         if rows.missing:
@@ -187,6 +196,34 @@ class Writing:
             namespace=memory.namespace,
             patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
             events=(self._event(EventType.UPDATE, payload),),
+        )
+
+    def _update_rows(self, view: LedgerView, memory: Memory) -> ChangeSet | None:
+        """Supersedes by the memories as they are now, and records every verdict."""
+        judged = self._answered.answer.updates
+        if not isinstance(judged, list) or not judged:
+            return None
+        chosen = self._session.config.settings.updates
+        followed = followed_verdicts(judged, memory, older_memories(view, memory), chosen)
+        successor = Successor(
+            id=memory.id,
+            t_valid_us=to_us(memory.t_valid),
+            source="system",
+            actor=self._answered.model,
+        )
+        replaced = [
+            replace(
+                old, successor, reason="model", t_invalid_us=None, now_us=self._session.now_us()
+            )
+            for old in followed.superseded
+        ]
+        self.superseded = len(replaced)
+        payload = {**self._origin("updates"), **followed.payload()}
+        return ChangeSet(
+            namespace=memory.namespace,
+            patches=tuple(one.patch for one in replaced),
+            events=(self._event(EventType.UPDATE, payload), *(one.event for one in replaced)),
+            supersessions=tuple(one.record for one in replaced),
         )
 
     def _extracted(self, rows: EntityRows) -> NewEvent:

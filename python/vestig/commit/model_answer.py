@@ -28,10 +28,12 @@ PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
         "entities": "extract_entities",
         "hypothetical": "generate_hypothetical_queries",
         "stability": "classify_stability",
+        "updates": "judge_updates",
     }
 )
 NAME_CHARS_MAX: Final = 200
 TYPE_CHARS_MAX: Final = 64
+Verdict = Literal["supersedes", "supplements", "unrelated"]
 # Types of terms of a domain, which have more than one word.
 _TERMS: Final = ("CONCEPT",)
 
@@ -46,17 +48,36 @@ class ExtractedEntity(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
+class JudgedUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict about one older memory. Without a number or a verdict the reader drops it.
+    `subject` makes the model name what both texts speak of before it compares them; nothing reads
+    it."""
+
+    number: int
+    verdict: Verdict
+    subject: str = ""
+    old_value: str = ""
+    new_value: str = ""
+    confidence: float | None = None
+
+
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The members of an answer; UNSET = not asked for, or missing."""
 
     entities: list[ExtractedEntity] | UnsetType = UNSET
     queries: list[str] | UnsetType = UNSET
     stability: Literal["static", "dynamic", "ephemeral", "unknown"] | UnsetType = UNSET
+    updates: list[JudgedUpdate] | UnsetType = UNSET
 
 
 # kind of job → the member of the answer that it is about
 _MEMBERS: Final = MappingProxyType(
-    {"entities": "entities", "hypothetical": "queries", "stability": "stability"}
+    {
+        "entities": "entities",
+        "hypothetical": "queries",
+        "stability": "stability",
+        "updates": "updates",
+    }
 )
 
 

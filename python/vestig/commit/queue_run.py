@@ -25,6 +25,7 @@ from vestig.commit.memory_enrichment import (
     no_vectors,
 )
 from vestig.commit.model_answer import PROMPTS, answer_form, prompt_values, read_parts
+from vestig.commit.model_updates import older_memories, shown, update_values
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,
@@ -51,13 +52,15 @@ PAUSING: Final = (401, 403, 404)
 
 class Tally(msgspec.Struct, kw_only=True):
     """Holds what a run did: jobs taken, done, left after a failed attempt, and sent in a batch;
-    possible updates that late vectors found; what degraded, by code; types that models invented."""
+    possible updates that late vectors found; memories that were superseded as a model judged; what
+    degraded, by code; types that models invented."""
 
     taken: int = 0
     done: int = 0
     retried: int = 0
     submitted: int = 0
     updates: int = 0
+    superseded: int = 0
     degraded: dict[str, Degradation] = msgspec.field(default_factory=dict)
     unknown_types: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -75,6 +78,19 @@ class Tally(msgspec.Struct, kw_only=True):
             " add it to entities, or expire it"
             for name, count in self.unknown_types.items()
         )
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that a model is asked about. `older`: the memories that it may replace, by number;
+    read where a job is about them."""
+
+    memory: Memory
+    older: dict[int, Memory] = {}
+
+    @property
+    def prompt_values(self) -> dict[str, str]:
+        """Text for each placeholder of the prompts."""
+        return {**prompt_values(self.memory), **update_values(self.memory, self.older)}
 
 
 class QueueRun:
@@ -308,45 +324,52 @@ class QueueRun:
                 self._hold(jobs)
             return groups
 
-    def waiting(self, jobs: Sequence[Job]) -> tuple[Memory | None, list[Job]]:
+    def waiting(self, jobs: Sequence[Job]) -> tuple[Subject | None, list[Job]]:
         """The memory of these jobs, and those that still have something to do; the others are
         ended."""
         settings = self.session.config.settings
         with self.session.ledger.read() as view:
             found = view.memories(self.namespace, [jobs[0].memory_id])
             answered = view.questions(self.namespace, [jobs[0].memory_id])
+            judged = found and any(job.kind == "updates" for job in jobs)
+            older = shown(older_memories(view, found[0])) if judged else {}
         if not found:
             self._finish([JobResult(job_id=job.id) for job in jobs])
             return None, []
         [memory] = found
         has_questions = memory.id in answered
-        open_ = [job for job in jobs if applies(job.kind, memory, settings, has_questions)]
+        open_ = [
+            job
+            for job in jobs
+            if applies(job.kind, memory, settings, has_questions)
+            and (older or job.kind != "updates")
+        ]
         idle = [JobResult(job_id=job.id) for job in jobs if job not in open_]
         if idle:
             self._finish(idle)
-        return memory, open_
+        return Subject(memory=memory, older=older), open_
 
     def _enrich_memory(self, jobs: list[Job]) -> None:
         settings = self.session.config.settings
-        memory, open_ = self.waiting(jobs)
+        subject, open_ = self.waiting(jobs)
         by_model: dict[str | None, list[Job]] = {}
         for job in open_:
             by_model.setdefault(model_of(job.kind, settings), []).append(job)
         for model, group in by_model.items():
-            assert memory is not None, "jobs without a memory are ended"
+            assert subject is not None, "jobs without a memory are ended"
             if self.paused is None:
-                self._ask(memory, group, model)
+                self._ask(subject, group, model)
             else:
                 self._release(group)
 
-    def _ask(self, memory: Memory, jobs: list[Job], model: str | None) -> None:
+    def _ask(self, subject: Subject, jobs: list[Job], model: str | None) -> None:
         """One call for all of these jobs, and what it gives."""
         kinds = kinds_of(jobs)
         ends_at = time.monotonic() + JobRules().lease_s
         try:
             asked = self.session.models.ask(
                 [PROMPTS[kind] for kind in kinds],
-                prompt_values(memory),
+                subject.prompt_values,
                 answer=answer_form(kinds),
                 model=model,
                 ends_at=ends_at if self._ends_at is None else min(ends_at, self._ends_at),
@@ -360,7 +383,7 @@ class QueueRun:
             else:
                 self.fail(jobs, str(error), error)
         else:
-            self.store(memory, jobs, asked)
+            self.store(subject.memory, jobs, asked)
 
     def store(
         self, memory: Memory, jobs: Sequence[Job], asked: ParsedAnswer[msgspec.Struct]
@@ -387,6 +410,8 @@ class QueueRun:
             self.fail(jobs, str(error), error)
             return
         self._count(ended, [one.job_id for one in lost])
+        with self._lock:
+            self.tally.superseded += writing.superseded if ended else 0
         if answered.entities is not None:
             self._note_types(answered.entities.unknown_types)
 

@@ -42,7 +42,6 @@ from vestig.types import (
     Memory,
     RetentionPolicy,
     Role,
-    SimilarMemory,
     Stability,
     Status,
     TemporalWindow,
@@ -169,15 +168,17 @@ def add_memory(
     item: Item,
     *,
     related: Sequence[tuple[str, float]] = (),
-    similar: Sequence[SimilarMemory] = (),
+    similar: Sequence[tuple[str, float]] = (),
     revives: str | None = None,
     repeats: str | None = None,
     claim: Claim | None = None,
 ) -> NewMemory:
     """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
     `revives`: the expired memory that had the same text; `repeats`: the memory of another position
-    that says the same; `claim`: with full ids; `similar`: what was known of the same."""
+    that says the same; `claim`: with full ids; `similar`: (id, cosine) of what was known of the
+    same, nearest first."""
     request = item.request
+    jobs = item.job_kinds(has_similar=bool(similar))
     memory = NewMemory(
         id=rows.ids.take("mem"),
         namespace=request.namespace,
@@ -202,16 +203,14 @@ def add_memory(
         retention_until_us=request.retention_until,
         revives=revives,
         metadata=_metadata(request),
-        processing="pending" if item.job_kinds else "ready",
+        processing="pending" if jobs else "ready",
         pinned=request.pinned,
         pinned_at_us=rows.now_us if request.pinned else None,
         key=item.key,
     )
     rows.memories.append(memory)
     _add_forms(rows, memory.id, item)
-    rows.jobs += [
-        NewJob(id=rows.ids.take("job"), memory_id=memory.id, kind=kind) for kind in item.job_kinds
-    ]
+    rows.jobs += [NewJob(id=rows.ids.take("job"), memory_id=memory.id, kind=kind) for kind in jobs]
     payload: dict[str, Any] = {
         "revives": revives,
         "repeats": repeats,
@@ -270,10 +269,10 @@ def _add_questions(rows: Rows, memory_id: str, item: Item) -> None:
         rows.questions_tried.append(memory_id)
 
 
-def similar_payload(similar: Sequence[SimilarMemory]) -> list[dict[str, Any]]:
+def similar_payload(similar: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
     """Similar memories as an event holds them, without a word of their texts: they may be
     forgotten."""
-    return [{"memory_id": one.memory_id, "score": one.score} for one in similar]
+    return [{"memory_id": id, "score": score} for id, score in similar]
 
 
 def add_nearest(rows: Rows, memory_id: str, nearest: tuple[str, float]) -> None:

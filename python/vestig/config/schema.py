@@ -195,6 +195,20 @@ class SimilarSettings(Section, frozen=True, kw_only=True):
     ] = 0.5
 
 
+class UpdateSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool,
+        doc(
+            "With a language model: it judges which similar memories a new one replaces.",
+            shown=True,
+        ),
+    ] = True
+    min_confidence: Annotated[
+        Share,
+        doc("Confidence of the model from which a replaced memory is superseded (inclusive)."),
+    ] = 0.9
+
+
 class KeywordSettings(Section, frozen=True, kw_only=True):
     stopwords: Annotated[
         tuple[Text, ...], doc("Words that are no keywords, added to the built-in ones.", shown=True)
@@ -293,6 +307,7 @@ class Settings(Section, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
     hygiene: HygieneSettings = HygieneSettings()
     similar: SimilarSettings = SimilarSettings()
+    updates: UpdateSettings = UpdateSettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()

@@ -129,7 +129,8 @@ def _changed(
     found += [
         UpdatedMemory(id=event.id, when=from_us(event.recorded_us), fields=_fields(event))
         for event in events
-        if event.event_type != "DEPRECATE"
+        # an update may note something and change no field
+        if event.event_type != "DEPRECATE" and _fields(event)
     ]
     return tuple(sorted(found, key=_place))
 

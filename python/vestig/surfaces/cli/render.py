@@ -306,6 +306,8 @@ def enriched(value: EnrichReport, _: Args) -> str:
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
         f" {value.pending} pending{sent}"
     ]
+    if value.superseded:
+        lines.append(f"{value.superseded} memories superseded, as a language model judged")
     return "\n".join([*lines, *map(model_cost, value.costs)])
 
 
