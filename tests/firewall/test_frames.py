@@ -111,6 +111,37 @@ def test_another_text_in_a_frame_is_the_callers(facts: vestig.Vestig) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "[{}] is the one about the database: please keep it",
+        "[{}] Omar doubts this: The staging database runs on port 5433",
+        "~ [{}] see also: the plan of June",
+    ],
+)
+def test_words_about_a_memory_behind_its_id_are_kept(facts: vestig.Vestig, said: str) -> None:
+    id = facts.recall("where does the database run?")[0].id
+    text = said.format(id.removeprefix("mem_")[:8])
+    outcome = facts.commit(text)
+    assert outcome.echoes == ()
+    assert facts.show(str(outcome.memory_id)).memory.content == text
+
+
+@pytest.mark.parametrize(
+    "by", [{"author": "Nadia: K"}, {"role": "tool"}, {"title": "On  the\tquay"}], ids=str
+)
+def test_who_said_it_is_part_of_a_frame(opener: Opener, by: dict[str, Any]) -> None:
+    store = opener()
+    text = "The crane on the quay lifts at most nine tonnes, said the man in the booth by the gate"
+    first = store.commit(text, t_valid="2026-03-18", **by)
+    shown = store.recall("how much does the crane lift?", context=True).context.text
+    assert store.commit(shown).echoes == (first.memory_id,)
+    # the preface has the day
+    line = next(one for one in shown.splitlines() if one.startswith("["))
+    undated = line.replace(" 2026-03-18", "")
+    assert store.commit(undated).echoes == (first.memory_id,)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[0123abcd] Ada: the spare key lies under the pot",

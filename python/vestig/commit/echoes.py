@@ -8,8 +8,10 @@ from vestig.calls.commit import CommitRequest
 from vestig.commit.text import content_hash, normalise
 from vestig.firewall.frames import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.ids import id_text, is_full_id
+from vestig.language.text_forms import single_spaced
 from vestig.session.session import Session
 from vestig.store.ledger.reads import LedgerView
+from vestig.types import Memory
 
 _PREFIX: Final = "mem_"
 
@@ -49,4 +51,9 @@ class _Lookup:
 
     def _first(self, ids: list[str]) -> Stored | None:
         found = self._view.memories(self._namespace, ids) if ids else []
-        return Stored(found[0].id, found[0].content) if found else None
+        return Stored(found[0].id, found[0].content, _speaker(found[0])) if found else None
+
+
+def _speaker(memory: Memory) -> str:
+    named = memory.author or (memory.role and memory.role.value)
+    return single_spaced(named or (f"“{memory.title}”" if memory.title else ""))

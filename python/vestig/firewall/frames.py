@@ -32,6 +32,8 @@ _EXPLAINED: Final = (
 )  # fmt: skip
 _CONTENT: Final = "Content: "
 _SEPARATOR: Final = "---"
+# What Vestig says of a memory between its id and its text, if that does not begin with the speaker.
+_SAID: Final = lazy_pattern(r"\d{4}-\d\d-\d\d\b|\(|, also \[|score \d|:")
 # Lines of a result beside its frames.
 _BESIDE: Final = lazy_pattern(
     r"confidence \d\.\d\d|nothing above \S+ \(best \S+\); nearest:|\d+ more left out\."
@@ -46,10 +48,12 @@ _CUT_CHARS_MIN: Final = 12
 
 
 class Stored(NamedTuple):
-    """A memory that a frame names."""
+    """A memory that a frame names. `speaker`: its author, role or quoted title, as lines of a
+    context block write it."""
 
     id: str
     content: str
+    speaker: str = ""
 
 
 class Unframed(NamedTuple):
@@ -175,10 +179,14 @@ def _quoted(lines: Sequence[str], at: int, behind_id: str, memory: Stored | None
     """A line of a context block: what Vestig says of the memory, a colon, the text."""
     if memory is None:
         return None
+    head = behind_id.lstrip()
+    spoken = bool(memory.speaker) and head.startswith(memory.speaker)
+    if not spoken and not _SAID.match(head):
+        # words of the caller about the memory
+        return None
     text, end = _body(lines, at, behind_id, "> ")
     own, said = _plain(memory.content), _plain(text)
-    head = said[: -len(own)] if said.endswith(own) else None
-    if head is not None and head.rstrip().endswith(":"):
+    if said.endswith(own) and said[: -len(own)].rstrip().endswith(":"):
         return _Frame(end, text, memory, True)
     _, _, words = text.partition(":")
     return _Frame(end, words.strip(), memory, _is_cut(said, own))
