@@ -198,3 +198,32 @@ def test_many_rounds_leave_the_store_as_it_is(opener: Opener) -> None:
     assert _counters(store) == before
     again = {n: [hit.id for hit in store.recall(f"where is crate {n}?")] for n in first}
     assert again == first
+
+
+def test_what_was_asked_beside_an_echo_is_named(facts: vestig.Vestig) -> None:
+    text = _shown(facts, "where does the database run?", "text")
+    assert facts.commit(text).warnings == ()
+    old = facts.list()[0].id
+    outcome = facts.commit(text, key="database.port", supersedes=[old], pinned=True)
+    assert outcome.outcome is CommitOutcomeKind.EXACT_DUPE
+    assert outcome.warnings == (
+        "nothing was stored, and so nothing was done of key, pinned, supersedes",
+    )
+    assert facts.show(old).memory.status == "ACTIVE"
+
+
+def test_an_update_by_an_echo_changes_nothing_or_is_refused(facts: vestig.Vestig) -> None:
+    one = facts.recall("where does the database run?")[0].id
+    other = next(memory.id for memory in facts.list() if memory.id != one)
+    text = render(facts.recall("where does the database run?", limit=1), "text")
+    before = _counters(facts)
+    assert facts.update(one, content=text).changed is False
+    with pytest.raises(vestig.ValidationError, match="content: expected a text of its own") as told:
+        facts.update(other, content=text)
+    assert one in str(told.value)
+    assert _counters(facts) == before
+    assert facts.update(one, content=text, tags=["port"]).memory_id == one
+    assert facts.show(one).memory.tags == ("port",)
+    edited = facts.update(one, content=f"{text}, since June")
+    content = facts.show(edited.memory_id).memory.content
+    assert content == f"{facts.show(one).memory.content}, since June"

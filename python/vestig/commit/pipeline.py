@@ -69,6 +69,12 @@ from vestig.types import (
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
+# What a caller asks for beside the text.
+_WISHES: Final = (
+    "tags", "metadata", "title", "t_valid", "t_invalid", "temporal_stability", "trigger",
+    "entities", "keywords", "hypothetical_queries", "claim", "key", "retention_policy",
+    "retention_until", "pinned", "supersedes",
+)  # fmt: skip
 # After so many failures in a row the embedder is not asked for the rest of a batch.
 _PROVIDER_FAILURES_MAX: Final = 2
 # Up to so many items are decided under the write lock: that takes less time than reading one
@@ -350,6 +356,9 @@ def _enter(session: Session, item: Item) -> None:
 def _echoed(item: Item) -> CommitOutcome:
     """Nothing but texts of memories came in: nothing is written."""
     request = item.request
+    wishes = [name for name in _WISHES if getattr(request, name) not in (None, False, (), {})]
+    if wishes:
+        item.warnings.append(f"nothing was stored, and so nothing was done of {', '.join(wishes)}")
     return CommitOutcome(
         outcome=CommitOutcomeKind.EXACT_DUPE,
         memory_id=item.echoes[0],
@@ -364,6 +373,7 @@ def _echoed(item: Item) -> CommitOutcome:
         deduplicated=True,
         masked=counted(item.secrets),
         echoes=item.echoes,
+        warnings=tuple(item.warnings),
     )
 
 

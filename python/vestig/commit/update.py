@@ -231,7 +231,16 @@ def _rewrite(
         kind = None if parts is None else CommitStructuredRequest
         outcome = pipeline.commit(session, fields, secrets, kind)
     assert outcome.memory_id is not None, "strict commits have a memory"
-    assert outcome.seq is not None, "strict commits are written"
+    if outcome.seq is None:
+        # nothing but what the store printed of memories came in
+        if outcome.echoes == (memory.id,):
+            return _change_fields(session, memory.id, _changes(given), space)
+        raise ValidationError(
+            "content",
+            f"what the store printed of {', '.join(outcome.echoes)}",
+            "a text of its own",
+            hint="supersede(old, new) lets another memory replace this one",
+        )
     with session.ledger.read() as view:
         after = view.memories(space, [outcome.memory_id])[0]
     return UpdateResult(

@@ -176,7 +176,8 @@ def _outcome_text(outcome: CommitOutcome, short: Mapping[str, str], zone: str) -
         )
     own = short[outcome.memory_id]
     if outcome.echoes and outcome.seq is None:
-        return f"Echo of {own}: that text came from this memory, and nothing is stored."
+        said = f"Echo of {own}: that text came from this memory, and nothing is stored."
+        return " ".join([said, *(f"Warning: {one}." for one in outcome.warnings)])
     if outcome.outcome is CommitOutcomeKind.EXACT_DUPE:
         lines = [f"Known already as {own}: counted as said once more."]
     elif outcome.outcome is CommitOutcomeKind.NEAR_DUPE:
