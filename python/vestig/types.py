@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any, Final, Self
 
 import msgspec
@@ -343,6 +342,9 @@ class StructuredText(_Value, frozen=True, kw_only=True):
     @property
     def doc_hash(self) -> str:
         """Return SHA-256 of the fields as canonical JSON; equal ones have equal texts."""
+        # a start without a structured memory does not load it
+        from hashlib import sha256
+
         return sha256(msgspec.json.encode(self.to_dict(), order="sorted")).hexdigest()
 
 
