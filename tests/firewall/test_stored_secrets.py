@@ -156,3 +156,16 @@ def test_messages_and_memories_of_a_file_are_masked(tmp_path: Path, opener: Open
     store.close()
     for secret in _SECRETS:
         assert secret.encode() not in _bytes_of(tmp_path / "careful")
+
+
+def test_a_key_that_is_a_secret_is_left_out(tmp_path: Path, opener: Opener) -> None:
+    store = opener(config=_OFF)
+    secret = _SECRETS[1]
+    store.commit("The pier lamp is green", key=f"password: {secret}", tags=["pier"])
+    report = store.admin.secrets(fix=True)
+    assert (report.fixed, report.errors) == (1, ())
+    (memory,) = store.list()
+    assert (memory.content, memory.key, memory.tags) == ("The pier lamp is green", None, ("pier",))
+    assert len(store.admin.secrets()) == 0
+    store.close()
+    assert secret.encode() not in _bytes_of(tmp_path)

@@ -132,7 +132,10 @@ def _fields(space: str, memory: Memory, events: Sequence[Event], text: str) -> d
     """Arguments of the commit of a masked text: what a new text takes over, and when and where the
     old one was stated."""
     fields = successor_fields(memory)
+    # no marker can stand in their place
     fields["tags"] = [tag for tag in memory.tags if not masked_text(tag)[1]]
+    if memory.key is not None and masked_text(memory.key)[1]:
+        del fields["key"]
     fields = without_secrets(fields, "mask").arguments
     fields |= {"content": text, "namespace": space, "t_valid": memory.t_valid, "strict": True}
     if memory.t_invalid is not None:
