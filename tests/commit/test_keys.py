@@ -311,6 +311,24 @@ def test_get_takes_ids(opener: Opener) -> None:
             store.get(unknown)
 
 
+def test_what_leaves_a_key_without_a_current_memory_says_so(opener: Opener) -> None:
+    store = opener()
+    first = store.commit(PORTO, key=CITY)
+    other = store.commit(LISBON)
+    told = store.supersede(str(first.memory_id), str(other.memory_id)).warnings
+    assert told == (
+        f"the key {CITY} of {first.memory_id} is free now: {other.memory_id}, which replaces it,"
+        " does not have it",
+    )
+    second = store.commit(PORTO, key=CITY, scope="trip")
+    moved = store.commit(FARO, key=CITY, supersedes=[str(second.memory_id)])
+    assert f"the key {CITY} of {second.memory_id} is free now" in moved.warnings[-1]
+    third = store.commit(LISBON, key=CITY, scope="trip")
+    own = store.commit(PORTO, key=CITY, scope="trip", supersedes=[str(third.memory_id)])
+    assert own.warnings == ()
+    assert store.update(str(own.memory_id), content=FARO).outcome.warnings == ()
+
+
 @pytest.mark.parametrize("subject", ["mem_12345678", "Maria\nSilva", "M" * 195])
 def test_a_claim_whose_subject_makes_no_key_says_so(opener: Opener, subject: str) -> None:
     store = opener()

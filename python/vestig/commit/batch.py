@@ -141,7 +141,12 @@ def _successor(item: Item, id: str, t_valid_us: int) -> states.Successor:
     """A memory in the place of an older one, by whoever committed the item."""
     request = item.request
     return states.Successor(
-        id=id, t_valid_us=t_valid_us, source=request.source, actor=request.actor
+        id=id,
+        t_valid_us=t_valid_us,
+        source=request.source,
+        actor=request.actor,
+        key=item.key,
+        scope=request.scope,
     )
 
 
@@ -690,8 +695,7 @@ class Batch:
             if successor_id in known:
                 continue  # repeating a pair writes nothing
             known.add(successor_id)
-            warning = states.earlier_successor_warning(old, successor)
-            decision.warnings += [] if warning is None else [warning]
+            decision.warnings += states.replacement_warnings(old, successor)
             self._replace(old, successor)
         replaced = [old.id for old in decision.replaced]
         if decision.by_key is not None:

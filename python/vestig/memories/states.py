@@ -55,6 +55,8 @@ class Successor(msgspec.Struct, frozen=True, kw_only=True):
     t_valid_us: int
     source: str = "manual"
     actor: str | None = None
+    key: str | None = None
+    scope: str | None = None
 
 
 class Replacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,8 +275,21 @@ def replace(
     )
 
 
-def earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
-    """Return a warning where a newer memory holds from an earlier time on than what it replaces."""
+def replacement_warnings(old: Memory, successor: Successor) -> list[str]:
+    """Return warnings where a newer memory holds from an earlier time on than what it replaces, and
+    where it leaves the key of that without a current memory."""
+    earlier = _earlier_successor_warning(old, successor)
+    warnings = [] if earlier is None else [earlier]
+    same_place = (old.key, old.scope) == (successor.key, successor.scope)
+    if old.key is not None and old.t_expired is None and not same_place:
+        warnings.append(
+            f"the key {old.key} of {old.id} is free now: {successor.id}, which replaces it, does"
+            " not have it"
+        )
+    return warnings
+
+
+def _earlier_successor_warning(old: Memory, successor: Successor) -> str | None:
     since = to_us(old.t_valid)
     if successor.t_valid_us >= since:
         return None
@@ -417,7 +432,9 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
                 return found
             check_pair(before, after, records)
             check_end(before, end)
-            successor = Successor(id=after.id, t_valid_us=to_us(after.t_valid))
+            successor = Successor(
+                id=after.id, t_valid_us=to_us(after.t_valid), key=after.key, scope=after.scope
+            )
             why, now_us = asked.reason or "", session.now_us()
             parts = replace(before, successor, reason=why, t_invalid_us=end, now_us=now_us)
             txn.apply(parts.change_set(space))
@@ -425,9 +442,9 @@ def supersede(session: Session, asked: SupersedeRequest) -> SupersessionRecord:
             written = txn.supersessions(space, before.id)
             record = existing_record(before.id, after.id, written)
             assert record is not None, "a written record is readable"
-            warning = earlier_successor_warning(before, successor)
-            if warning is not None:
-                record = msgspec.structs.replace(record, warnings=(warning,))
+            warnings = tuple(replacement_warnings(before, successor))
+            if warnings:
+                record = msgspec.structs.replace(record, warnings=warnings)
             keep_answer(txn, lambda: record)
         catch_up(session, degraded)
         return record
