@@ -176,7 +176,8 @@ class ModelCost(_Value, frozen=True, kw_only=True):
 class EnrichReport(_Value, frozen=True, kw_only=True):
     """Holds what `enrich` did: jobs taken, done, failed for now, failed for good, still waiting,
     and in a batch that a language model works on. `superseded`: memories that were, as a language
-    model judged. `costs`: what the calls took, by model."""
+    model judged. `costs`: what the calls took, by model; of a dry run an estimate of what would be
+    sent, without the answers."""
 
     taken: int
     done: int
@@ -186,6 +187,7 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
     submitted: int = 0
     possible_updates: int
     superseded: int = 0
+    dry_run: bool = False
     costs: tuple[ModelCost, ...] = ()
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()

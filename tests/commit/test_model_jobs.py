@@ -382,6 +382,45 @@ def test_a_limit_counts_jobs(opener: Opener) -> None:
     ]
 
 
+def test_a_dry_run_prices_what_is_due_and_asks_nothing(opener: Opener) -> None:
+    model = ScriptedModel(ANSWERS)
+    config = {
+        "llm.prices": {"claude-sonnet-5-5": {"input": 3.0, "output": 15.0}},
+        "questions.model": "large",
+        "updates.enabled": False,
+    }
+    store = opener(llm=model, config=config)
+    before = store.commit(TEXT, trigger="problem-solution").memory_id
+    store.commit("The ferry number 4 leaves the harbour at noon.")
+    gone = store.commit("The lighthouse has a parrot.")
+    store.deprecate(gone.memory_id)
+    for _ in range(2):
+        planned = store.admin.enrich(dry_run=True)
+        assert (planned.dry_run, planned.taken, planned.done, planned.pending) == (True, 0, 0, 7)
+        assert model.requests == []
+    assert store.show(before).memory.processing == "pending"
+    small, large = planned.costs
+    assert (small.model, small.calls, large.model, large.calls) == (
+        "claude-sonnet-5-5",
+        2,
+        "large",
+        1,
+    )
+    assert small.money == pytest.approx(small.input_tokens * 3.0 / 1_000_000)
+    assert (small.output_tokens, large.money) == (0, None)
+    assert store.admin.enrich(limit=1, dry_run=True).pending == 1
+    done = store.admin.enrich()
+    assert [(one.model, one.calls) for one in done.costs] == [
+        (one.model, one.calls) for one in planned.costs
+    ]
+    sent = sum(len(one.system) + len(one.user) for one in model.requests)
+    assert sum(one.input_tokens for one in planned.costs) >= sent / 4
+    empty = store.admin.enrich(dry_run=True)
+    assert (empty.pending, empty.costs) == (0, ())
+    with pytest.raises(vestig.ValidationError, match="without retry_failed"):
+        store.admin.enrich(retry_failed=True, dry_run=True)
+
+
 def test_a_model_that_is_not_installed_pauses_the_queue(opener: Opener) -> None:
     store = opener(llm=failing(ConfigError("install it")), config={"enrichment.workers": 1})
     store.commit(TEXT)

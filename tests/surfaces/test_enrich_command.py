@@ -35,3 +35,24 @@ def test_counts_and_what_the_calls_took() -> None:
         "small: 3 calls, 1200 tokens in (800 from the cache), 90 out, 0.0123 by llm.prices",
         "free: 1 calls, 10 tokens in, 2 out",
     ]
+
+
+def test_a_dry_run_says_what_would_be_sent() -> None:
+    cost = ModelCost(
+        model="small",
+        calls=2,
+        input_tokens=900,
+        output_tokens=0,
+        cache_read_tokens=0,
+        cache_write_tokens=0,
+        money=0.0027,
+    )
+    report = EnrichReport(
+        taken=0, done=0, retried=0, failed=0, pending=5, possible_updates=0, dry_run=True,
+        costs=(cost,),
+    )  # fmt: skip
+    assert render.enriched(report, {}).splitlines() == [
+        "5 jobs are due; nothing was asked",
+        "what would be sent, estimated, without the answers:",
+        "small: 2 calls, 900 tokens in, 0 out, 0.0027 by llm.prices",
+    ]

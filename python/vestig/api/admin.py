@@ -42,12 +42,15 @@ class Admin:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
+    def enrich(
+        self, limit: int | None = None, *, retry_failed: bool = False, dry_run: bool = False
+    ) -> EnrichReport:
         """Works due jobs of this namespace.
 
         Args:
             limit: Most jobs in this run.
             retry_failed: Jobs that failed for good too.
+            dry_run: Say what due jobs would ask a language model, and its price; ask nothing.
         """
         asked = checked(EnrichRequest, given(locals()))
         from vestig.commit import enrich

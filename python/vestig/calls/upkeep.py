@@ -91,6 +91,12 @@ class EnrichRequest(Request, frozen=True, kw_only=True):
 
     limit: Annotated[int | None, Integer("Most jobs in this run.", "--limit")] = None
     retry_failed: Annotated[bool, Flag("Jobs that failed for good too.", "--retry-failed")] = False
+    dry_run: Annotated[
+        bool,
+        Flag(
+            "Say what due jobs would ask a language model, and its price; ask nothing.", "--dry-run"
+        ),
+    ] = False
 
 
 class RebuildRequest(Request, frozen=True, kw_only=True):

@@ -10,19 +10,40 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Final
 
 from vestig.calls.upkeep import EnrichRequest
 from vestig.commit import enrichment_batches
-from vestig.commit.queue_run import KINDS, QueueRun
-from vestig.errors import EmbeddingMismatchError, ProviderError, StoreLockedError
+from vestig.commit.memory_enrichment import MODEL_KINDS
+from vestig.commit.model_answer import PROMPTS, answer_form
+from vestig.commit.queue_run import (
+    KINDS,
+    QueueRun,
+    by_memory,
+    by_model,
+    kinds_of,
+    waiting_jobs,
+)
+from vestig.errors import (
+    EmbeddingMismatchError,
+    ProviderError,
+    StoreLockedError,
+    ValidationError,
+)
 from vestig.results import EnrichReport
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
+from vestig.store.ledger import jobs
 from vestig.types import Degradation
+
+# More jobs than any queue has.
+_DUE_MAX: Final = 2**62
 
 
 def enrich(session: Session, asked: EnrichRequest) -> EnrichReport:
     """Runs due jobs of the store's namespace; a failure is tried again later."""
+    if asked.dry_run:
+        return _expected(session, asked)
     with session.operation("enrich", without_store="make"):
         if asked.retry_failed:
             session.ledger.retry_failed(session.namespace, KINDS, session.now_us())
@@ -46,6 +67,44 @@ def enrich(session: Session, asked: EnrichRequest) -> EnrichReport:
             costs=run.meter.report(),
             warnings=tally.warnings(),
             degraded=tuple(degraded),
+        )
+
+
+def _expected(session: Session, asked: EnrichRequest) -> EnrichReport:
+    """Return what the due jobs would ask, and change nothing.
+
+    Raises:
+        ValidationError: with `retry_failed`, whose jobs are not due yet.
+    """
+    if asked.retry_failed:
+        raise ValidationError("dry_run", True, "it without retry_failed: failed jobs are not due")
+    costs = session.models.meter()
+    with session.operation("enrich"):
+        most = _DUE_MAX if asked.limit is None else asked.limit
+        with session.ledger.read() as view:
+            due = jobs.due(view, session.namespace, KINDS, now_us=session.now_us(), limit=most)
+        asking = [job for job in due if job.kind in MODEL_KINDS and session.has_model]
+        for own in by_memory(asking):
+            subject, open_ = waiting_jobs(session, session.namespace, own)
+            for model, group in by_model(open_, session.config.settings).items():
+                assert subject is not None, "jobs without a memory have nothing to do"
+                kinds = kinds_of(group)
+                request, _ = session.models.request(
+                    [PROMPTS[kind] for kind in kinds],
+                    subject.prompt_values,
+                    answer=answer_form(kinds),
+                    model=model,
+                )
+                session.models.expect(request, costs)
+        return EnrichReport(
+            taken=0,
+            done=0,
+            retried=0,
+            failed=0,
+            pending=len(due),
+            possible_updates=0,
+            dry_run=True,
+            costs=costs.report(),
         )
 
 

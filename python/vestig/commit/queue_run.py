@@ -26,6 +26,7 @@ from vestig.commit.memory_enrichment import (
 )
 from vestig.commit.model_answer import PROMPTS, answer_form, prompt_values, read_parts
 from vestig.commit.model_updates import older_memories, shown, update_values
+from vestig.config.schema import Settings
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,
@@ -327,35 +328,15 @@ class QueueRun:
     def waiting(self, jobs: Sequence[Job]) -> tuple[Subject | None, list[Job]]:
         """The memory of these jobs, and those that still have something to do; the others are
         ended."""
-        settings = self.session.config.settings
-        with self.session.ledger.read() as view:
-            found = view.memories(self.namespace, [jobs[0].memory_id])
-            answered = view.questions(self.namespace, [jobs[0].memory_id])
-            judged = found and any(job.kind == "updates" for job in jobs)
-            older = shown(older_memories(view, found[0])) if judged else {}
-        if not found:
-            self._finish([JobResult(job_id=job.id) for job in jobs])
-            return None, []
-        [memory] = found
-        has_questions = memory.id in answered
-        open_ = [
-            job
-            for job in jobs
-            if applies(job.kind, memory, settings, has_questions)
-            and (older or job.kind != "updates")
-        ]
+        subject, open_ = waiting_jobs(self.session, self.namespace, jobs)
         idle = [JobResult(job_id=job.id) for job in jobs if job not in open_]
         if idle:
             self._finish(idle)
-        return Subject(memory=memory, older=older), open_
+        return subject, open_
 
     def _enrich_memory(self, jobs: list[Job]) -> None:
-        settings = self.session.config.settings
         subject, open_ = self.waiting(jobs)
-        by_model: dict[str | None, list[Job]] = {}
-        for job in open_:
-            by_model.setdefault(model_of(job.kind, settings), []).append(job)
-        for model, group in by_model.items():
+        for model, group in by_model(open_, self.session.config.settings).items():
             assert subject is not None, "jobs without a memory are ended"
             if self.paused is None:
                 self._ask(subject, group, model)
@@ -419,6 +400,37 @@ class QueueRun:
         with self._lock:
             for type in types:
                 self.tally.unknown_types[type] = self.tally.unknown_types.get(type, 0) + 1
+
+
+def waiting_jobs(
+    session: Session, namespace: str, jobs: Sequence[Job]
+) -> tuple[Subject | None, list[Job]]:
+    """The memory of these jobs, None where it is gone, and those that still have something to
+    do."""
+    settings = session.config.settings
+    with session.ledger.read() as view:
+        found = view.memories(namespace, [jobs[0].memory_id])
+        answered = view.questions(namespace, [jobs[0].memory_id])
+        judged = found and any(job.kind == "updates" for job in jobs)
+        older = shown(older_memories(view, found[0])) if judged else {}
+    if not found:
+        return None, []
+    [memory] = found
+    open_ = [
+        job
+        for job in jobs
+        if applies(job.kind, memory, settings, memory.id in answered)
+        and (older or job.kind != "updates")
+    ]
+    return Subject(memory=memory, older=older), open_
+
+
+def by_model(jobs: Sequence[Job], settings: Settings) -> dict[str | None, list[Job]]:
+    """Jobs by the model that is asked; None = `llm.model`."""
+    groups: dict[str | None, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(model_of(job.kind, settings), []).append(job)
+    return groups
 
 
 def kinds_of(jobs: Sequence[Job]) -> tuple[str, ...]:

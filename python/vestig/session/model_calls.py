@@ -142,6 +142,8 @@ ANSWER_TOKENS_MAX: Final = 4_096
 # seconds before the second one, doubled for each further one.
 TRIES_MAX: Final = 3
 RETRY_BASE_S: Final = 1.0
+# Of English text; providers count otherwise, by up to a third.
+_CHARS_PER_TOKEN: Final = 4
 # Jobs from which a batch is worth its wait of up to a day.
 BATCHED_FROM: Final = 100
 # Seconds that an adapter gets beyond its own time limit to say so itself.
@@ -292,6 +294,12 @@ class ModelCalls:
             timeout_s=self._llm.timeout_s,
         )
         return sent, filled.label
+
+    def expect(self, request: ModelRequest, costs: Costs) -> None:
+        """Adds to `costs` what a request would send; a token is taken for four characters."""
+        schema = b"" if request.schema is None else msgspec.json.encode(request.schema)
+        chars = len(request.system) + len(request.user) + len(schema)
+        costs.add(request.model, ModelUsage(input_tokens=-(-chars // _CHARS_PER_TOKEN)))
 
     def _filled(self, names: Sequence[str], values: Mapping[str, str]) -> Rendered:
         own = self._settings.prompts

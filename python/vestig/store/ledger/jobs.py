@@ -57,18 +57,39 @@ def take_due(
     Args:
         ids: only these; None = all.
     """
-    condition, values = _chosen(kinds, ids)
-    rows = fetch(
-        conn,
-        f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
-        (now_us, namespace, *values, limit),
-    )
+    rows = _due_rows(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
     lease = now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(
         "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
         [(lease, now_us, row[0]) for row in rows],
     )
     return [_job(row[1:], "running") for row in rows]
+
+
+def due(
+    view: LedgerView, namespace: str, kinds: Sequence[str], *, now_us: int, limit: int
+) -> list[Job]:
+    """Due jobs, oldest first, which stay as they are."""
+    rows = _due_rows(view.connection, namespace, kinds, now_us=now_us, limit=limit, ids=None)
+    return [_job(row[1:], row[5]) for row in rows]
+
+
+def _due_rows(
+    conn: apsw.Connection,
+    namespace: str,
+    kinds: Sequence[str],
+    *,
+    now_us: int,
+    limit: int,
+    ids: Sequence[str] | None,
+) -> list[tuple[Any, ...]]:
+    """Rows of due jobs, oldest first."""
+    condition, values = _chosen(kinds, ids)
+    return fetch(
+        conn,
+        f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
+        (now_us, namespace, *values, limit),
+    )
 
 
 def due_counts(conn: apsw.Connection, kinds: Sequence[str], now_us: int) -> dict[str, int]:

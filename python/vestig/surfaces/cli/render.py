@@ -301,6 +301,10 @@ def updated(value: UpdateResult, _: Args) -> str:
 
 def enriched(value: EnrichReport, _: Args) -> str:
     """Counts of a run over the job queue, and what its calls of a language model took."""
+    if value.dry_run:
+        told = f"{value.pending} jobs are due; nothing was asked"
+        what = ["what would be sent, estimated, without the answers:"] if value.costs else []
+        return "\n".join([told, *what, *map(model_cost, value.costs)])
     sent = f", {value.submitted} in a batch" if value.submitted else ""
     lines = [
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
