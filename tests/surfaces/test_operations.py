@@ -136,7 +136,8 @@ RENAMED = {
 
 def command_of(name: str) -> tuple[click.Command, click.Context]:
     command: click.Command = cli
-    context = click.Context(cli, info_name="vestig")
+    # click keeps the option of the first help that is asked for
+    context = click.Context(cli, info_name="vestig", **cli.context_settings)
     for word in name.split():
         assert isinstance(command, click.Group)
         found = command.get_command(context, word)
