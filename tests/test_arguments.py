@@ -24,7 +24,7 @@ REFUSED: dict[str, Call] = {
     "retry_failed": lambda s, _: s.admin.enrich(retry_failed="no"),  # type: ignore[arg-type]
     "profile": lambda s, _: s.recall("office", profile=5),  # type: ignore[arg-type]
     "target": lambda s, _: s.export(5),  # type: ignore[arg-type]
-    "source": lambda s, _: s.import_(5),  # type: ignore[arg-type]
+    "files": lambda s, _: s.import_(5),  # type: ignore[arg-type]
     "scope": lambda s, _: s.import_("none.jsonl", scope=["a"]),  # type: ignore[arg-type]
     "limit": lambda s, _: s.list(limit=0),
     "offset": lambda s, _: s.list(offset=-1),

@@ -48,7 +48,12 @@ def filled(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
         t_valid="2026-01-05",
     )
     b = commit("it stands still", tags=["plant"], pinned=True, t_valid="2026-02-05")
-    c = commit("a gasket is on order", retention_policy="decision", t_valid="2026-03-05")
+    c = commit(
+        "a gasket is on order",
+        retention_policy="decision",
+        key="gasket.state",
+        t_valid="2026-03-05",
+    )
     old = commit("it runs on Mondays", t_valid="2025-01-05")
     new = commit("it runs on Tuesdays", t_valid="2025-06-05")
     gone = commit("nobody knows it", t_valid="2025-07-05")
@@ -103,6 +108,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"pinned": True, "tags": "plant"}, "b"),
     ({"pinned": False, "tags": "plant"}, "a"),
     ({"retention_policies": ["Decision"], "unscoped": True}, "c"),
+    ({"keys": ["gasket.state", "gasket"]}, "c"),
+    ({"key_prefix": "gasket."}, "c"),
 ]
 
 

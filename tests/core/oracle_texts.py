@@ -13,8 +13,10 @@ from vestig.language.words import STOPWORDS
 DAY_US = 86_400_000_000
 FRAMING = frozenset(
     ("who", "whom", "whose", "what", "which", "when", "where", "why", "how", "kind", "type", "sort",
-     "many", "much", "often", "long", "old", "recently", "currently", "now", "do", "did", "does",
-     "remind", "tell", "let", "know", "wonder", "wondering", "idea", "remember", "please", "thanks",
+     "many", "much", "often", "long", "old", "recently", "currently", "now", "do", "did", "does")
+)  # fmt: skip
+ASKING = frozenset(
+    ("remind", "tell", "let", "know", "wonder", "wondering", "idea", "remember", "please", "thanks",
      "thank", "quick", "again")
 )  # fmt: skip
 Window = tuple[int | None, int | None]
@@ -51,7 +53,7 @@ def placed_content(
     return [
         (term, start, end)
         for term, word, start, end in content_words(text)
-        if word not in FRAMING
+        if word not in FRAMING | ASKING
         and not (dates_met and any(low <= start and end <= high for low, high in times))
     ]
 

@@ -10,7 +10,7 @@ import pytest
 import vestig
 from core import oracle_texts
 from vestig.language.time.expressions import find_expressions
-from vestig.language.words import STOPWORDS, content_terms, frame_words, placed_terms, terms
+from vestig.language.words import STOPWORDS, asking_words, content_terms, frame_words, placed_terms, terms
 
 
 def analysed(text: str, *, dated: bool = False) -> list[str]:
@@ -57,6 +57,7 @@ def test_the_list_of_frame_words_is_in_lower_case() -> None:
     data = Path(vestig.__file__).parent / "data" / "frame_words.txt"
     lines = data.read_text(encoding="utf-8").splitlines()
     assert frame_words() == oracle_texts.FRAMING
+    assert asking_words() == oracle_texts.ASKING
     assert all(line == line.lower() for line in lines if not line.startswith("#"))
 
 

@@ -276,6 +276,12 @@ def test_bounds_of_schemas_are_those_of_the_engine(
     memory = store.list()[0].id
     base: dict[str, Any] = {
         "memory add": {"content": "A pump failed", "dry_run": True, "session_id": "s"},
+        "memory add-structured": {
+            "topic": "Pump",
+            "context": "It failed",
+            "dry_run": True,
+            "session_id": "s",
+        },
         "memory show": {"id": memory},
         "memory events": {"id": memory},
         "memory recall": {"query": "deploys", "context": True},

@@ -30,6 +30,7 @@ __all__ = [
     "ContentWords",
     "Substrings",
     "content_terms",
+    "asking_words",
     "frame_words",
     "keywords",
     "lower_words",
@@ -179,7 +180,7 @@ def speaks_of_present(query: str) -> bool:
     return _pattern("present").search(query.lower()) is not None
 
 
-_FRAMES_FILE: Final = Path(__file__).parents[1] / "data" / "frame_words.txt"
+_DATA: Final = Path(__file__).parents[1] / "data"
 
 
 @cache
@@ -190,13 +191,28 @@ def frame_words() -> frozenset[str]:
         >>> "kind" in frame_words(), "dog" in frame_words()
         (True, False)
     """
-    lines = _FRAMES_FILE.read_text(encoding="utf-8").splitlines()
+    return _listed("frame_words.txt")
+
+
+@cache
+def asking_words() -> frozenset[str]:
+    """Return the lower-cased words with which one asks: remind, tell, please …
+
+    Example:
+        >>> "please" in asking_words(), "dog" in asking_words()
+        (True, False)
+    """
+    return _listed("asking_words.txt")
+
+
+def _listed(name: str) -> frozenset[str]:
+    lines = (_DATA / name).read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 @cache
 def _content_words() -> ContentWords:
-    return ContentWords(STOPWORDS | frame_words())
+    return ContentWords(STOPWORDS | frame_words() | asking_words())
 
 
 def content_terms(text: str, times: Sequence[tuple[int, int]]) -> list[ContentTerm]:

@@ -136,11 +136,11 @@ def test_explain_is_true_or_false(site: Site) -> None:
 
 
 def test_reading_routes(site: Site) -> None:
-    id = site.commit("The meeting room has twelve chairs", tags=["room"], author="Lea")
+    id = site.commit("The meeting room has twelve chairs", tags=["chairs"], author="Lea")
     shown = site.get(f"show/{id}?expand=1")
     assert (shown.status, shown.document["schema"]) == (200, "vestig/memory/1")
     assert site.get(f"show/{id[4:14]}").document["id"] == id
-    where = quote(json.dumps({"tags": ["room"]}))
+    where = quote(json.dumps({"tags": ["chairs"]}))
     listed = site.get(f"list?limit=3&where={where}").document
     assert [row["id"] for row in listed["memories"]] == [id]
     assert site.get(f"count?where={where}").document == {"schema": "vestig/count/1", "count": 1}
