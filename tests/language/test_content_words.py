@@ -10,7 +10,14 @@ import pytest
 import vestig
 from core import oracle_texts
 from vestig.language.time.expressions import find_expressions
-from vestig.language.words import STOPWORDS, asking_words, content_terms, frame_words, placed_terms, terms
+from vestig.language.words import (
+    STOPWORDS,
+    asking_words,
+    content_terms,
+    frame_words,
+    placed_terms,
+    terms,
+)
 
 
 def analysed(text: str, *, dated: bool = False) -> list[str]:
