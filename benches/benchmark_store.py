@@ -63,7 +63,7 @@ class BenchmarkStore:
     ) -> None:
         config = load_config(None, None).with_overrides(dict(settings or {}))
         self.session: Session = open_session(
-            MEMORY_PATH, OpenRequest(config=config, embedder=vectors)
+            OpenRequest(path=MEMORY_PATH, config=config, embedder=vectors)
         )
         self.store = Vestig(self.session)
         self.stored: dict[str, StoredUnits] = {}
