@@ -121,8 +121,24 @@ class LinkedMemory(_Value, frozen=True, kw_only=True):
     content: str
 
 
+class JudgedMemory(_Value, frozen=True, kw_only=True):
+    """A memory that was similar to a new one when that was stored, and the verdict of a language
+    model on both.
+
+    `score`: cosine. `verdict`: supersedes, supplements or unrelated; None while none was asked.
+    `confidence`: that of the model. `ignored`: why a memory that it takes for replaced is not.
+    """
+
+    memory_id: str
+    score: float
+    verdict: str | None = None
+    confidence: float | None = None
+    ignored: str | None = None
+
+
 class MemoryDetail(_Value, frozen=True, kw_only=True):
-    """One memory with its evidence (`show`). `claim` is None where it carries none. `ledger_seq` is
+    """One memory with its evidence (`show`). `similar`: what was known of the same when it was
+    stored, nearest first. `claim` is None where it carries none. `ledger_seq` is
     the state that was read. `mentions` and `related` are None unless `expand=1` asked for them."""
 
     memory: Memory
@@ -134,6 +150,7 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     supersessions: tuple[SupersessionRecord, ...]
     flags: tuple[str, ...]
+    similar: tuple[JudgedMemory, ...] = ()
     mentions: tuple[LinkedEntity, ...] | None = None
     related: tuple[LinkedMemory, ...] | None = None
     ledger_seq: int

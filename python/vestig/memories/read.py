@@ -25,7 +25,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ids import memory_id_text, split_ids
-from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
+from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
@@ -49,6 +49,28 @@ from vestig.types import (
 
 SESSION_ORDER: Final = "session"
 _HEAD_VALUES: Final = 5
+
+
+def _similar(view: LedgerView, space: str, history: Sequence[Event]) -> tuple[JudgedMemory, ...]:
+    """The memories that the first event names as similar, with the last verdict on each; those
+    that are forgotten are left out."""
+    found = {
+        one["memory_id"]: JudgedMemory(memory_id=one["memory_id"], score=one["score"])
+        for event in history
+        for one in event.payload.get("similar", ())
+    }
+    for event in history:
+        for one in event.payload.get("verdicts", ()):
+            known = found.get(one["memory_id"])
+            if known is not None:
+                found[known.memory_id] = msgspec.structs.replace(
+                    known,
+                    verdict=one["verdict"],
+                    confidence=one["confidence"],
+                    ignored=one["ignored"],
+                )
+    there = {memory.id for memory in view.memories(space, list(found))} if found else set()
+    return tuple(one for id, one in found.items() if id in there)
 
 
 def show(session: Session, asked: ShowRequest) -> MemoryDetail:
@@ -80,6 +102,7 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us))),
+                similar=_similar(view, space, history),
                 mentions=entities_of(view, memory, at) if with_links else None,
                 related=related_to(view, memory, at) if with_links else None,
                 ledger_seq=view.seq,

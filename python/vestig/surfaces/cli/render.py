@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ForgetReport,
         GcReport,
         ImportReport,
+        JudgedMemory,
         LinkedEntity,
         LinkedMemory,
         MemoryDetail,
@@ -154,6 +155,7 @@ def detail(value: MemoryDetail, _: Args) -> str:
         rows.append(("from", f"{source.id} ({shown})"))
     if value.claim is not None:
         rows += _claim(value.claim)
+    rows.extend(("similar", _judged(one)) for one in value.similar)
     for record in value.supersessions:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
@@ -162,6 +164,15 @@ def detail(value: MemoryDetail, _: Args) -> str:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
     return _table(rows) + f"\n\n{memory.content}"
+
+
+def _judged(one: JudgedMemory) -> str:
+    """A memory that was similar when this one was stored, and a model's verdict."""
+    shown = f"{one.memory_id} ({one.score:.2f})"
+    if one.verdict is None:
+        return shown
+    ignored = "" if one.ignored is None else f", not followed: {one.ignored}"
+    return f"{shown} {one.verdict} (confidence {one.confidence:.2f}{ignored})"
 
 
 def _claim(claim: Claim) -> list[tuple[str, str]]:
