@@ -8,13 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from vestig.exchange.file_records import RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Draft, Found, Reading, joined, present
+from vestig.exchange.formats.drafts import Found, Reading, joined
 from vestig.exchange.formats.session_log import (
     START,
     LogPlace,
     LogTurn,
     Said,
     block_texts,
+    drafts,
     log_turns,
 )
 
@@ -58,24 +59,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 def read(file: RecordFile, reading: Reading) -> Iterator[Found]:
     """The texts of user and assistant."""
-    for turn in turns(file, reading):
-        if isinstance(turn, Unreadable):
-            yield turn
-            continue
-        yield Draft(
-            line=turn.line,
-            content=turn.text,
-            arguments=present(
-                {
-                    "role": turn.role,
-                    "session_id": turn.session,
-                    "sequence": turn.number,
-                    "t_ref": turn.time,
-                    "artifact_ref": turn.id or f"{turn.session}:{turn.number}",
-                    "metadata": present({"cwd": turn.folder}) or None,
-                }
-            ),
-        )
+    return drafts(turns(file, reading))
 
 
 def turns(

@@ -6,13 +6,13 @@ The place of a turn is its number in the file, which only grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from vestig.exchange.file_records import Line, RecordFile, Unreadable
-from vestig.exchange.formats.drafts import Reading, joined
+from vestig.exchange.formats.drafts import Draft, Found, Reading, joined, present
 from vestig.exchange.json_values import TOO_DEEP, is_too_deep
 
 _TEXT_BLOCKS: Final = ("text", "input_text", "output_text")
@@ -100,6 +100,29 @@ def log_turns(
         after = here._replace(turns=turns)
     if waiting is not None:
         yield _turn(waiting, turns, after)
+
+
+def drafts(turns: Iterable[LogTurn | Unreadable], title: str | None = None) -> Iterator[Found]:
+    """What an import takes of the turns of a log; `title` is that of its session."""
+    for turn in turns:
+        if isinstance(turn, Unreadable):
+            yield turn
+            continue
+        yield Draft(
+            line=turn.line,
+            content=turn.text,
+            arguments=present(
+                {
+                    "role": turn.role,
+                    "session_id": turn.session,
+                    "sequence": turn.number,
+                    "title": title,
+                    "t_ref": turn.time,
+                    "artifact_ref": turn.id or f"{turn.session}:{turn.number}",
+                    "metadata": present({"cwd": turn.folder}) or None,
+                }
+            ),
+        )
 
 
 def _of_line(
