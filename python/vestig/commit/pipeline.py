@@ -24,6 +24,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from vestig.arguments import check_validity
 from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
@@ -359,28 +361,29 @@ def _echoed(item: Item) -> CommitOutcome:
     wishes = [name for name in _WISHES if getattr(request, name) not in (None, False, (), {})]
     if wishes:
         item.warnings.append(f"nothing was stored, and so nothing was done of {', '.join(wishes)}")
-    return CommitOutcome(
-        outcome=CommitOutcomeKind.EXACT_DUPE,
+    return msgspec.structs.replace(
+        _unstored(item, CommitOutcomeKind.EXACT_DUPE),
         memory_id=item.echoes[0],
         matched_memory_id=item.echoes[0],
-        content_hash=item.content_hash,
-        occurred_at=from_us(item.reference_us),
-        source=request.source,
-        tags=request.tags or (),
-        artifact_ref=request.artifact_ref,
-        namespace=request.namespace,
-        scope=request.scope,
         deduplicated=True,
-        masked=counted(item.secrets),
-        echoes=item.echoes,
         warnings=tuple(item.warnings),
     )
 
 
 def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
-    hygiene, request = session.config.settings.hygiene, item.request
+    hygiene = session.config.settings.hygiene
+    return msgspec.structs.replace(
+        _unstored(item, CommitOutcomeKind.REJECTED_HYGIENE),
+        hygiene_reasons=(reason,),
+        thresholds={"min_chars": hygiene.min_chars, "max_chars": hygiene.max_chars},
+    )
+
+
+def _unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
+    """The outcome of an item of which no memory is made, as far as the item says it."""
+    request = item.request
     return CommitOutcome(
-        outcome=CommitOutcomeKind.REJECTED_HYGIENE,
+        outcome=kind,
         memory_id=None,
         content_hash=item.content_hash,
         occurred_at=from_us(item.reference_us),
@@ -389,10 +392,8 @@ def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
         artifact_ref=request.artifact_ref,
         namespace=request.namespace,
         scope=request.scope,
-        hygiene_reasons=(reason,),
         masked=counted(item.secrets),
         echoes=item.echoes,
-        thresholds={"min_chars": hygiene.min_chars, "max_chars": hygiene.max_chars},
     )
 
 

@@ -103,7 +103,7 @@ def log_turns(
 
 
 def drafts(turns: Iterable[LogTurn | Unreadable], title: str | None = None) -> Iterator[Found]:
-    """What an import takes of the turns of a log; `title` is that of its session."""
+    """Memories that an import makes of the turns of a log; `title` is that of its session."""
     for turn in turns:
         if isinstance(turn, Unreadable):
             yield turn
