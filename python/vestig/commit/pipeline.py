@@ -71,8 +71,8 @@ from vestig.types import (
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
-# What a caller asks for beside the text.
-_WISHES: Final = (
+# Arguments beside the text that say what is to be stored or changed with it.
+_WRITTEN_WITH_TEXT: Final = (
     "tags", "metadata", "title", "t_valid", "t_invalid", "temporal_stability", "trigger",
     "entities", "keywords", "hypothetical_queries", "claim", "key", "retention_policy",
     "retention_until", "pinned", "supersedes",
@@ -358,9 +358,11 @@ def _enter(session: Session, item: Item) -> None:
 def _echoed(item: Item) -> CommitOutcome:
     """Nothing but texts of memories came in: nothing is written."""
     request = item.request
-    wishes = [name for name in _WISHES if getattr(request, name) not in (None, False, (), {})]
-    if wishes:
-        item.warnings.append(f"nothing was stored, and so nothing was done of {', '.join(wishes)}")
+    ignored = [
+        name for name in _WRITTEN_WITH_TEXT if getattr(request, name) not in (None, False, (), {})
+    ]
+    if ignored:
+        item.warnings.append(f"nothing was stored, and so nothing was done of {', '.join(ignored)}")
     return msgspec.structs.replace(
         _unstored(item, CommitOutcomeKind.EXACT_DUPE),
         memory_id=item.echoes[0],

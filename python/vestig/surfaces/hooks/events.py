@@ -182,8 +182,8 @@ class _Hook:
         """Writes what went wrong; where no log can be written, to standard error."""
         try:
             self._journal().add(self._name, session=self._session, error=error)
-        except (OSError, VestigError, ValueError) as fault:
-            sys.stderr.write(f"vestig hook: {error}; no log: {type(fault).__name__}\n")
+        except (OSError, VestigError, ValueError) as unwritten:
+            sys.stderr.write(f"vestig hook: {error}; no log: {type(unwritten).__name__}\n")
 
     def end_late(self) -> None:
         """The time is over: nothing is answered."""
