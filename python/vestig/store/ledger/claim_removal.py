@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from vestig.store.ledger import erase_patterns
 from vestig.store.ledger.graph_removal import Removal
+from vestig.store.ledger.relations import relations_of, remove_unstated
 from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.store.tables.schema import ALL, INDEX, columns_sql
 
@@ -56,14 +57,18 @@ def memories_that_lost_evidence(removal: Removal) -> set[int]:
     return {row[_E["memory"]] for table, row in removal.removed_rows if table == "claim_evidence"}
 
 
-def remove_claims(removal: Removal, memories: Sequence[int]) -> set[int]:
-    """Removes the claims of these memories, and those that lost all of their evidence; rows of the
-    entities that they named. The evidence was removed before."""
+def remove_claims(
+    removal: Removal, memories: Sequence[int], seq: int, recorded_us: int
+) -> set[int]:
+    """Removes the claims of these memories, and those that lost all of their evidence, with the
+    relations that they alone stated; rows of the entities that they named. The evidence was removed
+    before."""
     lost = memories_that_lost_evidence(removal)
     sql = "SELECT DISTINCT memory FROM claim_evidence WHERE memory IN (?*)"
     left = {memory for (memory,) in select_in(removal.conn, sql, sorted(lost))}
     gone = sorted({*memories, *(lost - left)})
     removed = removal.remove_rows("claims", removal.select("claims", "memory", gone))
+    remove_unstated(removal, relations_of(removal.conn, removed), seq, recorded_us)
     named = {row[_C[end]] for row in removed for end in ("subject_entity", "object_entity")}
     return named - {None}
 

@@ -125,7 +125,8 @@ def remove(
     sources = [row for row in sources if not keep("sources", row)]
     remove_evidence_of_sources(removal, sources)
     _remove_sources(removal, sources)
-    named = remove_claims(removal, numbers) | _ends(edges, _TO_ENTITY, "to_row")
+    named = remove_claims(removal, numbers, fields.seq, fields.recorded_us)
+    named |= _ends(edges, _TO_ENTITY, "to_row")
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
     unsupported = [row for row in unsupported if not keep("entities", row)]

@@ -21,7 +21,14 @@ from vestig.changes import (
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow
-from vestig.store.ledger import chain, memory_versions, removal, request_rows, settings
+from vestig.store.ledger import (
+    chain,
+    memory_versions,
+    relations,
+    removal,
+    request_rows,
+    settings,
+)
 from vestig.store.ledger.claim_rows import named_nodes, write_claims
 from vestig.store.ledger.digest_check import CheckedMemories
 from vestig.store.ledger.graph_writes import GraphWriter
@@ -113,6 +120,7 @@ class WriteTransaction(LedgerView):
             graph.expire_edges(changes.expired_edges)
             graph.patch_edges(changes.edge_patches)
             graph.edges(changes.edges)
+            self._relations(link, changes)
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
             self.close_link(link)
@@ -397,6 +405,17 @@ class WriteTransaction(LedgerView):
             row += 1
         self._conn.executemany(INSERT["events"], rows)
         link.wrote_all("events", rows)
+
+    def _relations(self, link: chain.Link, changes: ChangeSet) -> None:
+        """RELATION edges of new claims, and of those whose memories are active no longer or
+        again."""
+        changed = [patch for patch in changes.patches if patch.expired or "status" in patch.columns]
+        ids = {claim.memory_id for claim in changes.claims}
+        ids.update(patch.memory_id for patch in changed)
+        if ids:
+            rows = sorted(self._nodes.row(id) for id in ids)
+            moment = relations.Moment(link, self._new_seq, self.recorded_us)
+            relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
 
     def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
         for new in pairs:

@@ -17,6 +17,7 @@ from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.relations import COMPUTED, label_of
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
 from vestig.store.portable.lines import (
@@ -159,8 +160,10 @@ def _write_lines(
         out.line(encode(header))
         records = _records(conn, chosen.namespace)
         if chosen.memory_ids is not None:
-            nodes = _nodes_of(conn, chosen.namespace, chosen.memory_ids)
-            records = _of_nodes(records, nodes, out)
+            merged = _merged(conn, chosen.namespace)
+            nodes = _nodes_of(conn, chosen.namespace, chosen.memory_ids, merged)
+            relations = _Relations(conn, chosen.namespace, nodes, merged)
+            records = _of_nodes(records, nodes, relations, out)
         for form, fields in records:
             out.record(form.kind, fields)
         cut = out.cut_references + _without_record(conn, chosen)
@@ -355,8 +358,53 @@ def _in_namespace(form: Form) -> str:
 # --- selections ------------------------------------------------------------------------------
 
 
+def _merged(conn: apsw.Connection, namespace: str | None) -> dict[str, str]:
+    """Id of each merged entity → what it was merged into."""
+    return {
+        fields["id"]: fields["merged_into"]
+        for fields in _rows(conn, FORMS["entity"], namespace)
+        if fields["merged_into"] is not None
+    }
+
+
+class _Relations:
+    """The relations that claims of a selection state: the others say what stays behind."""
+
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        namespace: str | None,
+        nodes: Collection[str],
+        merged: Mapping[str, str],
+    ) -> None:
+        self._merged = merged
+        self._stated = {
+            self._key(one["subject_id"], one["object_id"], label)
+            for one in _rows(conn, FORMS["claim"], namespace)
+            if all(one[name] in nodes for name in FORMS["claim"].owners)
+            for label in [label_of(one["fact_type"], one["relationship_type"])]
+        }
+
+    def leaves_out(self, edge: _Fields) -> bool:
+        """Return whether an edge follows from claims none of which is selected."""
+        if edge["edge_type"] != EdgeType.RELATION.value or edge["origin"] != COMPUTED:
+            return False
+        return self._key(edge["from_id"], edge["to_id"], edge["relation"]) not in self._stated
+
+    def _key(self, *parts: str | None) -> tuple[str | None, ...]:
+        return tuple(self._stands_for(part) for part in parts)
+
+    def _stands_for(self, id: str | None) -> str | None:
+        while id is not None and id in self._merged:
+            id = self._merged[id]
+        return id
+
+
 def _nodes_of(
-    conn: apsw.Connection, namespace: str | None, memory_ids: Collection[str]
+    conn: apsw.Connection,
+    namespace: str | None,
+    memory_ids: Collection[str],
+    merged: Mapping[str, str],
 ) -> frozenset[str]:
     """Ids of these memories, of the sources that produced them, and of the entities that they
     mention or that what belongs to them names, with what those were merged into."""
@@ -373,11 +421,6 @@ def _nodes_of(
             for fields in _rows(conn, form, namespace):
                 if all(fields[name] in chosen for name in form.owners):
                     nodes.update(fields[name] for name in cleared if fields[name] is not None)
-    merged = {
-        fields["id"]: fields["merged_into"]
-        for fields in _rows(conn, FORMS["entity"], namespace)
-        if fields["merged_into"] is not None
-    }
     for id in list(nodes):
         while (id := merged.get(id, "")) and id not in nodes:
             nodes.add(id)
@@ -385,7 +428,10 @@ def _nodes_of(
 
 
 def _of_nodes(
-    records: Iterable[tuple[Form, _Fields]], nodes: frozenset[str], out: _Writer
+    records: Iterable[tuple[Form, _Fields]],
+    nodes: frozenset[str],
+    relations: _Relations,
+    out: _Writer,
 ) -> Iterator[tuple[Form, _Fields]]:
     """Records that belong to these nodes alone; `out` counts the references that are cut."""
     for form, fields in records:
@@ -393,6 +439,8 @@ def _of_nodes(
         if not inside or not all(inside):
             # a link between two memories, one of which stays behind
             out.cut_references += any(inside) and not form.ends
+            continue
+        if form.kind == "edge" and relations.leaves_out(fields):
             continue
         for reference in form.references:
             if (

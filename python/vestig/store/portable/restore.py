@@ -23,7 +23,7 @@ from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_text
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger import chain
+from vestig.store.ledger import chain, relations
 from vestig.store.ledger.graph_removal import (
     Removal,
     TombstoneFields,
@@ -202,6 +202,7 @@ class _Restoration:
         for table in _TAKEN:
             self._take(table, progress)
         self._order_versions()
+        self._settle_relations()
         self._take_tombstones()
         return self._report()
 
@@ -410,6 +411,17 @@ class _Restoration:
             seq = self._links.seq(self._scratch.header.seq)
             moment = Moment(seq, self._txn.recorded_us, self._links.link(seq))
             order_versions(self._conn, self._rows["memories"].values(), moment, self._salts.take)
+
+    def _settle_relations(self) -> None:
+        """Begins and ends the relations of claims that came to stand beside others."""
+        if not self._merge or self._links.keeps_seqs:
+            return
+        seq = self._links.next_seq
+        sql = 'SELECT "row" FROM memories JOIN claims ON memory = "row" WHERE wseq = ?'
+        rows = [row for (row,) in fetch(self._conn, sql, (seq,))]
+        if rows:
+            moment = relations.Moment(self._links.link(seq), seq, self._txn.recorded_us)
+            relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
 
     def _write_edge(self, values: list[Any]) -> bool:
         """Writes an edge. One between nodes that the store had stays as it is there; its memories

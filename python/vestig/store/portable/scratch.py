@@ -553,8 +553,9 @@ class _Reading:
             self._conn.execute(f'{sql} WHERE "row" = ?', (line,))
             self._conn.execute("DELETE FROM supersessions WHERE superseded = ?", (line,))
         link = chain.Link(b"", 0, 0, [0] * len(CHAINED))
+        newest_us = fetch(self._conn, "SELECT IFNULL(MAX(recorded_us), 0) FROM events")[0][0]
         for space in self._header.namespaces:
-            fields = TombstoneFields(space, None, self._header.seq, 0)
+            fields = TombstoneFields(space, None, self._header.seq, newest_us)
             removal = Removal(self._conn, link)
             rows = dict[str, list[int]]()
             for prefix, table in NODE_TABLES.items():
@@ -566,7 +567,7 @@ class _Reading:
                 removal.remove_belongings(table, rows[table])
             remove_evidence(removal, space, rows["memories"], ())
             remove_evidence_of_sources(removal, rows["sources"])
-            remove_claims(removal, rows["memories"])
+            remove_claims(removal, rows["memories"], fields.seq, fields.recorded_us)
             for table in ("memories", "sources"):
                 removal.remove_rows(table, removal.select(table, "row", rows[table]))
             remove_entities(removal, rows["entities"], fields)
