@@ -13,7 +13,6 @@ import re
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,29 +32,47 @@ def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     )
 
 
-def key_rows(*, formula: bool) -> str:
-    """One table row for each configuration key, from the schema.
+def key_rows() -> str:
+    """One table row for each configuration key, from the schema; of a stage, the stage itself."""
+    from vestig.config.schema import key_specs, stage_of, stages
 
-    Args:
-        formula: those of ranking formulas, which profiles set and most people leave to them; else
-            all others.
-    """
-    from vestig.config.profiles import PROFILE_PREFIXES
-    from vestig.config.schema import key_specs
+    rows: dict[str, tuple[str, ...]] = {}
+    for key, spec in key_specs().items():
+        stage = stage_of(key)
+        if stage is None:
+            name = f"**`{key}`**" if spec.shown else f"`{key}`"
+            rows[key] = name, _json(spec.default), spec.allowed, spec.meaning
+        else:
+            table = f"its [parameters](#{stage.replace('.', '')})"
+            rows[stage] = f"`{stage}`", "", table, stages()[stage]
+    return _rows(("Key", "Default", "Allowed", "Meaning"), rows.values())
 
-    return _rows(
-        ("Key", "Default", "Allowed", "Meaning"),
-        (
+
+def _json(value: Any) -> str:
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def parameter_tables() -> str:
+    """For each stage a table of its parameters, with the old spelling of each."""
+    from vestig.config.aliases import old_name
+    from vestig.config.schema import key_specs, stage_of, stages
+
+    found = []
+    for stage, says in stages().items():
+        rows = (
             (
                 f"**`{key}`**" if spec.shown else f"`{key}`",
-                f"`{json.dumps(spec.default, ensure_ascii=False)}`",
+                _json(spec.default),
                 spec.allowed,
                 spec.meaning,
+                f"`{old_name(key)}`" if old_name(key) else "",
             )
             for key, spec in key_specs().items()
-            if formula == (key.startswith(PROFILE_PREFIXES) and not spec.shown)
-        ),
-    )
+            if stage_of(key) == stage
+        )
+        table = _rows(("Parameter", "Default", "Allowed", "Meaning", "Old spelling"), rows)
+        found.append(f"### `{stage}`\n\n{says}\n\n{table}")
+    return "\n\n".join(found)
 
 
 def term_rows() -> str:
@@ -239,14 +256,6 @@ def signatures() -> str:
     return "\n\n".join(parts)
 
 
-def old_rows() -> str:
-    """One table row for each old spelling of a key."""
-    from vestig.config.aliases import OLD_NAMES
-
-    names = ((f"`{old}`", f"`{new}`") for old, new in OLD_NAMES.items())
-    return _rows(("Old spelling", "Key"), names)
-
-
 def help_texts() -> list[tuple[str, str]]:
     """(command, its --help) of every command, depth first, 80 columns wide."""
     import click
@@ -302,10 +311,9 @@ GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/export.md": {"lines": export_rows},
     "docs/ledger.md": {"chained": chained_table_rows, "plain": plain_table_rows},
     "docs/configuration.md": {
-        "keys": partial(key_rows, formula=False),
-        "formula": partial(key_rows, formula=True),
+        "keys": key_rows,
+        "parameters": parameter_tables,
         "terms": term_rows,
-        "old": old_rows,
     },
     "docs/cli.md": {"help": help_pages},
     "docs/python.md": {"filter": filter_rows, "signatures": signatures},

@@ -308,6 +308,21 @@ def test_keys_of_retrieval_have_short_variables(loaded: Loader) -> None:
         loaded(env={"VESTIG_FALLBACK_MAX_QUERY_LENGTH": "9"})
 
 
+def test_a_variable_holds_several_parameters_of_a_stage(loaded: Loader) -> None:
+    env = {"VESTIG_WALK": "{max_nodes: 7, start.limit: 2}", "VESTIG_WALK__SEED": "9"}
+    walk = loaded("walk.max_nodes: 3\nwalk.max_hops: 4\n", env=env).settings.walk
+    assert (walk.max_nodes, walk.start.limit, walk.seed, walk.max_hops) == (7, 2, 9, 4)
+    near = {"VESTIG_HYGIENE__NEAR_DUPLICATE": "{threshold: 0.7}"}
+    assert loaded(env=near).settings.hygiene.near_duplicate.threshold == 0.7
+    for env, said in (
+        ({"VESTIG_WALK": "7"}, "VESTIG_WALK: walk: expected a mapping"),
+        ({"VESTIG_LINKS": "{relatd: 1}"}, "VESTIG_LINKS: links.relatd: unknown key"),
+        ({"VESTIG_USAGES": "{}"}, "the nearest valid one is VESTIG_USAGE"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            loaded(env=env)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -18,6 +18,8 @@ from vestig.config.schema import (
     key_specs,
     settings_from,
     spec_of,
+    stage_of,
+    stages,
 )
 
 # JSON values, one for each form that a type gives another one
@@ -85,6 +87,20 @@ def test_built_in_values_are_those_of_the_declarations() -> None:
     assert settings_from(default_values()) is not None
     assert settings_from(default_values()) == Settings()
     assert list(default_values()) == list(key_specs())
+
+
+def test_the_keys_fit_on_a_page() -> None:
+    keys = {stage_of(key) or key for key in key_specs()}
+    assert len(keys) <= 110
+    assert set(stages()) <= keys
+
+
+def test_a_parameter_of_a_stage_is_no_key_beside_it() -> None:
+    for stage in stages():
+        assert stage not in key_specs()
+        assert any(stage_of(key) == stage for key in key_specs())
+        assert stage_of(stage) is None
+    assert {stage_of(key) for key in ("recall.profile", "walks.seed", "walk", "")} == {None}
 
 
 @pytest.mark.parametrize(

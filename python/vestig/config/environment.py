@@ -9,7 +9,7 @@ from typing import Any, Final
 from vestig.config.aliases import current_name, old_name
 from vestig.config.documents import parse_value
 from vestig.config.problems import Problems
-from vestig.config.schema import default_values, entry_specs, spec_of
+from vestig.config.schema import default_values, entry_specs, spec_of, stages
 from vestig.hints import nearest
 
 # Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
@@ -51,7 +51,7 @@ def _key_of(variable: str) -> str:
 @cache
 def _spellings() -> Mapping[str, str]:
     """Every spelling of a key, by itself in small letters."""
-    names = (*default_values(), *entry_specs())
+    names = (*stages(), *default_values(), *entry_specs())
     old = (name for key in names if (name := old_name(key)) is not None)
     return {key.lower(): key for key in (*names, *old)}
 
@@ -91,7 +91,7 @@ def environment_settings(
                 "environment", variable, f"{other} sets the same key, and both are given; keep one"
             )
             continue
-        if spec_of(current_name(key)) is None:
+        if spec_of(current_name(key)) is None and key not in stages():
             problems.add(
                 "environment",
                 variable,

@@ -54,3 +54,9 @@ def doc(description: str, *, shown: bool = False) -> msgspec.Meta:
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A group of keys."""
+
+
+class Stage(Section, frozen=True, kw_only=True):
+    """A group of parameters that one formula or one step reads together, and that a profile or an
+    experiment sets together: one key, whose value is their table. A parameter is spelt like a key
+    below it."""

@@ -20,6 +20,7 @@ from vestig.config.kinds import (
     Seed,
     Share,
     SignedShare,
+    Stage,
     Text,
     doc,
 )
@@ -53,7 +54,7 @@ class SpacingSettings(Section, frozen=True, kw_only=True):
     spacing_days: Annotated[Positive, doc("Gap in days that earns the whole bonus.")] = 14.0
 
 
-class UsageSettings(Section, frozen=True, kw_only=True):
+class UsageSettings(Stage, frozen=True, kw_only=True):
     event_weights: Annotated[
         EventWeights,
         doc(
@@ -111,7 +112,7 @@ class EntityTypeEntry(Section, frozen=True, kw_only=True):
     examples: tuple[Text, ...] = ()
 
 
-class EntitySettings(Section, frozen=True, kw_only=True):
+class EntitySettings(Stage, frozen=True, kw_only=True):
     """`ontology` wins where both are present; null: `allowed_types` decides."""
 
     ontology: Annotated[
@@ -174,7 +175,7 @@ class ExpansionSettings(Section, frozen=True, kw_only=True):
     ] = 0.75
 
 
-class LinkSettings(Section, frozen=True, kw_only=True):
+class LinkSettings(Stage, frozen=True, kw_only=True):
     mentions: MentionsSettings = MentionsSettings()
     related: RelatedSettings = RelatedSettings()
     expansion: ExpansionSettings = ExpansionSettings()
@@ -186,7 +187,7 @@ Profiles = dict[str, dict[str, Any]]
 Weights = dict[str, dict[str, float]]
 
 
-class QuestionSettings(Section, frozen=True, kw_only=True):
+class QuestionSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool,
         doc("Store questions that a memory answers, and compare queries with them.", shown=True),
@@ -217,7 +218,7 @@ class StartSettings(Section, frozen=True, kw_only=True):
     limit: Annotated[Count, doc("Memories at which the walk starts.")] = 5
 
 
-class WalkSettings(Section, frozen=True, kw_only=True):
+class WalkSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[bool, doc("Walk from the best memories along edges.", shown=True)] = True
     mode: Annotated[
         Literal["probabilistic", "deterministic"],
@@ -263,7 +264,7 @@ class WalkSettings(Section, frozen=True, kw_only=True):
     ] = 0.5
 
 
-class RankingSettings(Section, frozen=True, kw_only=True):
+class RankingSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("false: every eligible memory is scored by max(0, cosine) · TraceRank.")
     ] = True
@@ -316,7 +317,7 @@ class RankingSettings(Section, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=dict)
 
 
-class ReferenceSettings(Section, frozen=True, kw_only=True):
+class ReferenceSettings(Stage, frozen=True, kw_only=True):
     """Of the given formula: `ranking.base` semantic or blend."""
 
     alpha_meta: Annotated[
@@ -357,7 +358,7 @@ class IndexSettings(Section, frozen=True, kw_only=True):
     ] = 3_000_000
 
 
-class ReasonSettings(Section, frozen=True, kw_only=True):
+class ReasonSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("false: results carry method, similarity and final score only.")
     ] = True
@@ -421,7 +422,9 @@ class RecallSettings(Section, frozen=True, kw_only=True):
         Share | None,
         doc("Cosine from which a query's name matches an entity of another name; null: never."),
     ] = None
-    reasons: ReasonSettings = ReasonSettings()
+    reasons: Annotated[ReasonSettings, doc("What the results of recall say of themselves.")] = (
+        ReasonSettings()
+    )
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):

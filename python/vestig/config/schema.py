@@ -1,7 +1,8 @@
 """Every configuration key that acts: its place, type, range and default.
 
-A key is the dotted path of a leaf of `Settings`. Types carry the ranges, so one table
-(`key_specs`) drives validation, `config show` and `config explain`. To read the types of all keys
+A key is the dotted path of a leaf of `Settings`, or of a stage, whose value is the table of its
+parameters; a parameter is spelt like a key. Types carry the ranges, so one table (`key_specs`, of
+leaves) drives validation, `config show` and `config explain`. To read the types of all keys
 takes longer than a recall: what is made at every start (`default_values`, `settings_from`) reads
 those alone that something sets.
 """
@@ -24,6 +25,7 @@ from vestig.config.kinds import (
     Positive,
     Section,
     Share,
+    Stage,
     Text,
     Timeout,
     VariableName,
@@ -146,7 +148,7 @@ class RerankerSettings(Section, frozen=True, kw_only=True):
     ] = 10.0
 
 
-class NearDuplicateSettings(Section, frozen=True, kw_only=True):
+class NearDuplicateSettings(Stage, frozen=True, kw_only=True):
     enabled: Annotated[
         bool, doc("Recognise a text that states a known fact again.", shown=True)
     ] = True
@@ -185,7 +187,9 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
             shown=True,
         ),
     ] = True
-    near_duplicate: NearDuplicateSettings = NearDuplicateSettings()
+    near_duplicate: Annotated[
+        NearDuplicateSettings, doc("How a text that states a known fact again is told and kept.")
+    ] = NearDuplicateSettings()
 
 
 class SimilarSettings(Section, frozen=True, kw_only=True):
@@ -311,14 +315,32 @@ class Settings(Section, frozen=True, kw_only=True):
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()
-    usage: UsageSettings = UsageSettings()
-    entities: EntitySettings = EntitySettings()
-    links: LinkSettings = LinkSettings()
-    questions: QuestionSettings = QuestionSettings()
-    walk: WalkSettings = WalkSettings()
-    ranking: RankingSettings = RankingSettings()
-    reference: ReferenceSettings = ReferenceSettings()
-    signals: SignalSettings = SignalSettings()
+    usage: Annotated[
+        UsageSettings, doc("TraceRank: what the use, age and links of a memory do to its score.")
+    ] = UsageSettings()
+    entities: Annotated[EntitySettings, doc("What names a memory has, and of which types.")] = (
+        EntitySettings()
+    )
+    links: Annotated[
+        LinkSettings, doc("The links that a new memory gets, and how an expansion follows them.")
+    ] = LinkSettings()
+    questions: Annotated[
+        QuestionSettings,
+        doc("Questions that a memory answers, stored beside it and compared with queries."),
+    ] = QuestionSettings()
+    walk: Annotated[
+        WalkSettings, doc("The walk along links, from the best memories to others.")
+    ] = WalkSettings()
+    ranking: Annotated[
+        RankingSettings, doc("How the final score is made of its parts, and what competes.")
+    ] = RankingSettings()
+    reference: Annotated[
+        ReferenceSettings,
+        doc("The start score of the given formula: shares of meaning, words, times and names."),
+    ] = ReferenceSettings()
+    signals: Annotated[
+        SignalSettings, doc("Parts of the linear score that are switched as a whole.")
+    ] = SignalSettings()
     index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
     search: SearchSettings = SearchSettings()
@@ -468,8 +490,41 @@ def _leaf(defaults: msgspec.Struct, name: str, prefix: str, above: msgspec.Meta 
 
 @cache
 def key_specs() -> Mapping[str, KeySpec]:
-    """Every key in the order of the schema."""
+    """Every key that is one value, and every parameter of a stage, in the order of the schema."""
     return {key: _required(key) for key in default_values()}
+
+
+@cache
+def stages() -> Mapping[str, str]:
+    """Every key whose value is a table of parameters: its name and what it is about.
+
+    Example:
+        >>> stages()["walk"]
+        'The walk along links, from the best memories to others.'
+    """
+    return dict(_stages(Settings(), ""))
+
+
+def _stages(section: msgspec.Struct, prefix: str) -> Iterator[tuple[str, str]]:
+    for name in section.__struct_fields__:
+        inner = getattr(section, name)
+        if isinstance(inner, Stage):
+            said = _described(_hints(type(section))[name])[1]
+            if said is None or said.description is None:
+                raise TypeError(f"{prefix}{name}: a stage without a description")
+            yield f"{prefix}{name}", said.description
+        elif isinstance(inner, Section):
+            yield from _stages(inner, f"{prefix}{name}.")
+
+
+def stage_of(key: str) -> str | None:
+    """The stage whose parameter a name spells; None: it is none of its parameters.
+
+    Example:
+        >>> stage_of("walk.start.limit"), stage_of("recall.profile")
+        ('walk', None)
+    """
+    return next((name for name in stages() if key.startswith(f"{name}.")), None)
 
 
 @cache
@@ -531,7 +586,7 @@ def _key_spec(key: str) -> KeySpec | None:
         inner = getattr(defaults, part, None) if part in defaults.__struct_fields__ else None
         if not isinstance(inner, Section):
             return None
-        above = _described(_hints(type(defaults))[part])[1]
+        above = None if isinstance(inner, Stage) else _described(_hints(type(defaults))[part])[1]
         defaults = inner
     if name not in defaults.__struct_fields__ or isinstance(getattr(defaults, name), Section):
         return None

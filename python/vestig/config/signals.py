@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from vestig.config.kinds import Count, Section, doc
+from vestig.config.kinds import Count, Section, Stage, doc
 
 # What a weight can be given to, in the order in which the linear score sums it.
 TERMS: Final[Mapping[str, str]] = {
@@ -53,7 +53,7 @@ class RerankSwitch(Section, frozen=True, kw_only=True):
     ] = 20
 
 
-class SignalSettings(Section, frozen=True, kw_only=True):
+class SignalSettings(Stage, frozen=True, kw_only=True):
     """Switches; any other term is switched off by a weight of 0 (`ranking.weights`)."""
 
     topic: Annotated[
