@@ -30,6 +30,7 @@ class MadeRow(msgspec.Struct, kw_only=True):
     semantic_score: float = 0.5
     start_score: float = 0.5
     constant: float = 0.0
+    bias: float = 0.0
     base: float = 0.5
     origin: int = 3
     kind: int = 0
@@ -94,6 +95,7 @@ def explainer(**fields: Any) -> Explainer:
         "windows": (),
         "entities": {},
         "linear": False,
+        "pool_means": {},
         "meta_shares": {},
         "has_vector": True,
         "query_time": from_us(NOW_US),

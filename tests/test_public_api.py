@@ -89,6 +89,7 @@ METHODS = {
 }
 GRAPH_METHODS = {
     "search",
+    "neighbourhood",
     "edge",
     "edges",
     "entities",

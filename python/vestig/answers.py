@@ -103,7 +103,9 @@ class Reason(_Value, frozen=True, kw_only=True):
     """Why a memory is among the results, and every number behind its rank.
 
     `signals`: the terms that have a value and a weight other than 0, greatest contribution
-    |raw · weight| first; a term that is missing weighed nothing or was unavailable. With the
+    |raw · weight| first; a term that is missing weighed nothing or was unavailable. `leads`: by
+    group of terms, how far what it adds lies above the mean of the pool, greatest first: the terms
+    of all results add much the same, and this is what sets one apart. With the
     result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
     only where `retrieval_method` is graph_traversal, the last factor within
@@ -121,6 +123,7 @@ class Reason(_Value, frozen=True, kw_only=True):
     semantic_score: float | UnsetType = UNSET
     hypothetical: Hypothetical | UnsetType | None = UNSET
     signals: dict[str, SignalTrace] | UnsetType = UNSET
+    leads: dict[str, float] | UnsetType = UNSET
     alpha_used: float | UnsetType | None = UNSET
     metadata_score: float | UnsetType | None = UNSET
     start_score: float | UnsetType = UNSET

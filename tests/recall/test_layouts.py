@@ -86,6 +86,7 @@ def test_explain_has_a_line_for_each_group() -> None:
     assert render(result(hit(WALKED, content="One line", pinned=True)), "explain") == (
         f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
         f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}.\n"
+        "Above the pool: meaning +0.2000\n"
         "Score: start 0.5000; semantic 0.5000; metadata 0.2500; alpha 0.6000; base 0.5000;"
         " base of the start 0.8000\n"
         'Stored question: "Who wrote it?" (0.4000)\n'

@@ -241,7 +241,7 @@ def test_parts_of_a_reason_can_be_left_out() -> None:
         "similarity": 0.5,
         "final_score": 0.5,
     }
-    scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
+    scores = {"semantic_score", "hypothetical", "signals", "leads", "alpha_used", "metadata_score",
               "start_score", "base", "start_base", "tracerank_boost", "newer_than",
               "older_than"}  # fmt: skip
     paths = {"path", "hops", "steps", "signal_strength", "path_score"}

@@ -36,6 +36,7 @@ COMMANDS = {
     "retrieve",
     "search",
     "graph search",
+    "graph neighbourhood",
     *(f"entity {name}" for name in ("list", "show", "extract", "merge", "expire", "purge")),
     *(f"edge {name}" for name in ("list", "show", "link", "unlink", "rebuild")),
     "housekeeping enrich",

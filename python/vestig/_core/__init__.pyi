@@ -635,6 +635,8 @@ class Row:
     constant: float
     """What L begins with where the base is linear: the bias, and for a memory whose word pieces
     were not compared the least that these add to one of the pool."""
+    bias: float
+    """The part of `constant` that every memory of its kind has; 0 where the base is not linear."""
     base: float
     """Before path and TraceRank, with the prior of a summary."""
     origin: int
@@ -729,6 +731,11 @@ class Scan:
     """How many eligible memories hold each of `terms`."""
     dates_met: bool
     """Whether an eligible memory meets a date of the query."""
+    pool_means: dict[str, float]
+    """Name → mean over the pool (direct candidates and what the walk reached): of what L is the sum
+    of, where for a memory whose word pieces were not compared `late` is the least that these add;
+    of a base that is not linear `semantic`, S_query, and the raw metadata signals, 0 for those
+    without a part in S."""
 
 @final
 class Projection:

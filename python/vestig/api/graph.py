@@ -21,6 +21,7 @@ from vestig.calls.graph import (
     ExtractEntitiesRequest,
     LinkRequest,
     MergeEntitiesRequest,
+    NeighbourhoodRequest,
     PurgeEntitiesRequest,
     RebuildEdgesRequest,
     UnlinkRequest,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
+    from vestig.graph.neighbourhood import Neighbourhood
     from vestig.graph.search_result import SearchResult
     from vestig.ports import Progress
 
@@ -124,6 +126,57 @@ class Graph:
         from vestig.graph.search import search
 
         return search(self._session, asked)
+
+    def neighbourhood(
+        self,
+        ids: str | Sequence[str],
+        depth: int = 2,
+        limit: int = 40,
+        *,
+        include_expired: bool = False,
+        snippet_len: int = 60,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        namespace: str | None = None,
+    ) -> Neighbourhood:
+        """The nodes that are nearest by links to those given, and all links between them, in one
+        read.
+
+        Args:
+            ids: Where it begins: memories by id, entities by id, name or alias.
+            depth: Links between a start and a node, at most.
+            limit: Most nodes, starts among them, the nearest.
+            include_expired: Superseded, deprecated and archived memories too.
+            snippet_len: Characters shown of each node.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            namespace: The namespace to act in instead of the store's own.
+
+        Returns:
+            A sequence of nodes by depth; of one depth those come first that a walk reaches most
+            easily which takes each link by its weight. `edges` has the links between them.
+
+        Raises:
+            ValidationError: a wrong argument.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     pump = store.commit("Ada Lovelace repaired the pump").memory_id
+            ...     lift = store.commit("The lift was painted by Ada Lovelace").memory_id
+            ...     for node in store.graph.neighbourhood(pump):
+            ...         print(node.depth, node.label)
+            0 Ada Lovelace repaired the pump
+            1 UNTYPED:Ada Lovelace
+            2 The lift was painted by Ada Lovelace
+        """
+        asked = checked(NeighbourhoodRequest, given(locals()))
+        from vestig.graph.neighbourhood import neighbourhood
+
+        return neighbourhood(self._session, asked)
 
     # --- entities --------------------------------------------------------------------
 

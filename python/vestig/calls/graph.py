@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
-from vestig.arguments import SCOPE_CHARS_MAX
+from vestig.arguments import SCOPE_CHARS_MAX, check_unicode
 from vestig.calls.argument import Choice, Flag, Function, Id, Ids, Integer, Label, Number, Words
 from vestig.calls.declaration import Request, given_all
-from vestig.calls.shared import InNamespace
+from vestig.calls.shared import AsOf, InNamespace, KnownAt, ValidAt
 from vestig.errors import ValidationError
 from vestig.types import EdgeType
 
@@ -271,6 +271,49 @@ class RebuildEdgesRequest(Request, frozen=True, kw_only=True):
         ),
     ] = EdgeType.RELATED.value
     progress: _Progress = None
+    namespace: InNamespace = None
+
+
+class StartNodes(Words, frozen=True):
+    """Memories by id, entities by id, name or alias."""
+
+    def check(self, field: str, value: Any) -> Any:
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, (list, tuple, set, frozenset)):
+            raise ValidationError(field, value, "a list of memories by id, entities by id or name")
+        for id in listed:
+            if not isinstance(id, str) or not id.strip():
+                allowed = "the id of a memory, or the id or name of an entity"
+                raise ValidationError(field, id, allowed)
+            check_unicode(field, id)
+        return tuple(dict.fromkeys(id.strip() for id in listed))
+
+
+class NeighbourhoodRequest(Request, frozen=True, kw_only=True):
+    """Nodes around others."""
+
+    call: ClassVar = "neighbourhood"
+
+    ids: Annotated[
+        tuple[str, ...],
+        StartNodes("Where it begins: memories by id, entities by id, name or alias.", many=True),
+    ]
+    depth: Annotated[
+        int, Integer("Links between a start and a node, at most.", "--depth", least=0, most=10)
+    ] = 2
+    limit: Annotated[
+        int, Integer("Most nodes, starts among them, the nearest.", "--limit", most=1000)
+    ] = 40
+    include_expired: Annotated[
+        bool,
+        Flag("Superseded, deprecated and archived memories too.", "--include-expired"),
+    ] = False
+    snippet_len: Annotated[
+        int, Integer("Characters shown of each node.", "--snippet-len", default=60)
+    ] = 60
+    as_of: AsOf = None
+    known_at: KnownAt = None
+    valid_at: ValidAt = None
     namespace: InNamespace = None
 
 

@@ -1,11 +1,11 @@
 """Walking through memories and entities."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from vestig.arguments import check_unicode
-from vestig.calls.argument import Choice, Integer, Switch, Text, Words
+from vestig.calls.argument import Choice, Integer, Switch, Text
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
+from vestig.calls.graph import StartNodes
 from vestig.calls.shared import (
     WHERE,
     AsOf,
@@ -16,22 +16,6 @@ from vestig.calls.shared import (
     Trace,
     ValidAt,
 )
-from vestig.errors import ValidationError
-
-
-class SeedNodes(Words, frozen=True):
-    """Memories by id, entities by id, name or alias."""
-
-    def check(self, field: str, value: Any) -> Any:
-        listed = [value] if isinstance(value, str) else value
-        if not isinstance(listed, (list, tuple, set, frozenset)):
-            raise ValidationError(field, value, "a list of memories by id, entities by id or name")
-        for id in listed:
-            if not isinstance(id, str) or not id.strip():
-                allowed = "the id of a memory, or the id or name of an entity"
-                raise ValidationError(field, id, allowed)
-            check_unicode(field, id)
-        return tuple(dict.fromkeys(id.strip() for id in listed))
 
 
 class SearchRequest(Request, frozen=True, kw_only=True):
@@ -89,7 +73,7 @@ class SearchRequest(Request, frozen=True, kw_only=True):
     ] = None
     seed_nodes: Annotated[
         tuple[str, ...],
-        SeedNodes(
+        StartNodes(
             "Where a graph search begins: memories by id, entities by id, name or alias.",
             "--seed-node",
         ),

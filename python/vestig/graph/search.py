@@ -16,13 +16,12 @@ from vestig.errors import StoreLockedError
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, plan
 from vestig.graph.search_result import SearchHit, SearchResult
-from vestig.ids import id_bytes, memory_id_text
+from vestig.graph.start_nodes import node_id, skipped
+from vestig.ids import id_bytes
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.equal_texts import distinct, repeats_of, text_keys
 from vestig.memories.read import as_known
-from vestig.session import nodes
 from vestig.session.embedding import check_identity
-from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved, unknown_entities
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
@@ -33,7 +32,6 @@ from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.telemetry.spans import current_trace, span
 from vestig.types import Entity, Memory
 
-_SEED_CHARS_MAX: Final = 80
 # Where old memories count less: hits below this drop out, and so many accesses slow it the most.
 _FADED_BELOW: Final = 0.001
 _ACCESSES_OF_FULL_HEAT: Final = 10
@@ -99,30 +97,17 @@ class _Search:
         """(id, kind) of the seeds that the filter lets through; the others are warned about."""
         if not self.plan.seeds:
             return []
-        named = {text: self.seed(text) for text in self.plan.seeds}
+        space, at = self.plan.namespace, self.plan.moments.known_at_us
+        named = {
+            text: node_id(self.view, self.core, space, text, at, field="seed_nodes")
+            for text in self.plan.seeds
+        }
         known = {id for id in named.values() if id is not None}
         kinds = {id: kind for id, kind, _ in self.nodes.around(known, 0, True, True)[0]}
         for text, id in named.items():
             if id not in kinds:
-                self.warnings.append(
-                    f"seed {text[:_SEED_CHARS_MAX]} was skipped: unknown here, or not eligible"
-                )
+                self.warnings.append(f"seed {skipped(text)}")
         return list(kinds.items())
-
-    def seed(self, text: str) -> str | None:
-        """The full id of a seed, a memory by id, an entity by id or name; a merged entity is what
-        it was merged into."""
-        space = self.plan.namespace
-        memory = memory_id_text(text)
-        if memory is not None and (found := self.view.ids_with_prefix(space, memory)):
-            return nodes.unambiguous_id(found, "seed_nodes", text)
-        if is_entity_id(text):
-            full = nodes.entity_with_prefix(self.view, space, text, "seed_nodes")
-            one = None if full is None else nodes.following_merges(self.view, space, [full])[full]
-        else:
-            ids = ids_with_name(self.view, self.core, space, text, self.plan.moments.known_at_us)
-            one = only_entity(self.view, space, ids, "seed_nodes", text)
-        return None if one is None else one.id
 
     # --- candidates ----------------------------------------------------------------------------
 

@@ -199,6 +199,7 @@ def _candidates(
         idfs=found.idfs,
         document_frequencies=found.document_frequencies,
         dates_met=found.dates_met,
+        pool_means=found.pool_means,
         approximate=True,
     )
 

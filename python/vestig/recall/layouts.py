@@ -144,6 +144,14 @@ def _signals(reason: Reason) -> list[str]:
     return ["Signals: " + "; ".join(terms)] if terms else []
 
 
+def _leads(reason: Reason) -> list[str]:
+    """How far each group of terms lies above the mean of the pool."""
+    if reason.leads is UNSET or not reason.leads:
+        return []
+    groups = [f"{group} {lead:+.4f}" for group, lead in reason.leads.items()]
+    return ["Above the pool: " + "; ".join(groups)]
+
+
 def _scores(reason: Reason) -> list[str]:
     named = (
         ("start", reason.start_score),
@@ -193,7 +201,7 @@ def _explain(hit: RecallHit, style: Style) -> str:
     """One line per group of the trace."""
     reason = hit.reason
     lines = [_header(hit, style), *_reason(hit)]
-    for group in (_signals, _scores, _path, _boost):
+    for group in (_signals, _leads, _scores, _path, _boost):
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")

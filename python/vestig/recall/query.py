@@ -501,6 +501,7 @@ def explainer_of(query: Query, entities: Sequence[QueryEntity], scan: Scan) -> E
         windows=query.windows,
         entities={id_bytes(entity.id): entity for entity in entities},
         linear=ranking.base == "linear",
+        pool_means=scan.pool_means,
         meta_shares=_shares(query, entities),
         has_vector=query.vector is not None,
         query_time=from_us(request.moments.query_time_us),

@@ -32,6 +32,18 @@ _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 3: "RELATION
 _MENTIONS: Final = 0
 # The term of a cross-encoder.
 RERANK: Final = "rerank"
+# Group of terms, as a reader understands them → its terms. `bias` stands for the kind of memory:
+# people's chats, or all else; `semantic` is S_query where terms are not summed.
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "meaning": ("topic", "late", "rerank", "semantic"),
+    "words": ("words", "keyword"),
+    "conversation": ("reply", "late_window"),
+    "names": ("person", "entity_walk", "pair", "title", "entity"),
+    "when": ("date", "temporal", "recency"),
+    "form": ("question", "long", "bias"),
+}
+# What is nearer to 0 is rounding.
+_LEAD_MIN: Final = 1e-9
 # Terms that say one thing to a reader.
 _MEANING: Final = ("topic", "late")
 _LINKS: Final = ("entity_walk", "pair")
@@ -52,6 +64,7 @@ _SCORES: Final = (
     "semantic_score",
     "hypothetical",
     "signals",
+    "leads",
     "alpha_used",
     "metadata_score",
     "start_score",
@@ -136,6 +149,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             others are never named.
         entities: those that the query names, by their ids of 16 bytes.
         linear: whether terms are summed.
+        pool_means: as `_core.Scan` has them.
         meta_shares: shares of the metadata's terms, read where they are not.
         has_vector: whether the query was embedded.
     """
@@ -145,6 +159,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
     windows: Sequence[TemporalWindow]
     entities: Mapping[bytes, QueryEntity]
     linear: bool
+    pool_means: Mapping[str, float]
     meta_shares: dict[str, float]
     has_vector: bool
     query_time: datetime
@@ -163,6 +178,37 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             name: SignalTrace(raw=raw, weight=weight, matched=matched.get(name, UNSET))
             for _, name, raw, weight in row.terms(self.meta_shares)
         }
+
+    def leads(self, row: ScanRow) -> dict[str, float]:
+        """How far each group adds more to the row than to the mean of the pool, greatest first,
+        without those that add the same. Together they are the lead of L, or of S."""
+        own = self._contributions(row)
+        means = self._weighed(row, self.pool_means)
+        found = {
+            group: sum([own.get(name, 0.0) - means.get(name, 0.0) for name in names])
+            for group, names in GROUPS.items()
+        }
+        ranked = sorted(found.items(), key=lambda one: -one[1])
+        return {group: lead for group, lead in ranked if abs(lead) > _LEAD_MIN}
+
+    def _contributions(self, row: ScanRow) -> Mapping[str, float]:
+        """Return what each term adds to the row."""
+        if self.linear:
+            own = {name: added for added, name, _, _ in row.terms({})}
+            # the least that word pieces add, to a memory whose pieces were not compared
+            own["late"] = own.get("late", 0.0) + row.constant - row.bias
+            return own | {"bias": row.bias}
+        values = {name: row.signal(name) or 0.0 for name in META_SIGNALS}
+        return self._weighed(row, values | {"semantic": row.semantic_score})
+
+    def _weighed(self, row: ScanRow, values: Mapping[str, float]) -> Mapping[str, float]:
+        """Values as they count; sums of L are weighed already."""
+        if self.linear:
+            return values
+        share = row.alpha_used or 0.0
+        weights = {name: share * weight for name, weight in self.meta_shares.items()}
+        weights["semantic"] = 1 - share
+        return {name: weights.get(name, 0.0) * value for name, value in values.items()}
 
     def _matched(self, row: ScanRow) -> dict[str, tuple[str, ...]]:
         """Return what of the query the memory has, by signal; without windows."""
@@ -239,6 +285,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             semantic_score=row.semantic_score,
             hypothetical=hypothetical,
             signals=self._signals(row, matched),
+            leads=self.leads(row),
             alpha_used=row.alpha_used,
             metadata_score=row.metadata_score,
             start_score=row.start_score,

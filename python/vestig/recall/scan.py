@@ -5,7 +5,7 @@ The meaning of every number stands in the core's own description of `Row` and `S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -30,6 +30,8 @@ class ScanRow(Protocol):
     def start_score(self) -> float: ...
     @property
     def constant(self) -> float: ...
+    @property
+    def bias(self) -> float: ...
     @property
     def base(self) -> float: ...
     @property
@@ -125,6 +127,8 @@ class Scan(Protocol):
     def document_frequencies(self) -> Sequence[int]: ...
     @property
     def dates_met(self) -> bool: ...
+    @property
+    def pool_means(self) -> Mapping[str, float]: ...
 
 
 class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +147,7 @@ class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
     idfs: Sequence[float]
     document_frequencies: Sequence[int]
     dates_met: bool
+    pool_means: Mapping[str, float]
     approximate: bool = False
 
     @classmethod

@@ -118,11 +118,11 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     return one
 
 
-def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int) -> dict[str, str]:
-    """id → what an end of these edges is called: a memory by its first words, an entity by type
-    and name, a source by what it was; anything else by its id."""
-    found = list(edges)
-    ids = list(dict.fromkeys(id for edge in found for id in (edge.from_id, edge.to_id)))
+def node_labels(
+    view: LedgerView, namespace: str, ids: Sequence[str], length: int
+) -> dict[str, str]:
+    """id → what a node is called: a memory by its first words, an entity by type and name; anything
+    else by its id."""
     named = {id: id for id in ids}
     memories = [id for id in ids if id.startswith("mem_")]
     for memory in view.memories(namespace, memories) if memories else ():
@@ -130,6 +130,14 @@ def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int)
     entities = [id for id in ids if id.startswith("ent_")]
     for one in view.entities(namespace, entities) if entities else ():
         named[one.id] = one_line(f"{one.entity_type}:{one.canonical_name}", length)
+    return named
+
+
+def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int) -> dict[str, str]:
+    """id → what an end of these edges is called: as `node_labels`, a source by what it was."""
+    found = list(edges)
+    ids = list(dict.fromkeys(id for edge in found for id in (edge.from_id, edge.to_id)))
+    named = node_labels(view, namespace, ids, length)
     for made in {e.to_id for e in found if e.edge_type is EdgeType.PRODUCED}:
         for source in view.sources(namespace, made):
             parts = (source.source_type, source.path, source.agent, source.session_id)

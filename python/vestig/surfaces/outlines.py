@@ -103,6 +103,10 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         " and what is connected with what. For the memories that answer a question use "
         "`search` or `recall`, which weigh time, words and use as well and say how sure they are.",
     ),
+    "graph neighbourhood": Outline(
+        "graph",
+        "Memories and entities that are nearest by links to some, and the links between them all.",
+    ),
     "retrieve": Outline(
         "retrieve",
         "What an agent needs to know to answer the end of a conversation: facts and turns, "

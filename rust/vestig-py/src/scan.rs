@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use vestig_core::recall::{
-    Base, Hit, KINDS, METADATA, PathStep, Ranking, Scan as CoreScan, Signal, Weights,
+    Base, Hit, KINDS, METADATA, PathStep, PoolMeans, Ranking, Scan as CoreScan, Signal, Weights,
 };
 use vestig_core::segment::Id;
 
@@ -38,6 +38,9 @@ pub(crate) struct Row {
     start_score: f64,
     #[pyo3(get)]
     constant: f64,
+    /// The part of `constant` that every memory of its kind has.
+    #[pyo3(get)]
+    bias: f64,
     #[pyo3(get)]
     base: f64,
     #[pyo3(get)]
@@ -104,6 +107,10 @@ impl Row {
             semantic_score: hit.semantic,
             start_score: hit.start_score,
             constant: hit.constant,
+            bias: shared
+                .weights
+                .as_ref()
+                .map_or(0.0, |weights| weights[hit.weights].bias),
             base: hit.base,
             origin: hit.origin,
             kind: hit.kind,
@@ -325,6 +332,26 @@ pub(crate) struct Scan {
     idfs: Py<PyTuple>,
     document_frequencies: Py<PyTuple>,
     dates_met: bool,
+    pool_means: Py<PyDict>,
+}
+
+/// Name → mean over the pool: what L is the sum of, as `Row::terms` has it; of a base that is not
+/// linear, S_query and the raw metadata signals.
+fn pool_means(py: Python<'_>, linear: bool, means: &PoolMeans) -> PyResult<Py<PyDict>> {
+    let named = PyDict::new(py);
+    if linear {
+        named.set_item(intern!(py, "bias"), means.bias)?;
+        let names = signal_names(py);
+        for (signal, mean) in means.signals.iter() {
+            named.set_item(&names[signal as usize], mean)?;
+        }
+    } else {
+        named.set_item(intern!(py, "semantic"), means.semantic)?;
+        for (name, mean) in METADATA.into_iter().zip(means.metadata) {
+            named.set_item(PyString::intern(py, name), mean)?;
+        }
+    }
+    Ok(named.unbind())
 }
 
 pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyResult<Scan> {
@@ -350,5 +377,6 @@ pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyRe
         idfs: PyTuple::new(py, scan.idfs)?.unbind(),
         document_frequencies: PyTuple::new(py, scan.document_frequencies)?.unbind(),
         dates_met: scan.dates_met,
+        pool_means: pool_means(py, ranking.base == Base::Linear, &scan.pool_means)?,
     })
 }

@@ -30,6 +30,7 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "memory recall": ("POST", "recall"),
     "search": ("POST", "search"),
     "graph search": ("POST", "graph/search"),
+    "graph neighbourhood": ("POST", "neighbourhood"),
     "memory show": ("GET", "show/{id}"),
     # a key may hold a slash
     "memory get": ("GET", "get"),

@@ -3,8 +3,9 @@
 use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};
 use super::ranking::Base;
-use super::result::{Hit, Path, PathStep, Scan};
+use super::result::{Hit, Path, PathStep, PoolMeans, Scan};
 use super::scorer::Scorer;
+use super::signal::{BySignal, Signal};
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
 
@@ -55,10 +56,6 @@ impl Ranker<'_, '_> {
         let attributes = segment.attributes(row);
         let question = columns.question(row);
         let semantic = scorer.semantic(candidate.cosine, question);
-        let outside = match columns.sparse_row(row) {
-            Some(sparse) if sparse.pooled => 0.0,
-            _ => scorer.outside,
-        };
         let words = self.words[candidate.part]
             .get_or_init(|| WordNumbers::of(segment, &scan.terms, &self.query.keywords));
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
@@ -69,7 +66,7 @@ impl Ranker<'_, '_> {
             semantic,
             start_score: candidate.start,
             weights: Scorer::kind(columns, row),
-            constant: scorer.weights[Scorer::kind(columns, row)].bias + outside,
+            constant: scorer.weights[Scorer::kind(columns, row)].bias + self.outside(candidate),
             base: entry.base,
             origin: attributes.origin,
             kind: attributes.kind,
@@ -90,6 +87,50 @@ impl Ranker<'_, '_> {
             path: entry.walked.map(|at| self.path(at)),
             trace: entry.factors,
             stability: attributes.stability,
+        }
+    }
+
+    /// Returns what the memories of the pool have on average.
+    pub(super) fn pool_means(&self, pool: &[PoolEntry]) -> PoolMeans {
+        let linear = self.ranking.base == Base::Linear;
+        let mut means = PoolMeans::default();
+        for PoolEntry { candidate, .. } in pool {
+            let columns = &self.table.parts[candidate.part];
+            let (row, scorer) = (candidate.row, &self.table.scorer);
+            let semantic = scorer.semantic(candidate.cosine, columns.question(row));
+            means.semantic += semantic;
+            if !linear {
+                let values = scorer.metadata_values(columns, row);
+                for (sum, value) in means.metadata.iter_mut().zip(values) {
+                    *sum += value.unwrap_or(0.0);
+                }
+                continue;
+            }
+            let weights = &scorer.weights[Scorer::kind(columns, row)];
+            means.bias += weights.bias;
+            for (signal, value) in self.table.signals(candidate.part, row, semantic).iter() {
+                means.signals[signal] += weights.signals[signal] * value.unwrap_or(0.0);
+            }
+            means.signals[Signal::Late] += self.outside(candidate);
+        }
+        let share = 1.0 / pool.len().max(1) as f64;
+        means.bias *= share;
+        means.semantic *= share;
+        means.metadata = means.metadata.map(|sum| sum * share);
+        let mut signals = BySignal::default();
+        for (signal, sum) in means.signals.iter() {
+            signals[signal] = sum * share;
+        }
+        means.signals = signals;
+        means
+    }
+
+    /// Returns the least that word pieces add to a memory of the late pool, for one that is not in
+    /// it; else 0.
+    fn outside(&self, candidate: &Candidate) -> f64 {
+        match self.table.parts[candidate.part].sparse_row(candidate.row) {
+            Some(sparse) if sparse.pooled => 0.0,
+            _ => self.table.scorer.outside,
         }
     }
 

@@ -62,7 +62,7 @@ use self::eligible_graph::EligibleGraph;
 pub use self::levels::{Levels, LevelsRequest, levels};
 use self::ranker::Ranker;
 pub use self::ranking::{Base, Effort, KINDS, Pool, Ranking, Selection, Traversal, Weights};
-pub use self::result::{Hit, Path, PathStep, Scan};
+pub use self::result::{Hit, Path, PathStep, PoolMeans, Scan};
 use self::score_table::ScoreTable;
 use self::scorer::Scorer;
 use self::segment_columns::{

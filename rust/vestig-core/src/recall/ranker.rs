@@ -247,6 +247,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         self.traverse(candidates);
         scan.walked = self.walk.iter().filter(|walked| walked.hops > 0).count();
         let mut pool = self.pool(candidates);
+        scan.pool_means = self.pool_means(&pool);
         let mut rest = Vec::new();
         let order = if self.ranking.base == Base::Linear {
             by_final_and_level

@@ -92,6 +92,20 @@ pub struct Hit {
     pub stability: u8,
 }
 
+/// Means over the memories of the pool, which the values of one of them are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PoolMeans {
+    /// The bias of L; 0 where the base is not linear.
+    pub bias: f64,
+    /// Weight · value of each term of L, as the sum of it has them: of a memory whose word pieces
+    /// were not compared, the least that they add. 0 where the base is not linear.
+    pub signals: BySignal<f64>,
+    /// S_query.
+    pub semantic: f64,
+    /// Raw values of `METADATA`; 0 where they have no part in S.
+    pub metadata: [f64; 4],
+}
+
 /// Result of one call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scan {
@@ -120,4 +134,6 @@ pub struct Scan {
     pub document_frequencies: Vec<u64>,
     /// True if an eligible memory meets a date of the query.
     pub dates_met: bool,
+    /// Of direct candidates and what the walk reached.
+    pub pool_means: PoolMeans,
 }
