@@ -21,7 +21,7 @@ from vestig.recall.scan import Scan
 from vestig.session.embedding import all_query_vectors, query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 PAGE = 1_000
 

@@ -17,9 +17,9 @@ from vestig.results import Finding
 from vestig.store.checks.doctor import checks
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import RequestRecord, StoredAnswer
 from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records.values import RequestRecord, StoredAnswer
 from vestig.types import EdgeType
 
 IDENTITY = EmbeddingIdentity(

@@ -172,10 +172,10 @@ NEVER_IN_A_RECALL = {
     "vestig.recall.why_not",
     "vestig.session.model_answers",
     "vestig.session.model_calls",
-    "vestig.store.ledger.projection_rows",
-    "vestig.store.ledger.removal",
-    "vestig.store.ledger.verify",
-    "vestig.store.ledger.writes",
+    "vestig.store.records.projection_rows",
+    "vestig.store.records.removal",
+    "vestig.store.integrity.verify",
+    "vestig.store.records.writes",
     "vestig.testing",
 }
 ROOMS_NEVER_IN_A_RECALL = (
@@ -231,7 +231,7 @@ def test_a_recall_with_the_built_in_embedder_loads_no_runtime_of_models(tmp_path
     loaded, printed = loaded_by(cli("recall", "which label?", "--store", str(path)))
     assert "BKT-7" in printed
     assert not loaded & {"onnxruntime", "numpy", "tokenizers", "usearch", "yaml"}
-    assert not loaded & {"json", "logging", "vestig.store.ledger.writes", "vestig.testing"}
+    assert not loaded & {"json", "logging", "vestig.store.records.writes", "vestig.testing"}
 
 
 def operations_of(loaded: set[str]) -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 
 import vestig
 from scripted import Opener, pair
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
 

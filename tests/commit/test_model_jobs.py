@@ -13,7 +13,7 @@ import vestig
 from store_fixtures import Opener
 from vestig.errors import ConfigError, ModelCallError
 from vestig.ports import ModelRequest
-from vestig.store.ledger.jobs import JobRules
+from vestig.store.records.jobs import JobRules
 from vestig.testing import FrozenClock, ScriptedModel
 from vestig.types import EventType
 

@@ -22,8 +22,8 @@ from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import SPECIAL_PIECE, Pieces, TokenStates
 from vestig.session.embedding import query_vectors, wants_codes
-from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
-from vestig.store.ledger.token_rows import sections_of
+from vestig.store.records.erase_patterns import FRAGMENT_BYTES as FRAGMENT
+from vestig.store.records.token_rows import sections_of
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,

@@ -20,7 +20,7 @@ from store_fixtures import Opener
 from vestig.errors import ModelCallError
 from vestig.ports import ModelRequest
 from vestig.session.session import system_clock
-from vestig.store.ledger.jobs import JobRules
+from vestig.store.records.jobs import JobRules
 from vestig.testing import HashingEmbedder, ScriptedModel
 
 TEXT = "The ferry leaves the harbour at noon."

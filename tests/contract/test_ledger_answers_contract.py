@@ -15,10 +15,10 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import JobResult, Listing
+from vestig.store.records.jobs import JobRules
+from vestig.store.records.values import JobResult, Listing
 from vestig.times import format_us, from_us
 from vestig.types import EventType, Kind, Status
 

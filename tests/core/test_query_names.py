@@ -23,7 +23,7 @@ from vestig.session.entity_names import (
     known_names,
     query_names,
 )
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.times import to_us
 

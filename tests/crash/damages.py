@@ -24,8 +24,9 @@ from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.results import DoctorReport
 from vestig.store.checks import doctor
-from vestig.store.ledger import digest_check, rows
-from vestig.store.ledger.values import EntityListing, Listing
+from vestig.store.integrity import digest_check
+from vestig.store.records import rows
+from vestig.store.records.values import EntityListing, Listing
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"

@@ -23,7 +23,7 @@ from search_world import (
 )
 from vestig.changes import EntityPatch
 from vestig.errors import ProviderError, ValidationError
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.testing import FailingEmbedder
 
 # --- vector ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from search_world import (
 )
 from vestig.embedders.checked import float32_bytes
 from vestig.errors import NotFoundError
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.testing import FrozenClock, vector_at
 
 # --- options ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 
 import vestig
 from loopback_messages import FAULTS, LoopbackMessages
-from vestig.store.ledger.jobs import JobRules
+from vestig.store.records.jobs import JobRules
 from vestig.testing import FrozenClock, HashingEmbedder
 
 KEY: Final = "sk-secret-of-the-test"

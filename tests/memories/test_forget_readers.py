@@ -193,7 +193,7 @@ place = {
     "segments": (ProjectionKeeper, "drop_forgotten"),
     "copies": (erase, "remove_copies"),
     "flushed": (Ledger, "checkpoint"),
-    "searched": (Ledger, "drop_erasures"),
+    "searched": (erase, "drop_patterns"),
 }[sys.argv[3]]
 store = vestig.open(sys.argv[1], embedder=HashingEmbedder(64), clock=FrozenClock())
 setattr(*place, lambda *_, **__: os._exit(9))

@@ -163,7 +163,7 @@ def test_a_number_of_days_that_is_none_is_refused(opener: Opener, days: Any) -> 
 def test_one_that_fails_is_named_and_the_rest_goes(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
     store = opener()
     texts = ("The lift is out of order", "The door is out of order", "The pump is out of order")

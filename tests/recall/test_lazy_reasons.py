@@ -22,7 +22,7 @@ from vestig.config.weights import learned
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_text
 from vestig.recall.reason import Explainer
-from vestig.store.ledger import rows
+from vestig.store.records import rows
 
 QUERY = "Who keeps the red key?"
 

@@ -15,7 +15,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import UniquenessCollision
+from vestig.store.records.values import UniquenessCollision
 from vestig.types import EventType, Status
 
 NOW = made.NOW

@@ -16,7 +16,7 @@ from vestig.ids import id_bytes
 from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import EntityListing
+from vestig.store.records.values import EntityListing
 from vestig.types import EdgeType
 
 NOW = made.NOW

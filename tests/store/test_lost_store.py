@@ -142,10 +142,11 @@ def test_init_does_not_take_the_log_of_a_lost_store(opener: Opener, tmp_path: Pa
 
 def on_other_devices(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
     """Records as if the store had been on a disk that is not mounted any more."""
-    from vestig.store.ledger import path_records
 
-    for record in list(path_records.all_records(state)):
-        file = path_records._file(state, record.path)
+    from vestig.store.ledger import absent_store
+
+    for record in list(absent_store.all_records(state)):
+        file = absent_store._file(state, record.path)
         changed = file.read_bytes().replace(
             f'"parent_device":{record.parent_device}'.encode(), b'"parent_device":1'
         )

@@ -26,9 +26,9 @@ from vestig.errors import (
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import EntityListing, Listing
 from vestig.store.portable.export import export
 from vestig.store.portable.restore import restore
+from vestig.store.records.values import EntityListing, Listing
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.values import EntityListing
 from vestig.store.portable.restore import restore
+from vestig.store.records.values import EntityListing
 from vestig.types import EdgeType
 
 EVERY = EntityListing(limit=None, include_expired=True)

@@ -66,7 +66,7 @@ def test_codes_under_the_chain_have_no_gap_and_no_double() -> None:
 
 
 def test_every_rule_of_an_erasure_is_carried_out() -> None:
-    from vestig.store.ledger.erase_patterns import _RULES
+    from vestig.store.records.erase_patterns import _RULES
 
     assert set(_RULES) == set(Erase)
     used = {column.erase for table in schema.ALL for column in table.columns} - {None}

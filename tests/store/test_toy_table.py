@@ -41,7 +41,7 @@ folder = Path(sys.argv[2])
 
 import vestig
 from vestig.errors import ValidationError
-from vestig.store.ledger import chain
+from vestig.store.integrity import chain
 from vestig.store.tables.schema import INSERT
 from vestig.testing import HashingEmbedder
 

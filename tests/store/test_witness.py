@@ -13,10 +13,10 @@ import pytest
 
 import ledger_rows as made
 from vestig.errors import StoreDamagedError
-from vestig.store.ledger import witness
+from vestig.store.integrity import witness
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import accept_ledger, open_ledger
-from vestig.store.ledger.values import Listing
+from vestig.store.records.values import Listing
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ from vestig.config import Config, state_directory
 from vestig.errors import ConflictError, ValidationError
 from vestig.results import DestroyReport, DoctorReport, Finding
 from vestig.session.opening import state_folder, store_directory
-from vestig.store.ledger.path_records import all_records, drop_record, find_record
+from vestig.store.ledger.absent_store import all_records, drop_record, find_record
 from vestig.store.sqlite import files
 from vestig.store.upkeep.destroy import StoreFiles, destroy, survey
 

@@ -43,10 +43,10 @@ from vestig.errors import VestigError
 from vestig.firewall.secrets import counted
 from vestig.memories import states
 from vestig.session.session import Session
-from vestig.store.ledger import keyed_memories
-from vestig.store.ledger.beginnings import beginnings
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import UniquenessCollision
+from vestig.store.records import keyed_memories
+from vestig.store.records.memory_queries import beginnings
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import UniquenessCollision
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
     CommitOutcome,

@@ -9,7 +9,7 @@ import msgspec
 from vestig.errors import NotFoundError
 from vestig.session.entity_names import entity_id
 from vestig.session.nodes import entity
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Claim
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from vestig.firewall.frames import Memories, Stored, Unframed, may_hold_frames, 
 from vestig.ids import id_text, is_full_id
 from vestig.language.text_forms import single_spaced
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Memory
 
 _PREFIX: Final = "mem_"

@@ -33,7 +33,7 @@ from vestig.errors import (
 from vestig.results import EnrichReport
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
-from vestig.store.ledger import jobs
+from vestig.store.records import jobs
 from vestig.types import Degradation
 
 # More jobs than any queue has.

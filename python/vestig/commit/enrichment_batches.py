@@ -21,8 +21,8 @@ from vestig.commit.queue_run import PAUSING, QueueRun, Subject, by_memory, kinds
 from vestig.errors import ConfigError, ModelBudgetError, ModelCallError, ProviderError
 from vestig.ports import BatchAnswer, ModelRequest
 from vestig.session.model_calls import ParsedAnswer
-from vestig.store.ledger.jobs import JobRules
-from vestig.store.ledger.values import Job
+from vestig.store.records.jobs import JobRules
+from vestig.store.records.values import Job
 
 # Memories of one batch; providers take more.
 _MEMORIES_MAX: Final = 5_000

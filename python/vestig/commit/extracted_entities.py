@@ -18,7 +18,7 @@ from vestig.language.names.ontology import UNTYPED
 from vestig.session import nodes
 from vestig.session.entity_names import LATEST_US, ids_with_name
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import EdgeType, Entity, Memory
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -16,8 +16,8 @@ from vestig.changes import ChangeSet, MemoryPatch, NewEvent
 from vestig.commit.item import Slot
 from vestig.errors import ConflictError
 from vestig.memories.states import ended, event
-from vestig.store.ledger import keyed_memories
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records import keyed_memories
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Claim, EventType, Memory, Status
 

@@ -13,7 +13,7 @@ from vestig.commit.rows import related_edge, similar_payload, token_codes
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Pieces
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import EventType, Kind, Memory, Status
 
 # A late vector links to older memories only: more similar ones are read than get an edge.

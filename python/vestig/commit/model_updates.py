@@ -19,7 +19,7 @@ from vestig.commit.model_answer import JudgedUpdate, Verdict
 from vestig.config.schema import UpdateSettings
 from vestig.language.text_forms import normal_form, sentences
 from vestig.lazy_pattern import lazy_pattern
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Memory, Status
 
 # Memories that one answer may replace.

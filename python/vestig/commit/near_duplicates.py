@@ -16,7 +16,7 @@ from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
 from vestig.language.text_forms import one_line
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.times import from_us
 from vestig.types import Difference, Memory, SimilarMemory
 

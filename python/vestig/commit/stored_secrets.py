@@ -20,7 +20,7 @@ from vestig.memories.forget import RunJobs
 from vestig.memories.selection import selected_ids
 from vestig.results import SecretsReport, StoredSecret
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Event, EventType, ItemError, Memory, Status
 
 # Of a memory that is withdrawn until its masked text has taken over; a later run goes on there.

@@ -20,8 +20,8 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.session.session import Session
-from vestig.store.ledger import keyed_memories
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records import keyed_memories
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 

@@ -15,7 +15,7 @@ from vestig.commit.queue_run import KINDS, QueueRun
 from vestig.errors import VestigError
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
-from vestig.store.ledger.jobs import JobRules
+from vestig.store.records.jobs import JobRules
 from vestig.telemetry.logs import logger
 
 # Seconds after which the queue is looked at where no commit of this process queued a job: others

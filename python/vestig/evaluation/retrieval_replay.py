@@ -35,7 +35,7 @@ from vestig.retrieve.result import FactDetail
 from vestig.retrieve.types import MEMORY_FACT
 from vestig.session.opening import load_config, open_session
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 _LABELS: Final = get_args(Label)
 _LABELLED: Final = ("relevant", "expected_confidence")

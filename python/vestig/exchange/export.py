@@ -16,9 +16,9 @@ from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us
 
 

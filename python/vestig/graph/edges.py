@@ -17,7 +17,7 @@ from vestig.session import nodes
 from vestig.session.entity_names import entity_id
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
 # type → prefix of both ends

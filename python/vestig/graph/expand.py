@@ -8,7 +8,7 @@ from vestig.calls.graph import ExpandBothRequest, ExpandRequest
 from vestig.ids import is_full_id
 from vestig.session import nodes
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import EdgeType, Memory, Status, _Value
 
 

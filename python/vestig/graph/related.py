@@ -15,8 +15,8 @@ from vestig.ids import id_text
 from vestig.ports import Progress
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import Listing
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Listing
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 

@@ -21,9 +21,9 @@ from vestig.results import (
 )
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
-from vestig.store.ledger import differences
-from vestig.store.ledger.differences import EventRow, ExpiredRow, Span
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records import differences
+from vestig.store.records.differences import EventRow, ExpiredRow, Span
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, from_us
 from vestig.types import Status
 

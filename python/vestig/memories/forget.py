@@ -22,8 +22,8 @@ from vestig.results import ForgetReport, GcReport
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.removal import Removed
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.removal import Removed
 from vestig.telemetry.spans import span
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory

@@ -15,9 +15,9 @@ from vestig.memories.selection import selected_ids
 from vestig.results import PruneKept, PruneReport
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
-from vestig.store.ledger.due_memories import DueTimes, count_all, due_memories
-from vestig.store.ledger.erase_patterns import PlainRun
-from vestig.store.ledger.removal import Removed
+from vestig.store.records.erase_patterns import PlainRun
+from vestig.store.records.memory_queries import DueTimes, count_all, due_memories
+from vestig.store.records.removal import Removed
 from vestig.times import DAY_US
 from vestig.types import Degradation, ItemError
 

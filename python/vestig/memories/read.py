@@ -29,10 +29,10 @@ from vestig.results import JudgedMemory, LinkedEntity, LinkedMemory, MemoryDetai
 from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.store.ledger import keyed_memories
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import Listing
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records import keyed_memories
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Listing
 from vestig.store.sqlite.faults import damaged
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (

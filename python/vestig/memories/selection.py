@@ -12,8 +12,8 @@ from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.stated_sources import stated_sources
+from vestig.store.records.memory_queries import stated_sources
+from vestig.store.records.reads import LedgerView
 
 
 class Selecting(Protocol):

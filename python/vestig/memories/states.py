@@ -26,7 +26,7 @@ from vestig.memories.selection import (
 from vestig.results import DeprecateReport
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice, keep_answer
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 

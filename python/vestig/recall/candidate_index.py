@@ -17,8 +17,8 @@ from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, Progress, ScanRequest
 from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection import candidate_file as files
+from vestig.store.records.reads import LedgerView
 
 # Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200

@@ -10,7 +10,7 @@ from vestig.memories.equal_texts import distinct, text_keys
 from vestig.ports import ScanRequest
 from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 # The next scan asks for so many times the rows.
 _GROWTH: Final = 4

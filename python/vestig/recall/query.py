@@ -45,9 +45,9 @@ from vestig.recall.versions import asks_about_now, newest_first
 from vestig.session.filter_ids import resolved
 from vestig.session.secrets import cleaned_query
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Query as CoreQuery
+from vestig.store.records.reads import LedgerView
 from vestig.telemetry.spans import span
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow

@@ -16,7 +16,7 @@ from vestig.language.names.ontology import UNTYPED
 from vestig.session.embedding import check_identity
 from vestig.session.entity_names import LATEST_US, known_names, query_names, types_of_rules
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 MATCHES_MAX: Final = 10
 

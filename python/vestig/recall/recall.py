@@ -29,7 +29,7 @@ from vestig.session.filter_ids import unknown_entities
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.telemetry.spans import current_trace, span
 from vestig.times import from_us
 from vestig.types import Degradation

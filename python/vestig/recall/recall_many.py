@@ -16,7 +16,7 @@ from vestig.recall.query import BoundQuery, Query, scan_together
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries
 from vestig.recall.rerank import read_with_scores
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import ItemError
 
 QUERIES_MAX: Final = 1_000

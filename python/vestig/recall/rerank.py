@@ -15,7 +15,7 @@ from vestig.recall.scan import ScanFunction
 from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 

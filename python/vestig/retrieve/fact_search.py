@@ -35,12 +35,12 @@ from vestig.retrieve.types import Fact, PlannedQuery, claim_key, memory_key
 from vestig.session.embedding import all_query_vectors, check_identity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import RecalledMemory
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection, logistic
 from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.store.projection.scan_objects import Ranking as CoreRanking
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import RecalledMemory
 from vestig.times import to_us
 from vestig.types import Claim, Degradation, Event, EventType, Evidence, Memory
 

@@ -15,9 +15,9 @@ from vestig.retrieve.query_words import Synonyms, facets, synonyms
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import PlannedQuery
 from vestig.session.filter_ids import resolved
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.scan_objects import Filter as CoreFilter
 from vestig.store.projection.scan_objects import Projection
+from vestig.store.records.reads import LedgerView
 
 _GOAL_CHARS: Final = 200
 # Rounds from which the words of what was found make queries, and of how many facts.

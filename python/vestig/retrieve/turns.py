@@ -21,7 +21,7 @@ from vestig.retrieve.message_search import (
 from vestig.retrieve.rank import FOCUS
 from vestig.retrieve.request import Request
 from vestig.retrieve.types import PlannedQuery
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Memory, OriginType
 
 _CHATS = (OriginType.CHAT_PEER.value, OriginType.CHAT_AGENT.value)

@@ -17,8 +17,8 @@ from vestig.language.names.ontology import UNTYPED, Ontology, read_ontology
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session import nodes
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import NamedEntity
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import NamedEntity
 from vestig.types import Entity
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any, Final
 from vestig.filters import FilterParts
 from vestig.ids import id_bytes, is_full_id
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
-from vestig.store.ledger import keyed_memories
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import EntityListing, Listing
+from vestig.store.records import keyed_memories
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import EntityListing, Listing
 from vestig.types import Status
 
 _IDS_MAX: Final = 1_000

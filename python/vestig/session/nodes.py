@@ -10,7 +10,7 @@ import msgspec
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, is_full_id
 from vestig.language.text_forms import one_line
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
 _CANDIDATES_MAX: Final = 5

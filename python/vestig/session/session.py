@@ -39,8 +39,8 @@ from vestig.session.nodes import unambiguous_id
 from vestig.session.observer import Metrics, Observer
 from vestig.store.ledger.absent_store import WithoutStore
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import reserve
 from vestig.telemetry.spans import Traced, current_trace, span
 from vestig.telemetry.trace_file import TraceFile

@@ -12,7 +12,7 @@ from vestig.times import DAY_US, duration_text
 from vestig.types import Degradation
 
 if TYPE_CHECKING:
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
 # Writes what a call will return into the call's own transaction.
 AnswerKeeper = Callable[["WriteTransaction", object], None]

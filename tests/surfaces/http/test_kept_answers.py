@@ -79,7 +79,7 @@ def test_an_answer_exists_exactly_when_its_change_does(
 ) -> None:
     """Where the key cannot be written, nothing is: not even the memory."""
     from vestig.errors import StoreFullError
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
     def full(*_: Any, **__: Any) -> None:
         raise StoreFullError("full")

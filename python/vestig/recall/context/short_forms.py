@@ -10,7 +10,7 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import PieceCounter
 from vestig.recall.context.block import ESTIMATE, Measure, estimate
 from vestig.session.session import Session
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 # More ids than this that begin with the same eight characters do not occur by chance.
 _ALIKE_MAX: Final = 1_000

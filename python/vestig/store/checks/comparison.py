@@ -12,8 +12,8 @@ from vestig import _core
 from vestig.ids import id_text, split_ids
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
+from vestig.store.records.reads import LedgerView
 from vestig.store.tables.graph import NODE_PREFIXES
 
 _MOST: Final = 100

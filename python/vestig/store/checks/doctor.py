@@ -16,15 +16,15 @@ from vestig.results import Finding
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
 from vestig.store.erasure import erase
-from vestig.store.ledger import erase_patterns
-from vestig.store.ledger import witness as witnesses
+from vestig.store.integrity import witness as witnesses
+from vestig.store.integrity.verify import Finding as LedgerFinding
+from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.token_rows import AXES, WRONG_SHAPE
-from vestig.store.ledger.verify import Finding as LedgerFinding
-from vestig.store.ledger.verify import verify
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records import erase_patterns
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.token_rows import AXES, WRONG_SHAPE
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

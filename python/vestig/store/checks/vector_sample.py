@@ -12,8 +12,8 @@ from typing import Final
 from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.language.claim_text import claim_text
-from vestig.store.ledger.claim_rows import claims_at
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.lookups import fetch, select_in
 
 SAMPLE_MAX: Final = 100

@@ -21,11 +21,17 @@ from vestig._core import ByteRuns, find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.text_flags import title_key
-from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, PlainRun, unproved
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.token_rows import sections_of
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records.erase_patterns import (
+    FRAGMENT_BYTES,
+    Erasure,
+    PlainRun,
+    drop_patterns,
+    unproved,
+)
+from vestig.store.records.token_rows import sections_of
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files
@@ -122,7 +128,10 @@ def finish(
         except (OSError, VestigError) as error:
             # The rows are deleted: an erase that any error stopped must be repeated.
             raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
-    ledger.drop_erasures([erasure.seq for erasure in erasures])
+    with ledger.writer(make=False) as conn, store_faults(ledger.where):
+        drop_patterns(conn, [erasure.seq for erasure in erasures])
+        conn.execute("COMMIT")
+    ledger.checkpoint()
     return proof
 
 

@@ -16,12 +16,14 @@ import msgspec
 from vestig.changes import AccessTouch
 from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger import chain, jobs, migrations, request_rows, settings
+from vestig.store.integrity import chain
+from vestig.store.integrity.digest_check import CheckedMemories
+from vestig.store.integrity.witness import Witness, WitnessFiles
+from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
-from vestig.store.ledger.digest_check import CheckedMemories
-from vestig.store.ledger.reads import LedgerView
-from vestig.store.ledger.values import Job, JobResult, RequestRecord, StoredAnswer
-from vestig.store.ledger.witness import Witness, WitnessFiles
+from vestig.store.records import jobs, request_rows, settings
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Job, JobResult, RequestRecord, StoredAnswer
 from vestig.store.sqlite import files, forks, reserve
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
@@ -31,8 +33,8 @@ from vestig.telemetry.spans import span
 
 # what writes, and what checks every row, is imported when it is used: a reader needs neither
 if TYPE_CHECKING:
-    from vestig.store.ledger.verify import Finding
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.integrity.verify import Finding
+    from vestig.store.records.writes import WriteTransaction
 
 # A WAL grows further inside batches, so that their pages are moved once, not many times.
 _CHECKPOINT_PAGES: Final = 1_000
@@ -367,7 +369,7 @@ class Ledger:
 
     def verify_all(self) -> list[Finding]:
         """Recomputes every digest and every link; [] when all is as it was written."""
-        from vestig.store.ledger.verify import verify
+        from vestig.store.integrity.verify import verify
 
         with self.read() as view:
             return verify(view.connection, self._uuid)
@@ -400,7 +402,7 @@ class Ledger:
 
     @contextmanager
     def _write(self, now_us: int, *, make: bool = True) -> Iterator[WriteTransaction]:
-        from vestig.store.ledger.writes import WriteTransaction
+        from vestig.store.records.writes import WriteTransaction
 
         with span("write") as counts, self.writer(make=make) as conn:
             with store_faults(self._where):
@@ -765,13 +767,6 @@ class Ledger:
                 conn.execute("VACUUM")
             finally:
                 conn.execute("PRAGMA temp_store = MEMORY")
-
-    def drop_erasures(self, seqs: Sequence[int]) -> None:
-        """Deletes the patterns of erasures that are proved."""
-        with self.writer(make=False) as conn, store_faults(self._where):
-            conn.executemany("DELETE FROM erasures WHERE seq = ?", [(seq,) for seq in seqs])
-            conn.execute("COMMIT")
-        self.checkpoint()
 
     def close(self) -> None:
         """Idempotent. Waits for a write transaction of another thread."""

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
-from vestig.store.ledger import chain
-from vestig.store.ledger.settings import UUID
+from vestig.store.integrity import chain
+from vestig.store.records import settings
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tables.schema import CHAINED, CREATE_TABLES, INSERT
+from vestig.store.tables.schema import CHAINED, CREATE_TABLES
 
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
 FIRST_VERSION: Final = 1
@@ -44,15 +44,13 @@ def newest_version(migrations: Sequence[Migration]) -> int:
 def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> None:
     """All tables with an identity and the first link, in one transaction."""
     store_uuid = os.urandom(16)
-    salts = chain.Salts()
     conn.execute("BEGIN IMMEDIATE")
     conn.execute(CREATE_TABLES)
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
     link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))
-    row = (salts.take(), UUID, store_uuid, 0)
-    conn.execute(INSERT["meta"], row)
-    link.wrote("meta", row)
+    settings.write_setting(conn, settings.UUID, store_uuid)
+    settings.take_into_chain(conn, link, 0)
     link.append(conn)
     _apply(conn, FIRST_VERSION, migrations)
     conn.execute("COMMIT")

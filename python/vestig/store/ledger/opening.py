@@ -11,13 +11,21 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store.ledger import chain, migrations, settings
-from vestig.store.ledger.absent_store import AbsentStore, WithoutStore, find_absent
-from vestig.store.ledger.jobs import JobRules
+from vestig.store.integrity import chain
+from vestig.store.integrity.witness import Witness, WitnessFiles, check_witness, witness_files
+from vestig.store.ledger import migrations
+from vestig.store.ledger.absent_store import (
+    AbsentStore,
+    WithoutStore,
+    drop_record,
+    find_absent,
+    find_record,
+    remember_path,
+)
 from vestig.store.ledger.ledger import Ledger, LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.ledger.migrations import Migration
-from vestig.store.ledger.path_records import drop_record, find_record, remember_path
-from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
+from vestig.store.records import settings
+from vestig.store.records.jobs import JobRules
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import (
     has_wal,

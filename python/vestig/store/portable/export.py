@@ -16,10 +16,8 @@ import apsw
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
+from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.relations import COMPUTED, label_of
-from vestig.store.ledger.settings import ORIGIN, read_setting
-from vestig.store.ledger.verify import verify
 from vestig.store.portable.lines import (
     EMBEDDING_MODEL,
     EXPORT_SCHEMA,
@@ -35,6 +33,8 @@ from vestig.store.portable.lines import (
     writer_of,
 )
 from vestig.store.portable.values import Oddity, oddity_of
+from vestig.store.records.relations import COMPUTED, label_of
+from vestig.store.records.settings import ORIGIN, read_setting
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in

@@ -11,8 +11,9 @@ import apsw
 
 from vestig.changes import MemoryPatch
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.store.ledger import chain, memory_versions
-from vestig.store.ledger.rows import from_json, to_json
+from vestig.store.integrity import chain
+from vestig.store.records import memory_versions
+from vestig.store.records.rows import from_json, to_json
 from vestig.store.sqlite.lookups import fetch, next_row, select_in
 from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.times import format_us

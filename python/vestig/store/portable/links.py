@@ -7,8 +7,9 @@ from typing import Final
 import apsw
 
 from vestig.errors import ValidationError
-from vestig.store.ledger import chain, settings
-from vestig.store.ledger.writes import WriteTransaction
+from vestig.store.integrity import chain
+from vestig.store.records import settings
+from vestig.store.records.writes import WriteTransaction
 from vestig.store.tables.schema import CHAINED
 
 # Links without rows are cheap but not free: the seqs of a file are limited by its lines.

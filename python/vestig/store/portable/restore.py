@@ -23,24 +23,24 @@ from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_text
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger import chain, relations
-from vestig.store.ledger.graph_removal import (
-    Removal,
-    TombstoneFields,
-    remove_entities,
-    unsupported_entities,
-)
-from vestig.store.ledger.graph_writes import touched_node
+from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.removal import remove
-from vestig.store.ledger.same_model import same_model
-from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
-from vestig.store.ledger.writes import NO_CLOCK, WriteTransaction
 from vestig.store.portable.key_versions import Moment, order_versions
 from vestig.store.portable.lines import FORMS, node_table
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
 from vestig.store.portable.stored_nodes import same_memory, stored_node
+from vestig.store.records import relations
+from vestig.store.records.graph_writes import touched_node
+from vestig.store.records.removal import (
+    Removal,
+    TombstoneFields,
+    remove,
+    remove_entities,
+    unsupported_entities,
+)
+from vestig.store.records.settings import IDENTITY, ORIGIN, read_setting, same_model, write_setting
+from vestig.store.records.writes import NO_CLOCK, WriteTransaction
 from vestig.store.sqlite.lookups import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql

@@ -25,17 +25,7 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.ids import id_text
 from vestig.ports import PIECES_MAX, Pieces, Progress, are_pieces
-from vestig.store.ledger import chain
-from vestig.store.ledger.claim_removal import (
-    remove_claims,
-    remove_evidence,
-    remove_evidence_of_sources,
-)
-from vestig.store.ledger.graph_removal import Removal, TombstoneFields, remove_entities
-from vestig.store.ledger.memory_versions import write_new_tags
-from vestig.store.ledger.removal import collect
-from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.token_rows import AXES
+from vestig.store.integrity import chain
 from vestig.store.portable.lines import (
     EMBEDDING_MODEL,
     FORM_OF,
@@ -54,6 +44,18 @@ from vestig.store.portable.lines import (
     read_line,
 )
 from vestig.store.portable.values import Oddity, oddity_of
+from vestig.store.records.memory_versions import write_new_tags
+from vestig.store.records.removal import (
+    Removal,
+    TombstoneFields,
+    collect,
+    remove_claims,
+    remove_entities,
+    remove_evidence,
+    remove_evidence_of_sources,
+)
+from vestig.store.records.rows import from_json
+from vestig.store.records.token_rows import AXES
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch, known_ids, rows_of

@@ -30,7 +30,7 @@ from vestig.hints import nearest
 from vestig.language.text_forms import single_spaced, unusable_reason
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger.graph_rows import StoredAlias
+from vestig.store.records.graph_rows import StoredAlias
 from vestig.store.tables.table import Value
 from vestig.times import from_us
 from vestig.types import StructuredText

@@ -18,7 +18,7 @@ import msgspec
 
 from vestig.errors import VestigError
 from vestig.ids import id_text
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import each, fetch
 

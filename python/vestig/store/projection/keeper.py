@@ -20,15 +20,15 @@ from vestig import _core
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Progress, ProjectionRow, ScanRequest
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
+from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite import files, forks, reserve
 from vestig.telemetry.spans import span
 from vestig.types import Degradation
 
 if TYPE_CHECKING:
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
 T = TypeVar("T")
 

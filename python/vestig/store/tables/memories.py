@@ -230,6 +230,8 @@ TABLES: Final = (
         name="tags",
         says="a tag of a memory; it follows from the metadata",
         key=("tag", "memory"),
+        follows='SELECT DISTINCT t.value, m."row" FROM memories m, json_each(CASE'
+        " WHEN json_valid(m.metadata) THEN m.metadata ELSE '{}' END, '$.tags') t",
         columns=(text("tag", exempt=_LABEL), MEMORY),
         indexes=("CREATE INDEX tags_memory ON tags (memory)",),
     ),

@@ -1,7 +1,7 @@
 """All tables together: their columns, statements and codes under the chain.
 
 A row of a chained table is digested as the MessagePack array of its columns, under the table's name
-(see `store.ledger.chain`). Times are integers, microseconds since the epoch (UTC); ids are their
+(see `store.integrity.chain`). Times are integers, microseconds since the epoch (UTC); ids are their
 16 bytes.
 """
 

@@ -18,7 +18,7 @@ class Forgetting(Enum):
     """Fate of a row when the one that it refers to is forgotten.
 
     `SEPARATE`: evidence goes with what it was taken from, and a claim with the last of its evidence
-    (`store.ledger.claim_removal`).
+    (`store.records.removal`).
     """
 
     REMOVED = "removed with it"
@@ -179,6 +179,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         node: others refer to its rows by id, so that it belongs to one namespace.
         projected: rows of the projection are made of it, and checked then.
         unique_ids: no two rows have one id.
+        follows: the rows that it has, in SQL, where they follow from other tables.
         exported: which rows an export holds, in SQL; empty = all.
         record: its lines in an export; None = none, or lines of another table say it.
         made_when_needed: it is not there in most ledgers.
@@ -199,6 +200,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     node: bool = False
     projected: bool = False
     unique_ids: bool = True
+    follows: str = ""
     exported: str = ""
     record: str | None = None
     made_when_needed: bool = False

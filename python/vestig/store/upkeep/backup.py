@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vestig.errors import ConflictError, VestigError
 from vestig.private_folder import make_private_folder
-from vestig.store.ledger import witness as witnesses
+from vestig.store.integrity import witness as witnesses
+from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.verify import verify
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader
 from vestig.store.sqlite.faults import damaged

@@ -11,9 +11,8 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreLockedError, VestigError
-from vestig.store.ledger.absent_store import find_absent
+from vestig.store.ledger.absent_store import drop_record, find_absent, find_record
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.ledger.path_records import drop_record, find_record
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import open_writer
 

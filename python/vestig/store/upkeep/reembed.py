@@ -19,12 +19,12 @@ import msgspec
 from vestig.errors import ProviderError
 from vestig.language.claim_text import claim_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
-from vestig.store.ledger import chain
-from vestig.store.ledger.claim_rows import claims_at
+from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.settings import IDENTITY
-from vestig.store.ledger.token_rows import drop_codes
-from vestig.store.ledger.writes import NO_CLOCK
+from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.settings import IDENTITY
+from vestig.store.records.token_rows import drop_codes
+from vestig.store.records.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, has_table
 from vestig.store.tables.memories import NO_QUESTION

@@ -16,11 +16,11 @@ from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.language.claim_text import claim_text
 from vestig.ports import Pieces, Progress, are_pieces
-from vestig.store.ledger import chain
-from vestig.store.ledger.claim_rows import claims_at
+from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.ledger.token_rows import AXES, write_codes
-from vestig.store.ledger.writes import NO_CLOCK
+from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.token_rows import AXES, write_codes
+from vestig.store.records.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
 

@@ -13,10 +13,10 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
 from vestig.session.transaction import answers_kept_by
-from vestig.store.ledger.values import StoredAnswer
+from vestig.store.records.values import StoredAnswer
 
 if TYPE_CHECKING:
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
 _KEY: Final = lazy_pattern(r"[\x21-\x7e]{1,128}")
 # A day: a client that tries again does so sooner.

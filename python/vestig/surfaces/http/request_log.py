@@ -7,7 +7,7 @@ import threading
 from typing import Final
 
 from vestig.session.session import Session
-from vestig.store.ledger.values import RequestRecord
+from vestig.store.records.values import RequestRecord
 
 _PENDING_MAX: Final = 10_000
 _PAUSE_S: Final = 1.0

@@ -18,7 +18,7 @@ from vestig.errors import StoreDamagedError, VestigError
 from vestig.firewall.secrets import masked_text
 from vestig.ids import new_id
 from vestig.session.session import Session
-from vestig.store.ledger.values import RequestRecord
+from vestig.store.records.values import RequestRecord
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import header, is_loopback
 from vestig.surfaces.http.admission import Admission, RateLimiter

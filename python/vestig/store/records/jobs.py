@@ -1,0 +1,320 @@
+"""The queue of enrichment jobs and the access counters: bookkeeping outside the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from vestig.changes import AccessTouch, ChangeSet
+from vestig.errors import NotFoundError
+from vestig.ids import id_text
+from vestig.store.records.memory_versions import write_processing
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Job, JobResult
+from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
+from vestig.store.tables.schema import NODE_TABLES
+
+_ERROR_CHARS_MAX: Final = 500
+_SECOND_US: Final = 1_000_000
+_COLUMNS: Final = (
+    "j.id, m.namespace, m.id, j.kind, j.state, j.attempts, j.next_attempt_us, j.last_error,"
+    " j.batch_id"
+)
+# ?1 = now
+_DUE: Final = (
+    ' FROM jobs j JOIN memories m ON m."row" = j.memory'
+    " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
+    " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
+)
+# ?2 = namespace
+_DUE_HERE: Final = f"{_DUE} AND m.namespace = ?2"
+
+
+class JobRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a worker may hold a job and how failures are repeated."""
+
+    lease_s: float = 300.0
+    backoff_base_s: float = 60.0
+    backoff_max_s: float = 21_600.0
+    max_attempts: int = 8
+
+
+def take_due(
+    conn: apsw.Connection,
+    namespace: str,
+    kinds: Sequence[str],
+    *,
+    now_us: int,
+    limit: int,
+    ids: Sequence[str] | None,
+    rules: JobRules,
+) -> list[Job]:
+    """Due jobs, oldest first, now running under a lease; expired leases are due again.
+
+    Args:
+        ids: only these; None = all.
+    """
+    rows = _due_rows(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
+    lease = now_us + round(rules.lease_s * _SECOND_US)
+    conn.executemany(
+        "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
+        [(lease, now_us, row[0]) for row in rows],
+    )
+    return [_job(row[1:], "running") for row in rows]
+
+
+def due(
+    view: LedgerView, namespace: str, kinds: Sequence[str], *, now_us: int, limit: int
+) -> list[Job]:
+    """Due jobs, oldest first, which stay as they are."""
+    rows = _due_rows(view.connection, namespace, kinds, now_us=now_us, limit=limit, ids=None)
+    return [_job(row[1:], row[5]) for row in rows]
+
+
+def _due_rows(
+    conn: apsw.Connection,
+    namespace: str,
+    kinds: Sequence[str],
+    *,
+    now_us: int,
+    limit: int,
+    ids: Sequence[str] | None,
+) -> list[tuple[Any, ...]]:
+    """Rows of due jobs, oldest first."""
+    condition, values = _chosen(kinds, ids)
+    return fetch(
+        conn,
+        f'SELECT j."row", {_COLUMNS}{_DUE_HERE}{condition} ORDER BY j."row" LIMIT ?',
+        (now_us, namespace, *values, limit),
+    )
+
+
+def due_counts(conn: apsw.Connection, kinds: Sequence[str], now_us: int) -> dict[str, int]:
+    """Namespace → number of its due jobs."""
+    condition, values = _chosen(kinds, None)
+    sql = f"SELECT m.namespace, COUNT(*){_DUE}{condition} GROUP BY m.namespace"
+    return dict(fetch(conn, sql, (now_us, *values)))
+
+
+def due_memories(
+    conn: apsw.Connection,
+    namespace: str,
+    kinds: Sequence[str],
+    *,
+    now_us: int,
+    limit: int,
+    ids: Sequence[str] | None,
+) -> list[str]:
+    """Ids of the due jobs of the first `limit` memories that have some, oldest job first."""
+    condition, values = _chosen(kinds, ids)
+    rows = fetch(
+        conn,
+        f"SELECT j.memory, group_concat(hex(j.id)){_DUE_HERE}{condition}"
+        ' GROUP BY j.memory ORDER BY MIN(j."row") LIMIT ?',
+        (now_us, namespace, *values, limit),
+    )
+    return [id_text("job", bytes.fromhex(id)) for _, every in rows for id in every.split(",")]
+
+
+def _chosen(kinds: Sequence[str], ids: Sequence[str] | None) -> tuple[str, tuple[Any, ...]]:
+    """The condition of these kinds and, where given, these ids."""
+    condition = f" AND j.kind IN ({','.join('?' * len(kinds))})"
+    if ids is None:
+        return condition, tuple(kinds)
+    chosen = msgspec.json.encode([id.hex() for id in known_ids(ids, "job")]).decode()
+    named = " AND j.id IN (SELECT unhex(value) FROM json_each(?))"
+    return condition + named, (*kinds, chosen)
+
+
+def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:
+    """(row, memory row, state, attempts) of a job."""
+    sql = 'SELECT "row", memory, state, attempts FROM jobs WHERE id IN (?*)'
+    rows = list(select_in(conn, sql, tuple(known_ids([job_id], "job"))))
+    return rows[0] if rows else None
+
+
+def merged_changes(results: Sequence[JobResult], view: LedgerView) -> ChangeSet | None:
+    """Return what all of these write, as one change set; None when they write nothing. Decisions
+    are made from this view."""
+    good = [one.changes for one in results if one.error is None]
+    made = [changes(view) if callable(changes) else changes for changes in good]
+    every = [changes for changes in made if changes is not None]
+    if len(every) <= 1:
+        return every[0] if every else None
+    names = [name for name in ChangeSet.__struct_fields__ if name != "namespace"]
+    return ChangeSet(
+        namespace=every[0].namespace,
+        **{name: tuple(x for one in every for x in getattr(one, name)) for name in names},
+    )
+
+
+def end(
+    conn: apsw.Connection,
+    job: tuple[int, int, str, int],
+    now_us: int,
+    error: str | None,
+    rules: JobRules,
+) -> None:
+    """Done, or one failed attempt: pending with a growing pause, or failed for good."""
+    row, memory, _state, attempts = job
+    if error is None:
+        state, next_attempt = "done", None
+    else:
+        attempts += 1
+        final = attempts >= rules.max_attempts
+        pause_s = min(rules.backoff_base_s * 2 ** (attempts - 1), rules.backoff_max_s)
+        state = "failed" if final else "pending"
+        next_attempt = None if final else now_us + round(pause_s * _SECOND_US)
+    conn.execute(
+        "UPDATE jobs SET state = ?, attempts = ?, next_attempt_us = ?, lease_until_us = NULL,"
+        ' batch_id = NULL, last_error = ?, updated_us = ? WHERE "row" = ?',
+        (
+            state,
+            attempts,
+            next_attempt,
+            None if error is None else error[:_ERROR_CHARS_MAX],
+            now_us,
+            row,
+        ),
+    )
+    _update_processing(conn, memory)
+
+
+def renew(conn: apsw.Connection, memory: int, kind: str, job_id: bytes, now_us: int) -> None:
+    """One pending job (id) of this kind in the place of all that the memory (row) has: whoever
+    works at one of those has nothing to end."""
+    conn.execute("DELETE FROM jobs WHERE memory = ? AND kind = ?", (memory, kind))
+    conn.execute(
+        "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+        " VALUES (?1, ?2, ?3, 'pending', 0, ?4, ?4)",
+        (job_id, memory, kind, now_us),
+    )
+    write_processing(conn, memory, "pending")
+
+
+def release(
+    conn: apsw.Connection,
+    job_ids: Sequence[str],
+    now_us: int,
+    until_us: int | None,
+    reason: str | None,
+) -> int:
+    """Running and submitted jobs are pending again, due at `until_us`, without an attempt."""
+    error = None if reason is None else reason[:_ERROR_CHARS_MAX]
+    return _change_held(
+        conn,
+        job_ids,
+        "state = 'pending', next_attempt_us = ?, lease_until_us = NULL, batch_id = NULL,"
+        " last_error = IFNULL(?, last_error), updated_us = ?",
+        (until_us, error, now_us),
+    )
+
+
+def submit(conn: apsw.Connection, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
+    """Running and submitted jobs are part of this batch."""
+    return _change_held(
+        conn,
+        job_ids,
+        "state = 'submitted', batch_id = ?, lease_until_us = NULL, updated_us = ?",
+        (batch_id, now_us),
+    )
+
+
+def _change_held(
+    conn: apsw.Connection, job_ids: Sequence[str], sets: str, values: tuple[Any, ...]
+) -> int:
+    """Changes those of these jobs that a worker or a batch holds; how many."""
+    sql = f"UPDATE jobs SET {sets} WHERE id = ? AND state IN ('running', 'submitted')"
+    count = 0
+    for key in known_ids(job_ids, "job"):
+        conn.execute(sql, (*values, key))
+        count += conn.changes()
+    return count
+
+
+def submitted(conn: apsw.Connection, namespace: str) -> dict[str, list[Job]]:
+    """Return what `Ledger.submitted_batches` returns."""
+    batches: dict[str, list[Job]] = {}
+    for row in each(
+        conn,
+        f'SELECT {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
+        " WHERE j.state = 'submitted' AND m.namespace = ? ORDER BY j.\"row\"",
+        (namespace,),
+    ):
+        job = _job(row, "submitted")
+        batches.setdefault(job.batch_id or "", []).append(job)
+    return batches
+
+
+def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], now_us: int) -> int:
+    """Makes failed jobs pending with fresh attempts; how many."""
+    placeholders = ",".join("?" * len(kinds))
+    rows = fetch(
+        conn,
+        'SELECT j."row", j.memory FROM jobs j JOIN memories m ON m."row" = j.memory'
+        f" WHERE j.state = 'failed' AND m.namespace = ? AND j.kind IN ({placeholders})",
+        (namespace, *kinds),
+    )
+    for row, memory in rows:
+        conn.execute(
+            "UPDATE jobs SET state = 'pending', attempts = 0, next_attempt_us = NULL,"
+            ' updated_us = ? WHERE "row" = ?',
+            (now_us, row),
+        )
+        _update_processing(conn, memory)
+    return len(rows)
+
+
+def touch(conn: apsw.Connection, namespace: str, touched: AccessTouch) -> None:
+    """One access of each memory and entity, however often it is named.
+
+    Raises:
+        NotFoundError: an unknown id; before anything was written.
+    """
+    memories = _rows(conn, namespace, "mem", touched.memory_ids)
+    entities = _rows(conn, namespace, "ent", touched.entity_ids)
+    for table, insert, rows in (
+        ("access", "access VALUES (?, 1, ?, 'ready') ON CONFLICT (memory)", memories),
+        ("entity_access", "entity_access VALUES (?, 1, ?) ON CONFLICT (entity)", entities),
+    ):
+        conn.executemany(
+            f"INSERT INTO {insert} DO UPDATE SET access_count = {table}.access_count + 1,"
+            " last_accessed_us = excluded.last_accessed_us",
+            [(row, touched.accessed_us) for row in rows],
+        )
+
+
+def _rows(conn: apsw.Connection, namespace: str, prefix: str, ids: Sequence[str]) -> list[int]:
+    rows = rows_of(conn, NODE_TABLES[prefix], namespace, known_ids(ids, prefix))
+    for id in ids:
+        if id not in rows:
+            raise NotFoundError("Memory" if prefix == "mem" else "Entity", id)
+    return list(rows.values())
+
+
+def _update_processing(conn: apsw.Connection, memory: int) -> None:
+    states: set[str] = {
+        state for (state,) in each(conn, "SELECT state FROM jobs WHERE memory = ?", (memory,))
+    }
+    open_ = states & {"pending", "running", "submitted"}
+    write_processing(
+        conn, memory, "pending" if open_ else "failed" if "failed" in states else "ready"
+    )
+
+
+def _job(row: tuple[Any, ...], state: str) -> Job:
+    id, namespace, memory, kind, _state, attempts, next_attempt, last_error, batch_id = row
+    return Job(
+        id=id_text("job", id),
+        namespace=namespace,
+        memory_id=id_text("mem", memory),
+        kind=kind,
+        state=state,
+        attempts=attempts,
+        next_attempt_us=next_attempt,
+        last_error=last_error,
+        batch_id=batch_id,
+    )

@@ -1,0 +1,160 @@
+"""New versions of a memory's row, and the rows beside it that follow from it (tags, processing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from hashlib import sha256
+from typing import Any, Final
+
+import apsw
+
+from vestig.changes import MemoryPatch, NewOriginalText
+from vestig.store.integrity import chain
+from vestig.store.records.graph_rows import NodeRows
+from vestig.store.records.rows import to_json
+from vestig.store.records.values import UniquenessCollision
+from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import INDEX, INSERT, columns_sql
+
+_AT: Final = INDEX["memories"]
+_JSON: Final = ("keywords", "times", "metadata")
+_FLAGS: Final = ("pinned", "origin_derived")
+_REFERENCES: Final = ("superseded_by", "revives")
+_TAG_INSERT: Final = "INSERT INTO tags VALUES (?, ?)"
+# Columns that never change, and those that only the transaction sets.
+_IDENTITY: Final = ("salt", "row", "id", "namespace", "seq", "wseq", "t_created_us")
+_FIXED: Final = frozenset((*_IDENTITY, "content", "content_hash", "key"))
+
+
+def patched_row(
+    old: Sequence[Any],
+    patch: MemoryPatch,
+    *,
+    seq: int,
+    recorded_us: int,
+    row_of: Callable[[str], int],
+) -> list[Any]:
+    """The row after a patch.
+
+    Raises:
+        ValueError: a column that the table does not have or that never changes.
+    """
+    new = list(old)
+    for column, value in patch.columns.items():
+        if column == "processing":
+            continue
+        if column not in _AT or column in _FIXED:
+            raise ValueError(f"a patch cannot set the column {column!r} of memories")
+        new[_AT[column]] = _stored(column, value, row_of)
+    if patch.expired and new[_AT["t_expired_us"]] is None:
+        new[_AT["t_expired_us"]] = recorded_us
+    new[_AT["reinforce_count"]] += patch.reinforce
+    if patch.seen_us is not None:
+        seen = new[_AT["last_seen_us"]]
+        new[_AT["last_seen_us"]] = patch.seen_us if seen is None else max(seen, patch.seen_us)
+    if patch.bump_version:
+        new[_AT["version"]] += 1
+    new[_AT["wseq"]] = seq
+    return new
+
+
+def _stored(column: str, value: Any, row_of: Callable[[str], int]) -> Any:
+    if column in _JSON:
+        return to_json(value)
+    if value is None:
+        return None
+    if column in _FLAGS:
+        return int(value)
+    if column in _REFERENCES:
+        return row_of(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def write_tags(
+    conn: apsw.Connection, row: int, before: Sequence[str], after: Sequence[str]
+) -> None:
+    """Brings the index of tags in line with `metadata.tags`."""
+    for tag in set(before) - set(after):
+        conn.execute("DELETE FROM tags WHERE tag = ? AND memory = ?", (tag, row))
+    for tag in sorted(set(after) - set(before)):
+        conn.execute(_TAG_INSERT, (tag, row))
+
+
+def write_new_tags(conn: apsw.Connection, tags: Sequence[tuple[int, Sequence[str]]]) -> None:
+    """The index of tags of memories that had none: (row, tags) of each."""
+    rows = [(tag, row) for row, given in tags for tag in sorted(set(given))]
+    if rows:
+        conn.executemany(_TAG_INSERT, rows)
+
+
+def write_processing(conn: apsw.Connection, row: int, state: str) -> None:
+    """The state of enrichment: bookkeeping outside the chain, derived from the memory's jobs."""
+    conn.execute(
+        "INSERT INTO access VALUES (?, 0, NULL, ?)"
+        " ON CONFLICT (memory) DO UPDATE SET processing = excluded.processing",
+        (row, state),
+    )
+
+
+@contextmanager
+def unique_texts() -> Iterator[None]:
+    """Around statements that write memories.
+
+    Raises:
+        UniquenessCollision: another unexpired memory holds the same text.
+    """
+    try:
+        yield
+    except apsw.ConstraintError as error:
+        if "memories_text" in str(error):
+            raise UniquenessCollision(
+                "an unexpired memory of this namespace, scope and author holds the text"
+            ) from error
+        raise
+
+
+_TABLE: Final = "original_texts"
+_SELECT: Final = f"SELECT {columns_sql(_TABLE)} FROM {_TABLE} WHERE memory = ?"
+
+
+def write_originals(
+    conn: apsw.Connection,
+    link: chain.Link,
+    nodes: NodeRows,
+    texts: Sequence[NewOriginalText],
+    *,
+    seq: int,
+    salts: chain.Salts,
+) -> None:
+    """Writes, replaces or removes the original texts of these memories.
+
+    Raises:
+        NotFoundError: an id that the namespace does not hold.
+    """
+    fresh: list[tuple[Any, ...]] = []
+    for new in texts:
+        memory = nodes.row(new.memory_id)
+        link.touched.add(memory)
+        if memory in nodes.new_memories and new.content is not None:
+            digest = sha256(new.content.encode()).digest()
+            fresh.append((salts.take(), memory, seq, new.content, digest))
+            continue
+        old = fetch(conn, _SELECT, (memory,))
+        if old:
+            conn.execute(f"DELETE FROM {_TABLE} WHERE memory = ?", (memory,))
+        if new.content is None:
+            for row in old:
+                link.removed(_TABLE, row)
+            continue
+        digest = sha256(new.content.encode()).digest()
+        values = (salts.take(), memory, seq, new.content, digest)
+        conn.execute(INSERT[_TABLE], values)
+        if old:
+            link.replaced(_TABLE, old[0], values)
+        else:
+            link.wrote(_TABLE, values)
+    if fresh:
+        conn.executemany(INSERT[_TABLE], fresh)
+        link.wrote_all(_TABLE, fresh)

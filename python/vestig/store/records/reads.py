@@ -1,0 +1,796 @@
+"""One consistent state of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from unicodedata import normalize
+
+import apsw
+
+from vestig.changes import TurnPosition
+from vestig.ids import id_bytes, id_text, is_full_id
+from vestig.ports import ProjectionRow
+from vestig.store.integrity import chain
+from vestig.store.integrity.digest_check import CheckedMemories
+from vestig.store.records import (
+    claim_rows,
+    equal_texts,
+    history,
+    list_sql,
+    memory_parts,
+    statistics,
+)
+from vestig.store.records.graph_rows import (
+    ENTITY_SELECT,
+    edge_of,
+    edge_sql,
+    entity_of,
+    listing_condition,
+    stored_codes,
+)
+from vestig.store.records.rows import (
+    MEMORY_SELECT,
+    RECALL_SELECT,
+    RECALL_SELECT_BY_ROW,
+    check_text,
+    event_of,
+    from_json,
+    holds,
+    memory_of,
+    recalled_of,
+    source_of,
+    to_json,
+)
+from vestig.store.records.values import (
+    EntityListing,
+    EqualText,
+    Listing,
+    Mentioned,
+    NamedEntity,
+    RecalledMemory,
+)
+from vestig.store.sqlite.faults import damaged, store_faults
+from vestig.store.sqlite.lookups import (
+    each,
+    fetch,
+    id_range,
+    known_ids,
+    select_by_row,
+    select_in,
+    starting,
+)
+from vestig.store.tables.graph import EDGE_CODES, EDGE_ENDS
+from vestig.store.tables.schema import NODE_TABLES
+from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, SupersessionRecord
+
+_COUNT: Final = (
+    'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
+    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_parts.MENTIONS} AND c.expired_seq = 0'
+    f" AND {memory_parts.LIVE}"
+)
+_LAST: Final = "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1"
+# Both at once: there is one of them around every read.
+_BEGIN_AT_LAST: Final = f"BEGIN; {_LAST}"
+_RECALLED_BY_ROW: Final = f"{RECALL_SELECT_BY_ROW} WHERE +m.namespace = ?"
+
+
+class LedgerView:
+    """Reads on one connection inside one transaction: everything read through it belongs to `seq`.
+    Valid until its `with` block ends. Ids of another namespace are unknown everywhere."""
+
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        where: str,
+        retired: chain.RetiredDigests,
+        checked: CheckedMemories,
+        *,
+        begin: bool = False,
+    ) -> None:
+        self._conn = conn
+        self._where = where
+        self._retired = retired
+        # shared by all views of a ledger
+        self.checked = checked
+        rows = fetch(conn, _BEGIN_AT_LAST if begin else _LAST)
+        self._seq: int
+        self._head: bytes
+        self._last_us: int
+        ((self._seq, self._head, self._last_us),) = rows
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection, for the modules of `store` that read through this view."""
+        return self._conn
+
+    @property
+    def where(self) -> str:
+        """How error messages name this store."""
+        return self._where
+
+    @property
+    def retired(self) -> chain.RetiredDigests:
+        """Digests of row versions that are no longer current; shared by all views of a ledger."""
+        return self._retired
+
+    @property
+    def seq(self) -> int:
+        """Number of the last committed write transaction, from 0."""
+        return self._seq
+
+    @property
+    def head(self) -> bytes:
+        """Head of the chain at `seq` (32 bytes)."""
+        return self._head
+
+    def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
+        """The known ones of these full ids, in the order given. Verifies `content_hash` of each
+        text and raises `StoreDamagedError` when it differs."""
+        keys = known_ids(ids, "mem")
+        sql = f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, tuple(keys), (namespace,))
+            found = {row[1]: row for row in rows}
+        wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
+        return [memory_of(found[key], self._where) for key in wanted if key in found]
+
+    def recalled(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, RecalledMemory]:
+        """id → the memories with these ids of 16 bytes, which the projection has.
+
+        Raises:
+            StoreDamagedError: one is missing.
+        """
+        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
+        found = self._recalled(select_in(self._conn, sql, ids, (namespace,)))
+        gone = next((id for id in ids if id not in found), None)
+        if gone is not None:
+            raise damaged(self._where, f"no {id_text('mem', gone)}, which was written")
+        return found
+
+    def recalled_rows(self, namespace: str, rows: Sequence[int]) -> dict[bytes, RecalledMemory]:
+        """Return what `recalled` returns, by the row numbers that `text_rows` gives."""
+        return self._recalled(select_by_row(self._conn, _RECALLED_BY_ROW, rows, (namespace,)))
+
+    def _recalled(self, found: Iterator[tuple[Any, ...]]) -> dict[bytes, RecalledMemory]:
+        with store_faults(self._where):
+            rows = list(found)
+        return {memory.id: memory for memory in recalled_of(rows, self._where)}
+
+    def places(
+        self, namespace: str, ids: Sequence[str]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """id → (scope, session, sequence) of the known ones."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT id, scope, session_id, sequence FROM memories"
+                " WHERE +namespace = ? AND id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
+
+    def turns(
+        self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """Return what `places` returns, for memories of these sessions with a sequence in one of
+        the spans (both ends in, at most 200). May read all memories."""
+        wanted = " OR ".join(["sequence BETWEEN ? AND ?"] * len(spans))
+        bounds = tuple(bound for span in spans for bound in span)
+        sql = (
+            "SELECT id, scope, session_id, sequence FROM memories"
+            f" WHERE namespace = ? AND ({wanted or 'FALSE'}) AND session_id IN (?*)"
+        )
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, tuple(sessions), (namespace, *bounds))
+            return {id_text("mem", id): (scope, session, at) for id, scope, session, at in rows}
+
+    def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full memory ids that start with `prefix`, ascending."""
+        sql = "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
+        with store_faults(self._where):
+            rows = each(self._conn, sql, (*id_range(prefix, "mem"), namespace))
+            return starting(rows, "mem", prefix, limit)
+
+    def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
+        """Those of these content hashes that some memory of the namespace has, expired or not."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash IN (?*)",
+                tuple({bytes.fromhex(one) for one in hashes}),
+                (namespace,),
+            )
+            return {row[0].hex() for row in rows}
+
+    def ids_with_hashes(self, namespace: str, hashes: Sequence[str]) -> list[bytes]:
+        """Ids (16 bytes) of the memories with one of these content hashes, expired or not,
+        ascending."""
+        sql = "SELECT id FROM memories WHERE namespace = ? AND content_hash IN (?*)"
+        wanted = tuple({bytes.fromhex(one) for one in hashes})
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, wanted, (namespace,))
+            return sorted(row[0] for row in rows)
+
+    def same_text(
+        self,
+        namespace: str,
+        scope: str | None,
+        author: str | None,
+        content_hash: str,
+        position: TurnPosition | None,
+    ) -> list[Memory]:
+        """Memories with this text and no key at a position of a session; None = notes, and expired
+        turns. Unexpired (active, archived) first, then by newest seq."""
+        key = (namespace, scope, author, content_hash)
+        return self._select(*equal_texts.at_position(key, position))
+
+    def first_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> Memory | None:
+        """The oldest unexpired memory with this text and no key, at whatever position; None when
+        there is none."""
+        key = (namespace, scope, author, content_hash)
+        found = self._select(*equal_texts.first_unexpired(key))
+        return found[0] if found else None
+
+    def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
+        """id of 16 bytes → (row number, content hash of 32 bytes) of the known ones. Neither ever
+        changes, and no other memory gets the number of a forgotten one."""
+        sql = 'SELECT id, "row", content_hash FROM memories WHERE +namespace = ? AND id IN (?*)'
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, ids, (namespace,))
+            return {id: (row, digest) for id, row, digest in rows}
+
+    def text_owners(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> dict[bytes, tuple[str | None, str | None, int | None]]:
+        """id of 16 bytes → (scope, author, when it expired in µs) of the known ones."""
+        sql = (
+            "SELECT id, scope, author, t_expired_us FROM memories"
+            " WHERE +namespace = ? AND id IN (?*)"
+        )
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, ids, (namespace,))
+            return {id: (scope, author, ended) for id, scope, author, ended in rows}
+
+    def equal_texts(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, list[EqualText]]:
+        """id → the other memories of its scope and author with its content hash, that are expired
+        at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
+        have any."""
+        with store_faults(self._where):
+            return equal_texts.equal_texts(self._conn, namespace, ids, known_at_us)
+
+    def ids_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> list[bytes]:
+        """Ids (16 bytes) of the unexpired memories with this text."""
+        with store_faults(self._where):
+            key = (namespace, scope, author, content_hash)
+            return equal_texts.ids_with_text(self._conn, key)
+
+    def repeated_texts(self, namespace: str) -> list[list[bytes]]:
+        """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
+        expired ones too. Reads the hashes of all memories."""
+        with store_faults(self._where):
+            return equal_texts.repeated_texts(self._conn, namespace)
+
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """id → (model, float32 bytes) for those that have a vector."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, v.model, v.embedding FROM memories m"
+                ' JOIN vectors v ON v.memory = m."row" WHERE +m.namespace = ? AND m.id IN (?*)',
+                tuple(keys),
+                (namespace,),
+            )
+            return {keys[id]: (model, embedding) for id, model, embedding in rows}
+
+    def normal_texts(self, namespace: str, ids: Sequence[str]) -> dict[str, str]:
+        """id → normal form of the text, which hashes, vectors and terms are made of."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT id, content, content_hash FROM memories"
+                " WHERE +namespace = ? AND id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            found: dict[str, str] = {}
+            for id, content, digest in rows:
+                check_text(content, digest, id, self._where)
+                found[keys[id]] = content
+        return found
+
+    def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
+        """Events of a memory, oldest first (by seq, then row)."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            rows = each(
+                self._conn,
+                "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
+                ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?',
+                (row, -1 if limit is None else limit),
+            )
+            return [event_of(event, memory_id) for event in rows]
+
+    def sources(self, namespace: str, memory_id: str) -> list[Source]:
+        """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            rows = each(
+                self._conn,
+                "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.path,"
+                " s.agent, s.session_id, s.metadata FROM edges e"
+                ' JOIN sources s ON s."row" = e.from_row'
+                " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
+                ' ORDER BY s."row"',
+                (row, EDGE_CODES["PRODUCED"]),
+            )
+            return [source_of(source) for source in rows]
+
+    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[Edge]:
+        """Unexpired edges that start or end at the node, by weight descending, then id."""
+        prefix = node_id.partition("_")[0]
+        row = self._row(prefix, namespace, node_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            return history.edges_of(self._conn, prefix, row, edge_type)
+
+    def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
+        """All records of the chain that this memory belongs to, oldest to newest."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            return history.supersession_chain(self._conn, row)
+
+    def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """id → ids of the memories that it directly replaced, ascending; only those that did."""
+        keys = known_ids(ids, "mem")
+        found: dict[str, list[str]] = {}
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, o.id FROM memories m"
+                ' JOIN supersessions s ON s.superseding = m."row"'
+                ' JOIN memories o ON o."row" = s.superseded'
+                " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY o.id",
+                tuple(keys),
+                (namespace,),
+            )
+            for id, replaced in rows:
+                found.setdefault(keys[id], []).append(id_text("mem", replaced))
+        return found
+
+    def head_at(self, seq: int) -> bytes | None:
+        """Head of the chain after transaction `seq`; None when there is none."""
+        with store_faults(self._where):
+            rows = fetch(self._conn, "SELECT h FROM chain WHERE seq = ?", (seq,))
+        return rows[0][0] if rows else None
+
+    def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
+        """One page. Ties by id ascending.
+
+        Raises:
+            StoreDamagedError: a memory was never written so.
+        """
+        with store_faults(self._where):
+            sql, values = list_sql.page_sql(
+                namespace, listing, self._known_ends(namespace, listing)
+            )
+            rows = fetch(self._conn, sql, values)
+            self.checked.check(self._conn, self._where, [row[0] for row in rows])
+        return [memory_of(row, self._where) for row in rows]
+
+    def count_memories(self, namespace: str, listing: Listing) -> int:
+        """How many a full listing would give; offset and limit are ignored."""
+        with store_faults(self._where):
+            sql, values = list_sql.count_sql(
+                namespace, listing, self._known_ends(namespace, listing)
+            )
+            ((count,),) = fetch(self._conn, sql, values)
+        return int(count)
+
+    def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
+        """Ids of a full listing, ascending; offset, limit and order are ignored."""
+        with store_faults(self._where):
+            sql, values = list_sql.ids_sql(namespace, listing, self._known_ends(namespace, listing))
+            return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
+
+    def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
+        """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart,
+        composed and decomposed characters are one."""
+        wanted = from_json(normalize("NFC", to_json(wanted)))
+        with store_faults(self._where):
+            rows = each(
+                self._conn,
+                "SELECT id, metadata FROM memories WHERE namespace = ? ORDER BY id",
+                (namespace,),
+            )
+            return [
+                id_text("mem", id)
+                for id, text in rows
+                if holds(from_json(normalize("NFC", text)), wanted)
+            ]
+
+    @property
+    def last_recorded_us(self) -> int:
+        """The time of the last transaction, in microseconds."""
+        return self._last_us
+
+    def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
+        """Those of these ids whose withdrawal was recorded by that moment."""
+        with store_faults(self._where):
+            return history.expired_by(self._conn, namespace, ids, known_at_us)
+
+    def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
+        """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
+        event recorded after it: what was recorded later is not known yet."""
+        with store_faults(self._where):
+            found = history.ends_before(self._conn, namespace, known_at_us)
+        return {id_text("mem", id): end for (_row, id), end in found.items()}
+
+    def reinforcements_at(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, tuple[int, int | None]]:
+        """id → (reinforce_count, last_seen_us) counting events recorded until then."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
+                ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
+                " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
+                ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
+                tuple(keys),
+                (known_at_us, namespace),
+            )
+            return {keys[id]: (count, seen) for id, count, seen in rows}
+
+    def recorded_refs(
+        self, namespace: str, scope: str | None, refs: Sequence[str]
+    ) -> dict[str, str]:
+        """artifact_ref → id of the oldest memory that recorded it in that scope."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                'SELECT e.artifact_ref, e."row", m.id FROM events e'
+                ' JOIN memories m ON m."row" = e.memory'
+                " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)",
+                list(dict.fromkeys(refs)),
+                (namespace, scope),
+            )
+            found: dict[str, str] = {}
+            for ref, _event, id in sorted(rows, key=lambda row: int(row[1])):
+                found.setdefault(ref, id_text("mem", id))
+            return found
+
+    def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
+        """(id, seq that removed it) of memories and entities of all namespaces that were removed
+        after `after_seq`."""
+        with store_faults(self._where):
+            return fetch(
+                self._conn,
+                "SELECT id, seq FROM tombstones WHERE seq > ? ORDER BY seq",
+                (after_seq,),
+            )
+
+    def touched_after(self, after_seq: int) -> set[str]:
+        """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
+        touched."""
+        sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
+        with store_faults(self._where):
+            touched = chain.touched_after(self._conn, after_seq)
+            rows = sorted(row for row in touched if row > 0)
+            return {id_text("mem", id) for (id,) in select_in(self._conn, sql, rows)}
+
+    def forgotten_at(self, namespace: str, id: str) -> int | None:
+        """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
+        low, high = id_range(id, "mem")
+        with store_faults(self._where):
+            rows = each(
+                self._conn,
+                "SELECT id, forgotten_us FROM tombstones WHERE id BETWEEN ? AND ?"
+                ' AND +namespace = ? AND "row" > 0 ORDER BY seq DESC',
+                (low, high, namespace),
+            )
+            return next((when for raw, when in rows if id_text("mem", raw).startswith(id)), None)
+
+    def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
+        """Ids of the memories that these sources produced, ascending."""
+        return self._ids(
+            'SELECT m.id FROM sources s JOIN edges e ON e.from_row = s."row" AND e.edge_type ='
+            f' {EDGE_CODES["PRODUCED"]} JOIN memories m ON m."row" = e.to_row'
+            " WHERE m.namespace = ? AND s.id IN (?*)",
+            namespace,
+            tuple(known_ids(source_ids, "source")),
+        )
+
+    def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
+        """Ids of the memories of which an event carries one of these references, ascending."""
+        return self._ids(
+            'SELECT m.id FROM events e JOIN memories m ON m."row" = e.memory'
+            " WHERE m.namespace = ? AND e.artifact_ref IN (?*)",
+            namespace,
+            tuple(refs),
+        )
+
+    def _ids(self, sql: str, namespace: str, keys: Sequence[Any]) -> list[str]:
+        with store_faults(self._where):
+            rows = {row[0] for row in select_in(self._conn, sql, keys, (namespace,))}
+        return [id_text("mem", id) for id in sorted(rows)]
+
+    # --- entities ----------------------------------------------------------------------------
+
+    def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
+        """The known ones of these full ids, expired ones too, in the order given."""
+        keys = known_ids(ids, "ent")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            found = {row[1]: entity_of(row, self._where) for row in rows}
+        wanted = [id_bytes(id) for id in ids if is_full_id(id, "ent")]
+        return [found[key] for key in wanted if key in found]
+
+    def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full entity ids that start with `prefix`, ascending."""
+        sql = "SELECT id FROM entities WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
+        with store_faults(self._where):
+            rows = each(self._conn, sql, (*id_range(prefix, "ent"), namespace))
+            return starting(rows, "ent", prefix, limit)
+
+    def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
+        """norm_key → the unexpired entity that has it."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                f"{ENTITY_SELECT} WHERE e.expired_us IS NULL AND e.namespace = ?"
+                " AND e.norm_key IN (?*)",
+                tuple(dict.fromkeys(norm_keys)),
+                (namespace,),
+            )
+            found = [entity_of(row, self._where) for row in rows]
+        return {entity.norm_key: entity for entity in found}
+
+    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
+        """norm_key → id of the unexpired entity that has it."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT norm_key, id FROM entities"
+                " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)",
+                tuple(dict.fromkeys(norm_keys)),
+                (namespace,),
+            )
+            return {key: id_text("ent", id) for key, id in rows}
+
+    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The known ones of these full ids, expired ones too, in no order."""
+        keys = known_ids(ids, "ent")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT e.id, e.entity_type, e.canonical_name, e.seq, e.expired_us,"
+                ' (SELECT id FROM entities WHERE "row" = e.merged_into)'
+                " FROM entities e WHERE +e.namespace = ? AND e.id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            return [
+                (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
+                for id, type, name, seq, expired, into in rows
+            ]
+
+    def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
+        """One page with the number of memories that mention each; most mentions first, then
+        id."""
+        condition, values = listing_condition(namespace, listing)
+        columns = ENTITY_SELECT.replace(" FROM entities e", f", ({_COUNT}) FROM entities e")
+        sql = f"{columns} WHERE {condition} ORDER BY 17 DESC, e.id LIMIT ? OFFSET ?"
+        limit = -1 if listing.limit is None else listing.limit
+        with store_faults(self._where):
+            rows = fetch(self._conn, sql, (*values, limit, listing.offset))
+        return [(entity_of(row[:-1], self._where), row[-1]) for row in rows]
+
+    def count_entities(self, namespace: str, listing: EntityListing) -> int:
+        """How many a full listing would give."""
+        condition, values = listing_condition(namespace, listing)
+        with store_faults(self._where):
+            sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
+            ((count,),) = fetch(self._conn, sql, values)
+        return int(count)
+
+    # --- what belongs to memories ------------------------------------------------------------
+
+    def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
+        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
+        given, then by confidence descending (null first), then entity id."""
+        with store_faults(self._where):
+            return memory_parts.mentions(self._conn, namespace, memory_ids)
+
+    def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
+        """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
+        has them, in no order; rows that mention none are left out."""
+        with store_faults(self._where):
+            return memory_parts.mentioned_names(self._conn, rows)
+
+    def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
+        """entity id → ids of unexpired (active or archived) memories that mention it, newest
+        first (seq, then id descending); one batched read."""
+        with store_faults(self._where):
+            return memory_parts.mentioning(self._conn, namespace, entity_ids)
+
+    def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
+        first."""
+        with store_faults(self._where):
+            return memory_parts.summaries_of(self._conn, namespace, memory_ids)
+
+    def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → its hypothetical questions in order; absent = not generated (null)."""
+        with store_faults(self._where):
+            return memory_parts.questions(self._conn, namespace, memory_ids)
+
+    def holds(self, namespace: str, id: str) -> bool:
+        """Return whether the namespace holds the memory, entity or source with this full id."""
+        return self._row(id.partition("_")[0], namespace, id) is not None
+
+    def claims(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
+        """memory id → its claim with all evidence, in the order in which it was given; only those
+        that carry one."""
+        with store_faults(self._where):
+            return claim_rows.claims_of(self._conn, namespace, memory_ids)
+
+    def claims_at(self, rows: Sequence[int]) -> dict[int, Claim]:
+        """Return what `claims` returns, by the row numbers of memories."""
+        with store_faults(self._where):
+            return claim_rows.claims_at(self._conn, rows)
+
+    def evidence_at(self, rows: Sequence[int]) -> dict[int, list[Evidence]]:
+        """Row number of a memory → where its text was stated, oldest first: one item for each event
+        that added, imported or reinforced it. `source_id` is the artifact that the event names,
+        else the file that it came from, else None; `snippet` the text, or the variant of it that
+        was given then."""
+        with store_faults(self._where):
+            return claim_rows.statements_at(self._conn, rows)
+
+    # --- edges -------------------------------------------------------------------------------
+
+    def edge(self, namespace: str, edge_id: str) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace."""
+        if not is_full_id(edge_id, "edge"):
+            return None
+        key = id_bytes(edge_id)
+        with store_faults(self._where):
+            for row in self._between(namespace, key, key):
+                return edge_of(row)
+        return None
+
+    def edge_ids_with_prefix(self, namespace: str, prefix: str) -> list[str]:
+        """Full edge ids that start with `prefix`, ascending."""
+        with store_faults(self._where):
+            found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
+        return starting(((id,) for id in sorted(found)), "edge", prefix)
+
+    def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
+        """Edges with ids from `low` to `high`."""
+        found = fetch(
+            self._conn,
+            "SELECT DISTINCT edge_type FROM edges WHERE id BETWEEN ? AND ?",
+            (low, high),
+        )
+        stored = set(stored_codes())
+        for (code,) in found:
+            if code in stored:
+                sql = edge_sql(code, "e.id BETWEEN ? AND ? AND +f.namespace = ?")
+                yield from each(self._conn, sql, (low, high, namespace))
+
+    def list_edges(
+        self,
+        namespace: str,
+        *,
+        edge_type: str | None = None,
+        limit: int | None = 20,
+        include_expired: bool = False,
+    ) -> list[Edge]:
+        """Newest first (t_created descending, then id).
+
+        Raises:
+            ValidationError: an unknown edge type.
+        """
+        condition = "f.namespace = ?1" + ("" if include_expired else " AND e.expired_seq = 0")
+        every = " UNION ALL ".join(edge_sql(code, condition) for code in stored_codes(edge_type))
+        if not every:
+            return []
+        sql = f"SELECT * FROM ({every}) ORDER BY t_created_us DESC, 1 LIMIT ?2"
+        with store_faults(self._where):
+            rows = fetch(self._conn, sql, (namespace, -1 if limit is None else limit))
+        return [edge_of(row) for row in rows]
+
+    def outgoing(self, namespace: str, edge_type: str, memory_ids: Sequence[str]) -> list[Edge]:
+        """Unexpired edges of a type that start at these memories, by start in the order given,
+        then end id.
+
+        Raises:
+            ValidationError: an unknown edge type.
+        """
+        keys = known_ids(memory_ids, "mem")
+        found: dict[str, list[Edge]] = {}
+        with store_faults(self._where):
+            for code in stored_codes(edge_type):
+                if EDGE_ENDS[code][0] != "mem":
+                    continue
+                sql = edge_sql(code, "e.expired_seq = 0 AND +f.namespace = ? AND f.id IN (?*)")
+                rows = select_in(self._conn, f"{sql} ORDER BY t.id", tuple(keys), (namespace,))
+                for row in rows:
+                    found.setdefault(keys[row[1]], []).append(edge_of(row))
+        return [edge for id in dict.fromkeys(memory_ids) for edge in found.get(id, ())]
+
+    # --- the whole store ---------------------------------------------------------------------
+
+    def namespaces(self) -> list[str]:
+        """Namespaces that hold memories, ascending."""
+        with store_faults(self._where):
+            rows = each(self._conn, "SELECT DISTINCT namespace FROM memories ORDER BY 1")
+            return [name for (name,) in rows]
+
+    def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
+        """Whole rows of every memory, then of every entity (of all namespaces) that a transaction
+        after `after_seq` wrote or touched, by seq. Verifies each ledger row against the chain."""
+        # imported here: the projection mostly stands at this state already
+        from vestig.store.records.projection_rows import projection_rows
+
+        with store_faults(self._where):
+            yield from projection_rows(self._conn, self._where, self._seq, after_seq, self._retired)
+
+    def stats(self, namespace: str) -> dict[str, Any]:
+        """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
+        the store."""
+        with store_faults(self._where):
+            return statistics.stats(self._conn, namespace, self._seq)
+
+    def _select(self, tail: str, values: tuple[Any, ...]) -> list[Memory]:
+        with store_faults(self._where):
+            rows = fetch(self._conn, MEMORY_SELECT + tail, values)
+        return [memory_of(row, self._where) for row in rows]
+
+    def _row(self, prefix: str, namespace: str, id: str) -> int | None:
+        table = NODE_TABLES.get(prefix)
+        if table is None or not known_ids([id], prefix):
+            return None
+        with store_faults(self._where):
+            rows = fetch(
+                self._conn,
+                f'SELECT "row" FROM {table} WHERE id = ? AND namespace = ?',
+                (id_bytes(id), namespace),
+            )
+        return int(rows[0][0]) if rows else None
+
+    def _known_ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
+        """Row → end of a memory as known at the listing's moment, where it was written after it."""
+        known = listing.known_at_us
+        if known is None or listing.valid_at_us is None:
+            return {}
+        found = history.ends_before(self._conn, namespace, known)
+        return {row: end for (row, _id), end in found.items()}
+
+
+def _full(ids: Sequence[str]) -> list[str]:
+    return [id for id in ids if is_full_id(id, "mem")]

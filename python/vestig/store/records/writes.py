@@ -1,0 +1,434 @@
+"""One write transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import apsw
+
+from vestig.changes import (
+    ChangeSet,
+    MemoryPatch,
+    NewEvent,
+    NewJob,
+    NewMemory,
+    NewSource,
+    NewSupersession,
+    NewTokenCodes,
+    NewVector,
+)
+from vestig.errors import NotFoundError
+from vestig.ids import id_bytes
+from vestig.ports import ProjectionRow
+from vestig.store.integrity import chain
+from vestig.store.integrity.digest_check import CheckedMemories
+from vestig.store.records import memory_versions, relations, removal, request_rows, settings
+from vestig.store.records.claim_rows import named_nodes, write_claims
+from vestig.store.records.graph_rows import NodeRows
+from vestig.store.records.graph_writes import GraphWriter
+from vestig.store.records.memory_versions import write_originals
+from vestig.store.records.projection_rows import new_rows
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.rows import from_json, memory_row, to_json
+from vestig.store.records.token_rows import AXES, write_codes
+from vestig.store.records.values import StoredAnswer
+from vestig.store.sqlite import lookups
+from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import fetch
+from vestig.store.tables.schema import COLUMNS, INDEX, INSERT, columns_sql
+
+# A time before all others: the transaction keeps the last one that the ledger recorded.
+NO_CLOCK: Final = -(2**62)
+_ROW: Final = INDEX["memories"]["row"]
+
+
+class WriteTransaction(LedgerView):
+    """A view that can write once; `seq` is still the one before its own. Rows are digested as they
+    are written (see `chain`). `applied`: seq and head of what was written; None before.
+    `clock_behind_us`: how far the clock lies before the last recorded time, which is used
+    instead."""
+
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        where: str,
+        retired: chain.RetiredDigests,
+        checked: CheckedMemories,
+        now_us: int,
+    ) -> None:
+        super().__init__(conn, where, retired, checked)
+        recorded, counts = fetch(
+            conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
+        )[0]
+        self.clock_behind_us = max(0, recorded - now_us)
+        self.recorded_us = max(now_us, recorded)
+        self.applied: tuple[int, bytes] | None = None
+        self.rows_written = 0
+        self.keeps_answer = False
+        self._counts = counts
+        self._salts = chain.Salts()
+        self._new_seq = self._seq + 1
+        self._nodes = NodeRows(conn, "")
+        # What `apply` wrote, until `new_rows` gives it out.
+        self._applied_link: chain.Link | None = None
+
+    def apply(self, changes: ChangeSet) -> int:
+        """Writes one change set and returns the new seq. May be called once.
+
+        Raises:
+            UniquenessCollision: another unexpired memory holds the same text.
+            NotFoundError: an id that the namespace does not hold.
+            ValidationError: an edge that cannot be.
+        """
+        assert self.applied is None, "apply may be called once"
+        nodes = self._nodes = NodeRows(self._conn, changes.namespace)
+        link = self.new_link()
+        link.new_rows = {}
+        graph = GraphWriter(
+            self._conn,
+            link,
+            nodes,
+            seq=self._new_seq,
+            recorded_us=self.recorded_us,
+            salts=self._salts,
+        )
+        with store_faults(self._where):
+            self._sources(link, changes.sources)
+            self._load_nodes(changes)
+            self._memories(link, changes.memories)
+            graph.entities(changes.entities)
+            self._vectors(link, changes.vectors)
+            self._token_codes(link, changes.token_codes)
+            write_originals(
+                self._conn, link, nodes, changes.original_texts,
+                seq=self._new_seq, salts=self._salts,
+            )  # fmt: skip
+            self._patches(link, changes.patches)
+            graph.entity_patches(changes.entity_patches)
+            graph.questions(changes.questions, changes.questions_tried)
+            write_claims(
+                self._conn, link, nodes, changes.claims, seq=self._new_seq, salts=self._salts
+            )
+            self._events(link, changes.events)
+            graph.expire_edges(changes.expired_edges)
+            graph.patch_edges(changes.edge_patches)
+            graph.edges(changes.edges)
+            self._relations(link, changes)
+            self._supersessions(link, changes.supersessions)
+            self._jobs(changes.jobs)
+            self.close_link(link)
+        self._applied_link = link
+        return self._new_seq
+
+    def new_rows(self) -> list[ProjectionRow] | None:
+        """The rows of the projection for what `apply` wrote; None when it did more than write new
+        memories and entities, so that the rows must be read. Answers once."""
+        link, self._applied_link = self._applied_link, None
+        if link is None or link.new_rows is None:
+            return None
+        return new_rows(link.new_rows, link.touched, self._nodes.by_id, self._new_seq)
+
+    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removal.Removed:
+        """Removes these memories and all that belongs to them. Instead of `apply`, once.
+
+        Raises:
+            NotFoundError: an id that the namespace does not hold; nothing is removed.
+        """
+        assert self.applied is None, "apply may be called once"
+        with store_faults(self._where):
+            keys = lookups.node_keys(ids, "mem_")
+            rows = lookups.rows_of(self._conn, "memories", namespace, keys)
+            for id in ids:
+                if id not in rows:
+                    raise NotFoundError("Memory", id)
+            link = self.new_link()
+            removed = removal.remove(
+                self._conn, link, rows, self._tombstone_fields(namespace, actor)
+            )
+            self.close_link(link)
+        self.rows_written = sum(removed.rows.values())
+        return removed
+
+    def collect(self, namespace: str) -> dict[str, int]:
+        """Removes sources and entities that nothing supports, and edges that lost an end; rows per
+        table. Instead of `apply`."""
+        assert self.applied is None, "apply may be called once"
+        with store_faults(self._where):
+            link = self.new_link()
+            counts = removal.collect(self._conn, link, self._tombstone_fields(namespace, None))
+            self._close_removal(link, counts)
+        return counts
+
+    def purge_entities(
+        self, namespace: str, ids: Sequence[str] | None = None, *, actor: str | None = None
+    ) -> dict[str, int]:
+        """Removes expired entities, these or all of the namespace, for good with their vectors
+        and edges; how many rows of `entities` and `edges`. Instead of `apply`.
+
+        Raises:
+            NotFoundError: an id that the namespace does not hold; nothing is removed.
+            ConflictError: an entity that is not expired; nothing is removed.
+        """
+        assert self.applied is None, "apply may be called once"
+        with store_faults(self._where):
+            rows = removal.expired_entities(self._conn, namespace, ids)
+            link = self.new_link()
+            counts = removal.purge(self._conn, link, rows, self._tombstone_fields(namespace, actor))
+            self._close_removal(link, counts)
+        return counts
+
+    def keep_answer(self, namespace: str, answer: StoredAnswer, *, since_us: int) -> None:
+        """Keeps the answer to a request with a key, with what else this transaction writes or
+        alone; takes no seq. Answers from before `since_us` are dropped.
+
+        Raises:
+            ConflictError: an answer is kept for the key already; leaving the transaction with this
+                error undoes all of it.
+        """
+        with store_faults(self._where):
+            request_rows.keep_answer(self._conn, namespace, answer, since_us)
+        self.keeps_answer = True
+
+    def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
+        return removal.TombstoneFields(namespace, actor, self._new_seq, self.recorded_us)
+
+    def _close_removal(self, link: chain.Link, counts: dict[str, int]) -> None:
+        """Closes the link if a row was removed."""
+        if any(counts.values()):
+            self.close_link(link)
+        self.rows_written = sum(counts.values())
+
+    @property
+    def counts(self) -> list[int]:
+        """Rows of each table under the chain before this transaction."""
+        return chain.unpack_counts(self._counts)
+
+    def new_link(self) -> chain.Link:
+        """A link for this transaction, for modules of `store` that write rows by themselves."""
+        return chain.Link(self._head, self._new_seq, self.recorded_us, self.counts)
+
+    def close_link(self, link: chain.Link) -> None:
+        """Appends the link to the chain; nothing is written after it."""
+        settings.take_into_chain(self._conn, link, self._new_seq)
+        self.applied = self._new_seq, link.append(self._conn)
+
+    # --- ids ---------------------------------------------------------------------------------
+
+    def _load_nodes(self, changes: ChangeSet) -> None:
+        """Rows of all nodes that the change set names and that exist."""
+        wanted = {new.revives for new in changes.memories if new.revives is not None}
+        for named in (
+            changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
+            changes.token_codes, changes.original_texts,
+        ):  # fmt: skip
+            wanted.update([item.memory_id for item in named])
+        wanted.update(changes.questions_tried)
+        wanted.update(named_nodes(changes.claims))
+        for patch in changes.entity_patches:
+            into = patch.columns.get("merged_into")
+            wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
+        for linked in (changes.edges, changes.edge_patches):
+            wanted.update([edge.from_id for edge in linked])
+            wanted.update([edge.to_id for edge in linked])
+        wanted.update([pair.superseding_id for pair in changes.supersessions])
+        wanted.update([pair.superseded_id for pair in changes.supersessions])
+        wanted.difference_update([new.id for new in changes.memories], self._nodes.by_id)
+        self._nodes.load(wanted)
+
+    def _next_row(self, table: str) -> int:
+        return lookups.next_row(self._conn, table)
+
+    # --- tables ------------------------------------------------------------------------------
+
+    def _sources(self, link: chain.Link, sources: Sequence[NewSource]) -> None:
+        if not sources:
+            return
+        row: int | None = None
+        for new in sources:
+            if new.source_type == "agentic":
+                found = fetch(
+                    self._conn,
+                    'SELECT "row" FROM sources WHERE namespace = ? AND (agent IS NULL) = ?'
+                    " AND IFNULL(agent, '') = ? AND (session_id IS NULL) = ?"
+                    " AND IFNULL(session_id, '') = ? AND source_type = 'agentic'",
+                    (
+                        new.namespace,
+                        int(new.agent is None),
+                        "" if new.agent is None else new.agent,
+                        int(new.session_id is None),
+                        "" if new.session_id is None else new.session_id,
+                    ),
+                )
+                if found:
+                    self._nodes.by_id[new.id] = found[0][0]
+                    continue
+            row = self._next_row("sources") if row is None else row + 1
+            values = (
+                self._salts.take(), row, id_bytes(new.id), new.namespace, self._new_seq,
+                new.source_type, new.created_us, self.recorded_us, new.path, new.agent,
+                new.session_id, to_json(new.metadata),
+            )  # fmt: skip
+            self._conn.execute(INSERT["sources"], values)
+            link.wrote("sources", values)
+            self._nodes.by_id[new.id] = row
+
+    def _memories(self, link: chain.Link, memories: Sequence[NewMemory]) -> None:
+        if not memories:
+            return
+        row = self._next_row("memories")
+        rows: list[tuple[Any, ...]] = []
+        for new in memories:
+            revives = None if new.revives is None else self._nodes.row(new.revives)
+            values = memory_row(
+                new,
+                row=row,
+                salt=self._salts.take(),
+                seq=self._new_seq,
+                t_created_us=self.recorded_us,
+                revives=revives,
+            )
+            rows.append(values)
+            self._nodes.by_id[new.id] = row
+            self._nodes.new_memories.add(row)
+            row += 1
+        with memory_versions.unique_texts():
+            self._conn.executemany(INSERT["memories"], rows)
+        link.wrote_all("memories", rows)
+        numbers = [values[_ROW] for values in rows]
+        link.touched.update(numbers)
+        written = list(zip(numbers, memories, strict=True))
+        memory_versions.write_new_tags(
+            self._conn,
+            [(row, new.metadata["tags"]) for row, new in written if "tags" in new.metadata],
+        )
+        for row, new in written:
+            if new.processing != "ready":
+                memory_versions.write_processing(self._conn, row, new.processing)
+        self.rows_written += len(memories)
+
+    def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
+        fresh: list[tuple[Any, ...]] = []
+        for new in vectors:
+            row = self._nodes.row(new.memory_id)
+            values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
+            link.touched.add(row)
+            if row in self._nodes.new_memories:
+                fresh.append(values)
+                continue
+            found = fetch(
+                self._conn,
+                f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?",
+                (row,),
+            )
+            old = found[0] if found else None
+            if old is None:
+                self._conn.execute(INSERT["vectors"], values)
+                link.wrote("vectors", values)
+            else:
+                self._conn.execute(
+                    "UPDATE vectors SET salt = ?, seq = ?, model = ?, embedding = ?"
+                    " WHERE memory = ?",
+                    (values[0], *values[2:], row),
+                )
+                link.replaced("vectors", old, values)
+        if fresh:
+            self._conn.executemany(INSERT["vectors"], fresh)
+            link.wrote_all("vectors", fresh)
+
+    def _token_codes(self, link: chain.Link, codes: Sequence[NewTokenCodes]) -> None:
+        fresh: list[tuple[Any, ...]] = []
+        for new in codes:
+            row = self._nodes.row(new.memory_id)
+            pieces = (new.ids, new.codes)
+            values = (self._salts.take(), row, self._new_seq, new.model, AXES, *pieces)
+            if row in self._nodes.new_memories:
+                fresh.append(values)
+            else:
+                write_codes(self._conn, link, values, fresh=False)
+        if fresh:
+            self._conn.executemany(INSERT["token_codes"], fresh)
+            link.wrote_all("token_codes", fresh)
+            link.touched.update([values[1] for values in fresh])
+
+    def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
+        for patch in changes:
+            row = self._nodes.row(patch.memory_id)
+            old = fetch(
+                self._conn,
+                f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?',
+                (row,),
+            )[0]
+            superseded_by = patch.columns.get("superseded_by")
+            if superseded_by is not None and superseded_by not in self._nodes.by_id:
+                self._nodes.load((superseded_by,))
+            new = memory_versions.patched_row(
+                old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._nodes.row
+            )
+            changed = [at for at in range(len(old)) if old[at] != new[at]]
+            if changed:
+                sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
+                values = (*(new[at] for at in changed), row)
+                with memory_versions.unique_texts():
+                    self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
+                link.replaced("memories", old, new)
+            link.touched.add(row)
+            if "metadata" in patch.columns:
+                tags_at = COLUMNS["memories"].index("metadata")
+                before = from_json(old[tags_at]).get("tags", ())
+                memory_versions.write_tags(
+                    self._conn, row, before, from_json(new[tags_at]).get("tags", ())
+                )
+            if "processing" in patch.columns:
+                memory_versions.write_processing(self._conn, row, patch.columns["processing"])
+
+    def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
+        if not events:
+            return
+        row = self._next_row("events")
+        rows: list[tuple[Any, ...]] = []
+        for new in events:
+            memory = self._nodes.row(new.memory_id)
+            values = (
+                self._salts.take(), row, id_bytes(new.id), memory, self._new_seq,
+                self.recorded_us, new.event_type.value, new.occurred_us, new.source, new.actor,
+                new.artifact_ref, to_json(new.payload),
+            )  # fmt: skip
+            rows.append(values)
+            link.touched.add(memory)
+            row += 1
+        self._conn.executemany(INSERT["events"], rows)
+        link.wrote_all("events", rows)
+
+    def _relations(self, link: chain.Link, changes: ChangeSet) -> None:
+        """RELATION edges of new claims, and of those whose memories are active no longer or
+        again."""
+        changed = [patch for patch in changes.patches if patch.expired or "status" in patch.columns]
+        ids = {claim.memory_id for claim in changes.claims}
+        ids.update(patch.memory_id for patch in changed)
+        if ids:
+            rows = sorted(self._nodes.row(id) for id in ids)
+            moment = relations.Moment(link, self._new_seq, self.recorded_us)
+            relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
+
+    def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
+        for new in pairs:
+            values = (
+                self._salts.take(), self._next_row("supersessions"),
+                self._nodes.row(new.superseding_id), self._nodes.row(new.superseded_id), new.reason,
+                self.recorded_us, self._new_seq,
+            )  # fmt: skip
+            self._conn.execute(f"{INSERT['supersessions']} ON CONFLICT DO NOTHING", values)
+            if self._conn.changes():
+                link.wrote("supersessions", values)
+
+    def _jobs(self, jobs: Iterable[NewJob]) -> None:
+        for new in jobs:
+            row = self._nodes.row(new.memory_id)
+            self._conn.execute(
+                "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+                " SELECT ?1, ?2, ?3, 'pending', 0, ?4, ?4 WHERE NOT EXISTS"
+                " (SELECT 1 FROM jobs WHERE memory = ?2 AND kind = ?3 AND state = 'pending')",
+                (id_bytes(new.id), row, new.kind, self.recorded_us),
+            )
+            memory_versions.write_processing(self._conn, row, "pending")
