@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmark_store import BenchmarkStore, unit_of
 from learning import FOLDS, Listed
-from vestig.config.signals import KINDS, SIGNALS
+from vestig.config.weights import KINDS, SIGNALS
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ids import id_text

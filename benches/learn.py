@@ -30,8 +30,7 @@ import numpy as np
 from candidate_lists import OF_PEOPLE, OFFERED, is_worlds, lists, with_neighbours
 from learn_confidence import learn_confidence
 from learning import FOLDS, Listed, Mask, Values, Weights, fit, means, shares_of
-from vestig.config.signals import LATE_TERMS
-from vestig.config.weights import LEARNED, KindWeights, WeightsFile, newest
+from vestig.config.weights import LATE_TERMS, LEARNED, KindWeights, WeightsFile, newest
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, read_benchmark, without_categories

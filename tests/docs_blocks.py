@@ -77,8 +77,7 @@ def parameter_tables() -> str:
 
 def term_rows() -> str:
     """One table row for each term of the linear score, with its learned weights."""
-    from vestig.config.signals import KINDS, TERMS
-    from vestig.config.weights import learned
+    from vestig.config.weights import KINDS, TERMS, learned
 
     return _rows(
         ("Term", "Weighs", *KINDS),

@@ -163,7 +163,7 @@ NEVER_IN_A_RECALL = {
     "vestig.commit.pipeline",
     "vestig.commit.short_texts",
     "vestig.config.explain",
-    "vestig.config.found_file",
+    "vestig.config.files",
     "vestig.language.quantities.numbers",
     "vestig.language.time.direction",
     "vestig.language.time.expression_scan",

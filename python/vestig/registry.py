@@ -122,7 +122,7 @@ def make_language_model(settings: LanguageModelSettings) -> LanguageModel | None
         ConfigError: unknown provider, or settings it cannot use.
 
     Example:
-        >>> from vestig.config.model_sections import LlmSettings
+        >>> from vestig.config.service_sections import LlmSettings
         >>> print(make_language_model(LlmSettings()))
         None
     """

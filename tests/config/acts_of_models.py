@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from world import Act, World
 
-from vestig.config.model_sections import PROMPT_VALUES
+from vestig.config.service_sections import PROMPT_VALUES
 from vestig.errors import ModelBudgetError, ProviderError
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.testing import ScriptedModel

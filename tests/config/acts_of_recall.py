@@ -12,7 +12,7 @@ from world import Act, World
 
 from calls import committing, selecting
 from exports import of
-from vestig.config.signals import SIGNALS
+from vestig.config.weights import SIGNALS
 from vestig.errors import ConfigError
 from vestig.ids import new_id
 from vestig.types import EventType

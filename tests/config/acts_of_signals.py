@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.config.signals import KINDS, SIGNALS, SWITCHES, switch_of
+from vestig.config.weights import KINDS, SIGNALS, SWITCHES, switch_of
 from vestig.embedders.checked import float32_bytes
 from vestig.testing import TokenHashingEmbedder, WordReranker
 

@@ -14,7 +14,7 @@ import pytest
 
 import vestig
 from vestig.config import Config, InvalidConfigError, load
-from vestig.config.found_file import found_file_may_set
+from vestig.config.files import found_file_may_set
 from vestig.config.schema import MAPPINGS, key_specs
 from vestig.errors import ConfigError
 from vestig.surfaces.cli import run

@@ -11,7 +11,7 @@ from vestig.config import Config
 from vestig.config.aliases import OLD_NAMES, current_name, old_name
 from vestig.config.explain import explain
 from vestig.config.schema import entry_specs, key_specs
-from vestig.config.signals import SWITCHES
+from vestig.config.weights import SWITCHES
 from vestig.errors import ConfigError
 
 KEYS = tuple(key_specs())

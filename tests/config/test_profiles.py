@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vestig import _core
-from vestig.config.signals import SIGNALS
+from vestig.config.weights import SIGNALS
 from vestig.recall.reason import META_SIGNALS
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from test_import import loaded_by
 from vestig.config import Settings, load
-from vestig.config.profiles import PROFILES
+from vestig.config.merge import PROFILES
 from vestig.config.schema import (
     KeySpec,
     default_values,
@@ -126,6 +126,5 @@ print(none, _hints.cache_info().currsize)
         "yaml",
         "hashlib",
         "shlex",
-        "vestig.config.found_file",
         "vestig.config.explain",
     }

@@ -11,9 +11,11 @@ import pytest
 
 import vestig
 from vestig.config import Config, Settings
-from vestig.config.signals import KINDS, LATE_TERMS, TERMS
 from vestig.config.weights import (
+    KINDS,
+    LATE_TERMS,
     LEARNED,
+    TERMS,
     KindWeights,
     WeightsFile,
     all_weights,

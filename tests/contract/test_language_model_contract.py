@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loopback_messages import LoopbackMessages
-from vestig.config.model_sections import LlmSettings
+from vestig.config.service_sections import LlmSettings
 from vestig.errors import ProviderError
 from vestig.ports import LanguageModel, ModelAnswer, ModelRequest, ModelUsage
 from vestig.registry import make_language_model

@@ -13,7 +13,7 @@ import vestig
 from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
-from vestig.config.signals import SIGNALS
+from vestig.config.weights import SIGNALS
 from vestig.ids import NewIds, id_text
 from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at

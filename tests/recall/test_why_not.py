@@ -12,7 +12,7 @@ from calls import selecting
 from fixed_graph import PLAIN
 from scripted import Opener
 from vestig.answers import WhyNot
-from vestig.config.signals import SIGNALS
+from vestig.config.weights import SIGNALS
 from vestig.recall import why_not
 from vestig.surfaces.cli import render
 from vestig.testing import vector_at

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from command_answers import Vestig
 
-from vestig.config.profiles import PROFILES
-from vestig.config.signals import KINDS
+from vestig.config.merge import PROFILES
+from vestig.config.weights import KINDS
 
 UNITS = (
     "The red key opens the shed behind the greenhouse",

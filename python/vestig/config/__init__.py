@@ -11,10 +11,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from vestig.config.files import InvalidConfigError, Problem
     from vestig.config.folders import state_directory
     from vestig.config.loader import Config, built_in, load
     from vestig.config.merge import Entry
-    from vestig.config.problems import InvalidConfigError, Problem
     from vestig.config.schema import Settings
     from vestig.config.vendors import read_secret
 
@@ -33,8 +33,8 @@ __all__ = [
 _HOME = {
     "Config": "vestig.config.loader",
     "Entry": "vestig.config.merge",
-    "InvalidConfigError": "vestig.config.problems",
-    "Problem": "vestig.config.problems",
+    "InvalidConfigError": "vestig.config.files",
+    "Problem": "vestig.config.files",
     "Settings": "vestig.config.schema",
     "built_in": "vestig.config.loader",
     "load": "vestig.config.loader",

@@ -1,6 +1,7 @@
-"""Configuration files: where they are, and what they say.
+"""Configuration files and variables: where they are, what they say, and their faults, reported
+together.
 
-Each is read once, so what was checked is what is used.
+Each file is read once, so what was checked is what is used.
 """
 
 from __future__ import annotations
@@ -8,16 +9,93 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from vestig.config.aliases import OLD_NAMES, current_name, old_sections
-from vestig.config.documents import BYTES_MAX, parse
-from vestig.config.problems import Problems
-from vestig.config.schema import default_values, entry_sections, sections, takes_mapping
+from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_sections
+from vestig.config.documents import BYTES_MAX, parse, parse_value
+from vestig.config.schema import (
+    default_values,
+    entry_sections,
+    entry_specs,
+    mapping_of,
+    sections,
+    spec_of,
+    stages,
+    takes_mapping,
+)
 from vestig.errors import ConfigError
+from vestig.hints import nearest
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault: where (file or layer), which key, what is wrong, what is allowed."""
+
+    place: str
+    key: str
+    message: str
+    allowed: str = ""
+
+    def text(self) -> str:
+        """One line for a human."""
+        where = f"{self.place}: " if self.place else ""
+        subject = f"{self.key}: " if self.key else ""
+        return f"{where}{subject}{self.message}"
+
+
+class InvalidConfigError(ConfigError):
+    """A `ConfigError` that lists every fault found in `problems`."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        lines = [problem.text() for problem in self.problems]
+        if len(lines) > 1:
+            head = f"{len(lines)} problems in the configuration:"
+            super().__init__("\n".join([head, *(f"- {line}" for line in lines)]))
+        else:
+            super().__init__(lines[0])
+
+
+# To find the nearest valid key of each of thousands would take minutes.
+_ENOUGH: Final = 20
+_KEY_CHARS_MAX: Final = 100
+_MESSAGE_CHARS_MAX: Final = 2_000
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"
+
+
+class Problems:
+    """Collects faults; `raise_if_any` ends the work once, with all of them."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def add(self, place: str, key: str, message: str, allowed: str = "") -> None:
+        """Notes one fault; the same fault twice is noted once."""
+        problem = Problem(
+            place=place,
+            key=_cut(key, _KEY_CHARS_MAX),
+            message=_cut(message, _MESSAGE_CHARS_MAX),
+            allowed=allowed,
+        )
+        if problem not in self._found:
+            self._found.append(problem)
+
+    @property
+    def enough(self) -> bool:
+        """Return whether so many were found that no more are looked for."""
+        return len(self._found) >= _ENOUGH
+
+    def raise_if_any(self) -> None:
+        """Raises `InvalidConfigError` when a fault was noted."""
+        if self._found:
+            raise InvalidConfigError(self._found)
+
 
 MEMORY_PATH: Final = ":memory:"
 STORE_PATH: Final = "store.path"
@@ -310,3 +388,169 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
 def _is_group(key: str) -> bool:
     """Return whether an empty mapping says nothing here."""
     return key == _PROFILES or current_name(profile_key(key) or key) in entry_sections()
+
+
+# Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
+RESERVED: Final[Mapping[str, str | None]] = {
+    "VESTIG_STORE": "store.path",
+    "VESTIG_CONFIG": None,
+    "VESTIG_PROFILE": "recall.profile",
+    "VESTIG_NAMESPACE": "namespace",
+}
+# Short names of variables, and the key that each one sets.
+SHORT_NAMES: Final[Mapping[str, str]] = {
+    "VESTIG_EARLY_STOP_MIN_ITERATIONS": "retrieve.early_stop_min_iterations",
+    "VESTIG_NOVELTY_MIN_NEW_FACTS": "retrieve.novelty_min_new_facts",
+    "VESTIG_NOVELTY_PATIENCE": "retrieve.novelty_patience",
+    "VESTIG_STOP_CONFIDENCE_REQUIRED": "retrieve.stop_confidence_required",
+    "VESTIG_MAX_ITERATIONS": "retrieve.max_iterations",
+    "VESTIG_MAX_FACTS": "retrieve.max_facts",
+    "VESTIG_FALLBACK_MAX_QUERIES": "retrieve.fallback_max_queries",
+    "VESTIG_FALLBACK_MAX_QUERY_LENGTH": "retrieve.fallback_max_query_length",
+}
+_PREFIX: Final = "VESTIG_"
+_TEST_PREFIX: Final = "VESTIG_TEST_"
+
+
+def read_scalar(text: str, key: str) -> Any:
+    """A value written as one text: a YAML scalar, but text where the key takes only text."""
+    spec = spec_of(key)
+    if spec is not None and spec.takes_text and not spec.takes_other:
+        return None if text in ("null", "~") else text
+    return parse_value(text)
+
+
+def _key_of(variable: str) -> str:
+    parts = variable[len(_PREFIX) :].split("__")
+    wanted = ".".join(parts).lower()
+    return wanted if wanted in default_values() else _spellings().get(wanted, wanted)
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    """Every spelling of a key, by itself in small letters."""
+    names = (*stages(), *default_values(), *entry_specs())
+    old = (name for key in names if (name := old_name(key)) is not None)
+    return {key.lower(): key for key in (*names, *old)}
+
+
+def _variable_of(key: str) -> str:
+    return _PREFIX + key.replace(".", "__").upper()
+
+
+def _nearest_variable(variable: str) -> str:
+    names = {_variable_of(name): current_name(name) for name in _spellings().values()}
+    found = nearest(variable, (*RESERVED, *SHORT_NAMES, *names))
+    return _variable_of(names[found]) if found in names else found
+
+
+def environment_settings(
+    environ: Mapping[str, str], problems: Problems
+) -> list[tuple[str, Any, str]]:
+    """(key, value, variable) for every `VESTIG_*` that sets a key; unknown ones are noted.
+
+    Example:
+        >>> environment_settings({"VESTIG_HYGIENE__MIN_CHARS": "3"}, Problems())
+        [('hygiene.min_chars', 3, 'VESTIG_HYGIENE__MIN_CHARS')]
+    """
+    found: list[tuple[str, Any, str]] = []
+    for variable in sorted(environ):
+        if not variable.startswith(_PREFIX) or variable.startswith(_TEST_PREFIX):
+            continue
+        if variable in RESERVED:
+            key = RESERVED[variable]
+            if key is not None:
+                found.append((key, environ[variable], variable))
+            continue
+        key = SHORT_NAMES.get(variable) or _key_of(variable)
+        if variable in SHORT_NAMES and _variable_of(key) in environ:
+            other = _variable_of(key)
+            problems.add(
+                "environment", variable, f"{other} sets the same key, and both are given; keep one"
+            )
+            continue
+        if spec_of(current_name(key)) is None and key not in stages():
+            problems.add(
+                "environment",
+                variable,
+                f"unknown variable; the nearest valid one is {_nearest_variable(variable)}",
+            )
+            continue
+        try:
+            value = read_scalar(environ[variable], current_name(key))
+        except ValueError as error:
+            problems.add("environment", variable, f"expected one YAML value: {error}")
+            continue
+        found.append((key, value, variable))
+    return found
+
+
+# Keys and sections that a file may set wherever it was found, and what of them it may not. What
+# stands in neither is refused: a new key is, until somebody decides that it loses no text.
+_ANYWHERE: Final = (
+    "time.zone",
+    "usage",
+    "links",
+    "questions",
+    "walk",
+    "ranking",
+    "reference",
+    "signals",
+    "recall",
+    "search",
+    "decay",
+    "retrieve",
+)
+_OF_NAMED_FILES: Final = (
+    "questions.model",
+    "ranking.weights",
+    "recall.synthesize",
+    "recall.query_entities",
+    "retrieve.llm",
+    "retrieve.llm_max_calls",
+    "retrieve.message_blacklist",
+)
+
+
+def found_file_may_set(key: str) -> bool:
+    """Say that a file that was merely found may set a key, or a section as a whole.
+
+    Example:
+        >>> found_file_may_set("ranking.base"), found_file_may_set("embedding.base_url")
+        (True, False)
+    """
+    within = any(_is_part(key, name) for name in _ANYWHERE)
+    of_named = any(_is_part(key, name) or _is_part(name, key) for name in _OF_NAMED_FILES)
+    return within and not of_named
+
+
+def check_found_file(path: Path, items: list[Item]) -> None:
+    """Refuse the keys of a found file that only a named one may set.
+
+    Raises:
+        InvalidConfigError: names each with its line, and how the file is named.
+    """
+    # imported here: most starts find no file
+    import shlex
+
+    problems = Problems()
+    named = shlex.quote(str(path))
+    for item in items:
+        if _is_refused(item):
+            problems.add(
+                item.place,
+                item.old or item.key,
+                "only a file that you name may set this, and this one was merely found; look at"
+                f" it, then name it with --config {named}, VESTIG_CONFIG={named} or config=",
+            )
+    problems.raise_if_any()
+
+
+def _is_part(key: str, name: str) -> bool:
+    return key == name or key.startswith(f"{name}.")
+
+
+def _is_refused(item: Item) -> bool:
+    key = profile_key(item.key) or item.key
+    known = spec_of(key) is not None or mapping_of(key) is not None or key in sections()
+    return known and not found_file_may_set(key)

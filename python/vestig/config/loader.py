@@ -10,13 +10,15 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.aliases import current_name
-from vestig.config.environment import environment_settings
 from vestig.config.files import (
     MEMORY_PATH,
     PATH_KEYS,
     FileNotPermittedError,
     Item,
+    Problems,
+    check_found_file,
     content_of,
+    environment_settings,
     find_project_file,
     flatten,
     missing_file_text,
@@ -30,6 +32,8 @@ from vestig.config.files import (
 from vestig.config.folders import user_folder
 from vestig.config.merge import (
     PROFILE_KEYS,
+    PROFILE_PREFIXES,
+    PROFILES,
     Entry,
     Layer,
     check_layers,
@@ -39,9 +43,6 @@ from vestig.config.merge import (
     profiles_entry,
     unknown_key_text,
 )
-from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES, prompt_faults
-from vestig.config.problems import Problems
-from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import (
     MAPPINGS,
     Settings,
@@ -51,6 +52,7 @@ from vestig.config.schema import (
     settings_from,
     spec_of,
 )
+from vestig.config.service_sections import ONTOLOGY_VALUES, PROMPT_VALUES, prompt_faults
 from vestig.errors import ConfigError, ConfigNotFoundError, ValidationError
 
 _CALL_SECTIONS: Final = ", ".join(prefix[:-1] for prefix in PROFILE_PREFIXES)
@@ -253,9 +255,6 @@ def _file_layers(
             raise ConfigNotFoundError(missing_file_text(path))
         items = read_file(path, raw, problems)
         if not named:
-            # imported here: most starts find no file
-            from vestig.config.found_file import check_found_file
-
             check_found_file(path, items)
         items = with_paths(items, path.parent, problems)
         layers.append(Layer(name="project", items=tuple(items)))

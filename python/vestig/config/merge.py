@@ -1,4 +1,4 @@
-"""Layers checked and merged: which value wins, and who set it."""
+"""The shipped recall profiles, and layers checked and merged: which value wins, and who set it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.aliases import OLD_NAMES, current_name
-from vestig.config.files import Item, profile_key
-from vestig.config.problems import Problems
-from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
+from vestig.config.files import Item, Problems, profile_key
 from vestig.config.schema import (
     MAPPINGS,
     KeySpec,
@@ -22,10 +20,99 @@ from vestig.config.schema import (
     sections,
     spec_of,
 )
-from vestig.config.signals import KINDS, TERMS
-from vestig.config.weights import unknown_term_text
+from vestig.config.weights import KINDS, SWITCHES, TERMS, SignalSettings, unknown_term_text
 from vestig.hints import nearest
 from vestig.types import EventType
+
+# Keys that a profile, or one call of recall, may set.
+PROFILE_PREFIXES: Final = (
+    "usage.",
+    "questions.",
+    "walk.",
+    "ranking.",
+    "reference.",
+    "signals.",
+    "recall.",
+)
+
+_QUESTIONS: Final = {
+    "questions.enabled": True,
+    "questions.content_weight": 0.4,
+    "questions.question_weight": 0.6,
+}
+
+_SIGNALS: Final = SignalSettings()
+
+
+PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
+    # the given formula, to compare with
+    "reference": {
+        **_QUESTIONS,
+        "walk.start.enabled": True,
+        "walk.start.limit": 3,
+        "reference.alpha_meta": 0.6,
+        "ranking.pool": "starts",
+        "reference.keyword_weight": 0.5,
+        "reference.temporal_weight": 0.3,
+        "reference.entity_weight": 0.2,
+        "reference.recency_weight": 0.0,
+        "reference.keyword_mode": "jaccard",
+        "reference.entity_mode": "overlap",
+        "walk.enabled": True,
+        "walk.mode": "probabilistic",
+        "walk.order": "best",
+        "walk.max_nodes": 5,
+        "walk.exploration_factor": 2.0,
+        "walk.signal_decay": 1.0,
+        "walk.normalize_weights": False,
+        "walk.associated": 0,
+        "ranking.base": "semantic",
+        "ranking.association": 0.0,
+        "ranking.path_power": 1.0,
+        "ranking.tracerank_power": 1.0,
+    },
+    "default": {
+        **_QUESTIONS,
+        "walk.start.enabled": True,
+        "walk.start.limit": 5,
+        # acts where ranking.base is set to blend
+        "reference.alpha_meta": 0.3,
+        "ranking.pool": "auto",
+        "reference.keyword_mode": "weighted",
+        "reference.entity_mode": "weighted",
+        "walk.enabled": True,
+        "walk.mode": "probabilistic",
+        "walk.order": "best",
+        "walk.max_nodes": 20,
+        "walk.exploration_factor": 1.0,
+        "walk.signal_decay": 1.0,
+        "walk.normalize_weights": True,
+        "walk.associated": 3,
+        "ranking.base": "linear",
+        "ranking.association": 0.0,
+        "ranking.path_power": 1.0,
+        "ranking.tracerank_power": 0.5,
+        "ranking.newer_first": True,
+        **{f"signals.{name}.enabled": getattr(_SIGNALS, name).enabled for name in SWITCHES},
+        "signals.late.pool": _SIGNALS.late.pool,
+        "signals.rerank.pool": _SIGNALS.rerank.pool,
+        # the learned ones
+        "ranking.weights": {},
+    },
+    # plain cosine
+    "baseline": {
+        "questions.enabled": False,
+        "walk.start.enabled": False,
+        "reference.alpha_meta": 0.0,
+        "ranking.pool": "all",
+        "walk.enabled": False,
+        "ranking.base": "cosine",
+        "ranking.association": 0.0,
+        "ranking.path_power": 0.0,
+        "ranking.tracerank_power": 0.0,
+    },
+}
+
 
 PROFILE_KEYS: Final = "recall.profiles"
 LAYERS: Final = ("built-in", "profile", "user", "project", "environment", "call")

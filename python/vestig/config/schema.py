@@ -32,13 +32,6 @@ from vestig.config.kinds import (
     Wait,
     doc,
 )
-from vestig.config.model_sections import (
-    PROMPT_MEANINGS,
-    LlmSettings,
-    Prices,
-    Prompts,
-    PromptTemplate,
-)
 from vestig.config.recall_sections import (
     DecaySettings,
     EntitySettings,
@@ -58,8 +51,17 @@ from vestig.config.recall_sections import (
     WalkSettings,
     Weights,
 )
-from vestig.config.server_sections import McpSettings, ServeSettings, TelemetrySettings
-from vestig.config.signals import KINDS, TERMS, SignalSettings
+from vestig.config.service_sections import (
+    PROMPT_MEANINGS,
+    LlmSettings,
+    McpSettings,
+    Prices,
+    Prompts,
+    PromptTemplate,
+    ServeSettings,
+    TelemetrySettings,
+)
+from vestig.config.weights import KINDS, TERMS, SignalSettings
 from vestig.types import EventType
 
 

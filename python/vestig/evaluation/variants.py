@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config import Config
-from vestig.config.signals import KINDS, SWITCHES
-from vestig.config.weights import weighing
+from vestig.config.weights import KINDS, SWITCHES, weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.config.model_sections import ONTOLOGY_VALUES, PROMPT_VALUES, PromptTemplate
+from vestig.config.service_sections import ONTOLOGY_VALUES, PROMPT_VALUES, PromptTemplate
 from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern
 

@@ -9,8 +9,7 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.recall_sections import ReasonSettings, UsageSettings
-from vestig.config.signals import KINDS, LATE_TERMS
-from vestig.config.weights import weights_of
+from vestig.config.weights import KINDS, LATE_TERMS, weights_of
 from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, RERANK

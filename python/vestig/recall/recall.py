@@ -14,7 +14,7 @@ from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, R
 from vestig.calls.recall import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.signals import KINDS
+from vestig.config.weights import KINDS
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ports import TokenStates
 from vestig.recall.candidate_index import APPROXIMATE, scanner

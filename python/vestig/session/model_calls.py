@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from vestig.config.model_sections import ModelPrice
 from vestig.config.schema import Settings
+from vestig.config.service_sections import ModelPrice
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,

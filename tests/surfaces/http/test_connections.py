@@ -91,7 +91,7 @@ def test_where_every_connection_is_being_answered_a_new_one_is_told_so() -> None
 def test_connections_leave_room_for_the_descriptors_of_a_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from vestig.config.server_sections import ServeSettings
+    from vestig.config.service_sections import ServeSettings
 
     for descriptors, expected in ((1_048_576, 512), (300, 204), (64, 8)):
         pair = (descriptors, descriptors)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.config.vendors import read_secret
 from vestig.errors import ConfigError
 from vestig.lazy_pattern import lazy_pattern

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 
 # Descriptors that are left for the store, for logs, and for what one turn of the loop accepts.
 _DESCRIPTORS_LEFT: Final = 96

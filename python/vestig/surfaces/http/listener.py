@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, cast
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.errors import ConfigError
 from vestig.ids import new_id
 from vestig.surfaces.http.connections import Connections, Limits

@@ -10,9 +10,9 @@ import msgspec
 from vestig.calls.argument import NO_FACTS, Argument, Facts, or_null
 from vestig.calls.declaration import schema_of
 from vestig.calls.filter import Where
-from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
+from vestig.config.merge import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, default_values, spec_of
-from vestig.config.signals import KINDS, TERMS
+from vestig.config.weights import KINDS, TERMS
 from vestig.language.names.ontology import UNTYPED
 from vestig.session.entity_names import types_of
 from vestig.surfaces import wire

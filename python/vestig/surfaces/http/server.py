@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from vestig.api.store import Vestig
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.session.session import Session
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import application

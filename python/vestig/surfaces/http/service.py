@@ -13,7 +13,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
 from vestig.api.store import Vestig
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.errors import StoreDamagedError, VestigError
 from vestig.firewall.secrets import masked_text
 from vestig.ids import new_id

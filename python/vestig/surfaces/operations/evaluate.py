@@ -32,7 +32,7 @@ def _switch(text: str) -> dict[str, Any]:
         >>> _switch("ranking.base=cosine ranking.tracerank_power=0.0")
         {'ranking.base': 'cosine', 'ranking.tracerank_power': 0.0}
     """
-    from vestig.config.environment import read_scalar
+    from vestig.config.files import read_scalar
     from vestig.errors import ValidationError
 
     found: dict[str, Any] = {}
