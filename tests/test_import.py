@@ -163,7 +163,6 @@ NEVER_IN_A_RECALL = {
     "vestig.commit.pipeline",
     "vestig.commit.short_texts",
     "vestig.config.explain",
-    "vestig.config.files",
     "vestig.language.quantities.numbers",
     "vestig.language.time.direction",
     "vestig.language.time.expression_scan",
