@@ -14,9 +14,9 @@ from vestig.session.filter_ids import resolved
 from vestig.session.nodes import node_labels
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
-from vestig.store.ledger import links
-from vestig.store.ledger.reads import LedgerView
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
+from vestig.store.records import links
+from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Edge, _Value
 
 # id → (kind, depth), from the core's walk

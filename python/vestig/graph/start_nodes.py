@@ -7,7 +7,7 @@ from typing import Any, Final
 from vestig.ids import memory_id_text
 from vestig.session import nodes
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.reads import LedgerView
 
 # What a warning repeats of a name.
 _NAME_CHARS_MAX: Final = 80

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from vestig.ids import id_text
-from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
-from vestig.store.ledger.reads import LedgerView
+from vestig.store.records.graph_rows import edge_of, edge_sql, stored_codes
+from vestig.store.records.reads import LedgerView
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import known_ids, select_in
 from vestig.store.tables.graph import EDGE_ENDS
