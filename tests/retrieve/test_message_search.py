@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from vestig.retrieve.message_search import (
     Blacklist,
     FoundMessage,
     best_messages,
+    by_relevance,
+    distinct_messages,
     message_blacklist,
     message_queries,
 )
@@ -56,9 +58,15 @@ def ids(found: Sequence[FoundMessage]) -> list[str]:
     return [one.memory.id for one in found]
 
 
+def chosen(
+    found: Sequence[FoundMessage], limit: int, left_out: Collection[str] = ()
+) -> list[FoundMessage]:
+    return distinct_messages([found], limit, left_out=left_out, blacklist=NONE)
+
+
 def test_the_best_come_first_then_the_earlier(make: Make) -> None:
     found = [make(3, "c", 0.2), make(2, "b", 0.9), make(1, "a", 0.2)]
-    best = best_messages(lambda _: found, 5, left_out=(), blacklist=NONE)
+    best = chosen(found, 5)
     assert ids(best) == ["mem_02", "mem_01", "mem_03"]
 
 
@@ -70,9 +78,9 @@ def test_repeats_are_refilled_and_do_not_come_back(make: Make) -> None:
     others = [make(20 + number, f"remark {number}", 0.1) for number in range(4)]
     elsewhere = make(30, "the same remark", 0.05, author="Bob")
     found = [*repeats, *others, elsewhere]
-    best = best_messages(lambda _: found, 5, left_out=(), blacklist=NONE)
+    best = chosen(found, 5)
     assert ids(best) == ["mem_00", "mem_20", "mem_21", "mem_22", "mem_23"]
-    six = best_messages(lambda _: found, 9, left_out=(), blacklist=NONE)
+    six = chosen(found, 9)
     assert ids(six) == [*ids(best), "mem_30"]
 
 
@@ -80,18 +88,44 @@ def test_more_is_asked_for_when_too_much_falls_away(make: Make) -> None:
     stored = [make(n, "ok" if n < 90 else f"remark {n}", 0.9 - n / 1000) for n in range(99)]
     asked: list[int] = []
 
-    def search(per_query: int) -> list[FoundMessage]:
+    def search(per_query: int) -> tuple[list[FoundMessage], int]:
         asked.append(per_query)
-        return stored[:per_query]
+        found = stored[:per_query]
+        listed = Blacklist(["ok"])
+        return distinct_messages([found], 3, left_out=("mem_90",), blacklist=listed), len(found)
 
-    best = best_messages(search, 3, left_out=("mem_90",), blacklist=Blacklist(["ok"]))
+    best = best_messages(search, 3)
     assert ids(best) == ["mem_91", "mem_92", "mem_93"]
     assert asked == [50, 100]
 
 
+def test_no_page_is_read_beyond_the_one_that_fills_the_answer(make: Make) -> None:
+    read: list[int] = []
+
+    def pages() -> Iterator[list[FoundMessage]]:
+        for number in range(3):
+            read.append(number)
+            first = make(2 * number + 1, f"remark {number}", 0.9 - number / 10)
+            yield [make(2 * number, "a remark of all", 0.9 - number / 10), first]
+
+    best = distinct_messages(pages(), 3, left_out=(), blacklist=NONE)
+    assert ids(best) == ["mem_00", "mem_01", "mem_03"]
+    assert read == [0, 1]
+
+
+def test_equally_relevant_turns_stand_on_one_page() -> None:
+    relevance = {f"mem_{n:02}": 0.9 if n < 5 else 0.1 - n / 1000 for n in range(9)}
+    pages = [set(page) for page in by_relevance(relevance, 2)]
+    assert pages == [
+        {"mem_00", "mem_01", "mem_02", "mem_03", "mem_04"},
+        {"mem_05", "mem_06"},
+        {"mem_07", "mem_08"},
+    ]
+
+
 def test_what_is_returned_as_a_fact_is_no_message(make: Make) -> None:
     found = [make(1, "a remark"), make(2, "another")]
-    best = best_messages(lambda _: found, 5, left_out={"mem_01"}, blacklist=NONE)
+    best = chosen(found, 5, {"mem_01"})
     assert ids(best) == ["mem_02"]
 
 

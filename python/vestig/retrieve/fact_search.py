@@ -77,11 +77,12 @@ class Focus(msgspec.Struct, frozen=True, kw_only=True):
     least: float | None = None
     unembedded: int = 0
 
-    def keeps(self, level: float) -> bool:
-        """Return whether a memory of this level stands above the cut."""
-        if self.line is None or self.least is None:
-            return True
-        return scored([logistic(level)], self.line)[0] >= self.least
+    def keeps(self, levels: Sequence[float]) -> list[bool]:
+        """Return of each level whether a memory of it stands above the cut."""
+        least = self.least
+        if self.line is None or least is None:
+            return [True] * len(levels)
+        return [score >= least for score in scored(list(map(logistic, levels)), self.line)]
 
 
 class QueryResults(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,10 +123,10 @@ class QueryResults(msgspec.Struct, frozen=True, kw_only=True):
 
     def above_cut(self) -> frozenset[str]:
         """The memories of those read that recall would keep for the focus."""
-        levels = ((id, self.levels[FOCUS].get(id)) for id in self.read)
-        return frozenset(
-            id for id, level in levels if level is not None and self.focus.keeps(level)
-        )
+        of_focus = self.levels[FOCUS] if self.levels else {}
+        known = [(id, level) for id in self.read if (level := of_focus.get(id)) is not None]
+        kept = self.focus.keeps([level for _, level in known])
+        return frozenset(id for (id, _), above in zip(known, kept, strict=True) if above)
 
     @property
     def read(self) -> frozenset[str]:

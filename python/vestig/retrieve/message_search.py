@@ -6,8 +6,9 @@ away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,9 @@ _SHIPPED: Final = Path(__file__).resolve().parent.parent / "data" / "trivial_mes
 _LATEST: Final = 3
 _LATEST_CHARS: Final = 500
 _BYTES_MAX: Final = 1_048_576
+# A letter or a digit.
+_LETTER: Final = lazy_pattern(r"[^\W_]")
+_BARE_WORD: Final = lazy_pattern(r"(?:[^\W_]|['+])+")
 # A letter that is drawn out at the end of a word, as in "okayyy".
 _DRAWN_OUT: Final = lazy_pattern(r"([^\W\d_])\1+(?!\w)")
 
@@ -51,23 +55,26 @@ class Blacklist:
     """
 
     def __init__(self, terms: Collection[str], *, wordless: bool = False) -> None:
-        self._plain = frozenset(_bare(term) for term in terms)
+        self._plain = frozenset(" ".join(_bare_words(term)) for term in terms)
+        self._words_max = max([term.count(" ") + 1 for term in self._plain], default=0)
         self._shortened = frozenset(_DRAWN_OUT.sub(r"\1", term) for term in self._plain)
         self._wordless = wordless
 
     def covers(self, text: str) -> bool:
         """Return whether a message is trivial."""
-        bare = _bare(text)
-        if self._wordless and not any(map(str.isalnum, bare)):
+        if self._wordless and not _LETTER.search(text):
             return True
+        words = _bare_words(text, self._words_max + 1)
+        bare = " ".join(words)
         return bare in self._plain or _DRAWN_OUT.sub(r"\1", bare) in self._shortened
 
 
-def _bare(text: str) -> str:
-    """Its words in lower case without punctuation; a text without words as it is."""
+def _bare_words(text: str, most: int | None = None) -> list[str]:
+    """Its first words in lower case without punctuation; all parts of a text without words."""
     lower = text.lower().replace("’", "'")
-    words = " ".join("".join(c if c.isalnum() or c in "'+" else " " for c in lower).split())
-    return words if any(map(str.isalnum, words)) else " ".join(lower.split())
+    if not _LETTER.search(lower):
+        return lower.split()
+    return [found[0] for found in islice(_BARE_WORD.finditer(lower), most)]
 
 
 def message_blacklist(path: str | None) -> tuple[Blacklist, str | None]:
@@ -121,37 +128,67 @@ def message_queries(found_facts: Sequence[str], messages: Sequence[Message]) -> 
 
 
 def best_messages(
-    search: Callable[[int], Sequence[FoundMessage]],
+    search: Callable[[int], tuple[Sequence[FoundMessage], int]], limit: int
+) -> Sequence[FoundMessage]:
+    """The best turns. Where too few are left the search is asked for more.
+
+    Args:
+        search: most results for each query → what `distinct_messages` leaves of them, and how many
+            they were.
+        limit: most turns, >= 1.
+    """
+    per_query = PER_QUERY
+    while True:
+        chosen, found = search(per_query)
+        if len(chosen) >= limit or per_query >= FOUND_MAX or found < per_query:
+            return chosen
+        per_query = min(2 * per_query, FOUND_MAX)
+
+
+def by_relevance(relevance: Mapping[str, float], size: int) -> Iterator[list[str]]:
+    """Ids in pages, the most relevant first; equally relevant ones stand on one page.
+
+    Args:
+        size: least length of a page, but for the last.
+
+    Example:
+        >>> list(by_relevance({"a": 0.1, "b": 0.5, "c": 0.5, "d": 0.9}, 2))
+        [['d', 'b', 'c'], ['a']]
+    """
+    page: list[str] = []
+    for id in sorted(relevance, key=lambda id: -relevance[id]):
+        if len(page) >= size and relevance[id] < relevance[page[-1]]:
+            yield page
+            page = []
+        page.append(id)
+    if page:
+        yield page
+
+
+def distinct_messages(
+    pages: Iterable[Sequence[FoundMessage]],
     limit: int,
     *,
     left_out: Collection[str],
     blacklist: Blacklist,
 ) -> list[FoundMessage]:
-    """The best turns, each text of an author once, trivial ones left out: by relevance, then
-    time, then id. Where too few are left the search is asked for more.
+    """The first turns, each text of an author once, trivial ones left out: by relevance, then
+    time, then id.
 
     Args:
-        search: most results for each query → what was found, in any order.
+        pages: the more relevant first, equally relevant ones on one page; no more of them are
+            read than are needed.
         limit: most turns, >= 1.
         left_out: ids of memories that are returned as facts, or that the caller has.
     """
-    per_query = PER_QUERY
-    while True:
-        found = search(per_query)
-        chosen = _distinct(found, left_out, blacklist)
-        if len(chosen) >= limit or per_query >= FOUND_MAX or len(found) < per_query:
-            return chosen[:limit]
-        per_query = min(2 * per_query, FOUND_MAX)
-
-
-def _distinct(
-    found: Sequence[FoundMessage], left_out: Collection[str], blacklist: Blacklist
-) -> list[FoundMessage]:
-    ranked = sorted(found, key=lambda one: (-one.relevance, one.memory.t_valid, one.memory.id))
     chosen: dict[tuple[str | None, str], FoundMessage] = {}
-    for one in ranked:
-        memory = one.memory
-        if memory.id not in left_out and not blacklist.covers(memory.content):
-            author = None if memory.author is None else memory.author.casefold()
-            chosen.setdefault((author, folded_text(memory.content)), one)
-    return list(chosen.values())
+    for page in pages:
+        ranked = sorted(page, key=lambda one: (-one.relevance, one.memory.t_valid, one.memory.id))
+        for one in ranked:
+            memory = one.memory
+            if memory.id not in left_out and not blacklist.covers(memory.content):
+                author = None if memory.author is None else memory.author.casefold()
+                chosen.setdefault((author, folded_text(memory.content)), one)
+        if len(chosen) >= limit:
+            break
+    return list(chosen.values())[:limit]

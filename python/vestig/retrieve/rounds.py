@@ -50,6 +50,8 @@ class Rounds:
         self.request = request
         self.facets = facet_forms(analysis.facets, synonyms)
         self.found: QueryResults | None = None
+        # the memories above the cut of recall
+        self.above: frozenset[str] = frozenset()
         self.pool = FactPool()
         self.order: list[RankedFact] = []
         self.coverage = Coverage(facets={}, score=0.0)
@@ -100,7 +102,7 @@ class Rounds:
             self.coverage,
             self.hit,
             max_facts=self.request.max_facts,
-            above=self.above(),
+            above=self.above,
         )
         self.hit |= news.facets
         self.news |= news.keys
@@ -109,10 +111,6 @@ class Rounds:
         self.streak = streak_after(self.streak, len(news.keys), self.settings.novelty_min_new_facts)
         if self.count <= max(1, self.settings.early_stop_min_iterations):
             self.parts = self._parts(gain)
-
-    def above(self) -> frozenset[str]:
-        """The memories above the cut of recall."""
-        return frozenset() if self.found is None else self.found.above_cut()
 
     def finish(self, found: QueryResults, deadline: Deadline, *, every_part: bool) -> None:
         """Ranks by the levels of every fact under every query.
@@ -130,7 +128,7 @@ class Rounds:
         start = len(self._ends)
         if self.found is None or self.found.seq != found.seq:
             self.pool, start = FactPool(), 0
-        self.found = found
+        self.found, self.above = found, found.above_cut()
         if end is not None:
             self._ends.append(end)
         gain = Gain(new_keys=frozenset(), new_evidence=0, duplicates=0)
@@ -143,7 +141,7 @@ class Rounds:
         self.coverage = coverage_of(
             self.pool.merged,
             self.facets,
-            self.above(),
+            self.above,
             self.coverage.facets,
         )
         return gain
@@ -174,7 +172,7 @@ class Rounds:
         if found is None or not self.order:
             return Components()
         best = sorted(self.order, key=lambda one: (-one.level, one.merged.place))[:BEST_FACTS]
-        read, above, merged = found.read, self.above(), self.pool.merged
+        read, above, merged = found.read, self.above, self.pool.merged
         new = (merged[key] for key in gain.new_keys)
         closest = max(one.merged.similarity or 0.0 for one in best)
         certain = found.focus.confidence

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,8 @@ from vestig.retrieve.fact_search import EmbeddedQuery, FactSearch, QueryResults
 from vestig.retrieve.message_search import (
     FoundMessage,
     best_messages,
+    by_relevance,
+    distinct_messages,
     message_blacklist,
     message_queries,
 )
@@ -25,6 +28,8 @@ from vestig.store.records.reads import LedgerView
 from vestig.types import Degradation, Memory, OriginType
 
 _CHATS = (OriginType.CHAT_PEER.value, OriginType.CHAT_AGENT.value)
+# Turns that are read at once, as a multiple of those that are returned: facts are left out of them.
+_PAGE_OF_LIMIT: Final = 3
 
 
 class TurnSearch:
@@ -57,17 +62,15 @@ class TurnSearch:
             return []
         planned = [PlannedQuery(text=text, source="focus") for text in texts]
 
-        def run() -> tuple[list[FoundMessage], Degradation | None]:
+        limit = self.request.max_messages
+
+        def chosen(pages: Iterable[Sequence[FoundMessage]]) -> Sequence[FoundMessage]:
+            return distinct_messages(pages, limit, left_out=left_out, blacklist=listed)
+
+        def run() -> tuple[Sequence[FoundMessage], Degradation | None]:
             vectors, lost = (successful, None) if successful else self.search.embed(planned)
-            return (
-                best_messages(
-                    lambda most: self._found(where, vectors, most),
-                    self.request.max_messages,
-                    left_out=left_out,
-                    blacklist=listed,
-                ),
-                lost,
-            )
+            found = best_messages(lambda most: self._found(where, vectors, most, chosen), limit)
+            return found, lost
 
         answer = calls.call("message_search", texts, run, lambda one: len(one[0]))
         if answer is None:
@@ -105,15 +108,28 @@ class TurnSearch:
         )
 
     def _found(
-        self, chats: FilterParts, queries: Sequence[EmbeddedQuery], most: int
-    ) -> list[FoundMessage]:
-        """The best turns of each query."""
-        space, at = self.request.namespace, self.request.moments
+        self,
+        chats: FilterParts,
+        queries: Sequence[EmbeddedQuery],
+        most: int,
+        choose: Callable[[Iterable[Sequence[FoundMessage]]], Sequence[FoundMessage]],
+    ) -> tuple[Sequence[FoundMessage], int]:
+        """Return what is chosen of the best turns of each query, and how many these are."""
 
-        def load(view: LedgerView, relevance: Mapping[str, float]) -> list[FoundMessage]:
-            self.search.deadline.check()
-            stored = view.recalled(space, [id_bytes(id) for id in relevance])
-            known = as_known(view, space, [one.make() for one in stored.values()], at)
-            return [FoundMessage(memory=one, relevance=relevance[one.id]) for one in known]
+        def load(
+            view: LedgerView, relevance: Mapping[str, float]
+        ) -> tuple[Sequence[FoundMessage], int]:
+            return choose(self._pages(view, relevance)), len(relevance)
 
         return self.search.best(queries, chats, most, load)
+
+    def _pages(
+        self, view: LedgerView, relevance: Mapping[str, float]
+    ) -> Iterator[list[FoundMessage]]:
+        """The turns of these ids in pages, read when they are looked at."""
+        space, at = self.request.namespace, self.request.moments
+        for ids in by_relevance(relevance, _PAGE_OF_LIMIT * self.request.max_messages):
+            self.search.deadline.check()
+            stored = view.recalled(space, [id_bytes(id) for id in ids])
+            known = as_known(view, space, [one.make() for one in stored.values()], at)
+            yield [FoundMessage(memory=one, relevance=relevance[one.id]) for one in known]
