@@ -235,12 +235,14 @@ def signatures() -> str:
     import vestig
     from vestig.api.admin import Admin
     from vestig.api.graph import Graph
+    from vestig.api.items import Items
     from vestig.evaluation.evaluate import evaluate
     from vestig.evaluation.retrieval_replay import replay_requests
 
     places: dict[str, dict[str, Any]] = {
         "vestig": {"open": vestig.open, "evaluate": evaluate, "replay_requests": replay_requests},
         "Vestig": dict(vars(vestig.Vestig)),
+        "Vestig.items": dict(vars(Items)),
         "Vestig.graph": dict(vars(Graph)),
         "Vestig.admin": dict(vars(Admin)),
     }
@@ -332,7 +334,7 @@ def declared_calls() -> dict[str, tuple[str, type[Any]]]:
     from vestig.calls.files import ImportRequest
     from vestig.surfaces.table import operations
 
-    places = {"": "store", "admin": "admin", "graph": "graph"}
+    places = {"": "store", "admin": "admin", "graph": "graph", "items": "items"}
     found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}
     for operation in operations():
         if operation.arguments is not None:
@@ -379,9 +381,14 @@ def with_docstrings(
 
 def refreshed_api(path: Path) -> str:
     """What a module of `api` should hold."""
-    from vestig.api import admin, graph, store
+    from vestig.api import admin, graph, items, store
 
-    classes = {"store": store.Vestig, "admin": admin.Admin, "graph": graph.Graph}
+    classes = {
+        "store": store.Vestig,
+        "admin": admin.Admin,
+        "graph": graph.Graph,
+        "items": items.Items,
+    }
     calls = {
         name.rpartition(".")[2]: (getattr(classes[place], name.rpartition(".")[2]), declaration)
         for name, (place, declaration) in declared_calls().items()
@@ -390,7 +397,9 @@ def refreshed_api(path: Path) -> str:
     return with_docstrings(path.read_text("utf-8"), calls)
 
 
-API = tuple(ROOT / "python/vestig/api" / f"{name}.py" for name in ("store", "graph", "admin"))
+API = tuple(
+    ROOT / "python/vestig/api" / f"{name}.py" for name in ("store", "items", "graph", "admin")
+)
 
 
 def refreshed(path: Path) -> str:

@@ -46,6 +46,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("recall",),
     ("graph", "updates"),
     ("exchange", "knowledge", "admin"),
+    ("items",),
     ("retrieve",),
     ("api",),
     ("evaluation",),

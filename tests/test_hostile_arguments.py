@@ -17,6 +17,7 @@ import vestig
 from hostile_values import VALUES, HostileValue
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.api.store import open_store
 from vestig.testing import FrozenClock, HashingEmbedder
 from vestig.types import ItemError
@@ -31,7 +32,7 @@ TEXTS: Final = (
 # What ends a store is not called with a hostile argument.
 SKIPPED: Final = frozenset({"close"})
 DOCUMENTED: Final = (vestig.VestigError, TypeError, FileNotFoundError, IsADirectoryError)
-GROUPS: Final = (("", vestig.Vestig), ("graph", Graph), ("admin", Admin))
+GROUPS: Final = (("", vestig.Vestig), ("graph", Graph), ("admin", Admin), ("items", Items))
 
 
 class World:
@@ -69,7 +70,10 @@ class World:
             "topic": "The kitchen",
             "key": "kitchen.colour",
             "context": "The walls were painted green.",
+            "value": {"colour": "green"},
+            "keys": ["kitchen.colour"],
         }
+        self.puts = {"items": [{"key": "kitchen.colour", "value": "green"}]}
         self.ids = {"edge": edge.id, "entity": entities[0], "expire_entity": entities[0]}
 
     def known_digest(self) -> str:
@@ -108,8 +112,11 @@ def places() -> list[tuple[str, str, str]]:
 def arguments(world: World, function: Callable[..., Any], name: str) -> dict[str, Any]:
     """Sound values of what has no default; for some calls, of what they cannot do without."""
     parameters = inspect.signature(function).parameters
-    needed = {"forget": ["ids"], "recall": ["query"], "search": ["query"]}.get(name, [])
+    needed = {"forget": ["ids"], "recall": ["query"], "search": ["query"], "delete": ["keys"]}.get(
+        name, []
+    )
     sound = world.sound | ({"id": world.ids[name]} if name in world.ids else {})
+    sound |= world.puts if name == "put_many" else {}
     return {
         key: sound[key]
         for key, one in parameters.items()

@@ -14,6 +14,7 @@ import vestig
 import vestig.errors
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.commit import CommitRequest
@@ -36,6 +37,7 @@ PINNED = {
     "Filter",
     "ForgetIncompleteError",
     "HygieneError",
+    "Item",
     "Memory",
     "MemoryDetail",
     "ModelBudgetError",
@@ -119,6 +121,7 @@ ADMIN_METHODS = {
     "rebuild",
     "stats",
 }
+ITEM_METHODS = {"delete", "get", "list", "put", "put_many", "scopes"}
 DOCUMENTED_BASES = {
     "VestigError": {"Exception"},
     "ValidationError": {"VestigError", "ValueError"},
@@ -156,7 +159,8 @@ def test_every_error_is_public() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "pinned"), [(Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS)]
+    ("owner", "pinned"),
+    [(Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS), (Items, ITEM_METHODS)],
 )
 def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
     public = {name for name, _ in inspect.getmembers(owner) if not name.startswith("_")}
@@ -164,7 +168,12 @@ def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
 
 
 def public_calls() -> list[tuple[str, Callable[..., Any]]]:
-    owners = ((Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS))
+    owners = (
+        (Vestig, METHODS),
+        (Graph, GRAPH_METHODS),
+        (Admin, ADMIN_METHODS),
+        (Items, ITEM_METHODS),
+    )
     found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
     return [*sorted(found), ("open", vestig.open)]
 
@@ -199,7 +208,7 @@ def test_every_parameter_is_written_out_and_described(name: str, call: Callable[
 
 def declared() -> dict[str, type[Request]]:
     """The declaration of each public call that has one."""
-    owners = {"": "Vestig.", "admin": "Admin.", "graph": "Graph."}
+    owners = {"": "Vestig.", "admin": "Admin.", "graph": "Graph.", "items": "Items."}
     found: dict[str, type[Request]] = {"open": OpenRequest, "Vestig.import_": ImportRequest}
     for operation in operations():
         if operation.arguments is not None:

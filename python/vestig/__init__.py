@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from vestig.evaluation.report import EvaluationReport, RetrievalReplay
     from vestig.evaluation.retrieval_replay import replay_requests
     from vestig.graph.search_result import SearchHit, SearchResult
-    from vestig.results import MemoryDetail
+    from vestig.results import Item, MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Filter",
     "ForgetIncompleteError",
     "HygieneError",
+    "Item",
     "Memory",
     "MemoryDetail",
     "ModelBudgetError",
@@ -91,6 +92,7 @@ _HOME: Final = {
     "EvaluationReport": "vestig.evaluation.report",
     "Event": "vestig.types",
     "Filter": "vestig.calls.filter",
+    "Item": "vestig.results",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",

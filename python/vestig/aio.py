@@ -28,7 +28,7 @@ from vestig.api.store import open_store
 __all__ = ["Awaitables", "Opening", "open", "wrap"]
 
 # Groups of calls, which are wrapped themselves.
-_GROUPS: Final = ("graph", "admin")
+_GROUPS: Final = ("items", "graph", "admin")
 
 
 class Awaitables:

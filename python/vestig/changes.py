@@ -24,6 +24,7 @@ __all__ = [
     "NewEntity",
     "NewEvent",
     "NewEvidence",
+    "NewItem",
     "NewJob",
     "NewMemory",
     "NewQuestion",
@@ -253,6 +254,19 @@ class NewSupersession(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
 
 
+class NewItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A value of a key, in the place of the one before it. `value`: JSON; `created_us`: the
+    transaction's time unless the key had a value before."""
+
+    namespace: str
+    scope: str | None
+    key: str
+    value: str
+    version: int
+    created_us: int | None
+    expires_us: int | None
+
+
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
     already. `kind`: `embed`, `entities`, `hypothetical`, `stability` or `updates`."""
@@ -293,3 +307,4 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     token_codes: tuple[NewTokenCodes, ...] = ()
     original_texts: tuple[NewOriginalText, ...] = ()
     claims: tuple[NewClaim, ...] = ()
+    items: tuple[NewItem, ...] = ()

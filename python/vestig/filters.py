@@ -31,6 +31,8 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
     known_at_given: int | None
     valid_at_given: int | None
     warnings: tuple[str, ...]
+    # of the call: what has expired by then is not shown, whatever time is asked for
+    now_us: int
 
 
 def moments(
@@ -56,6 +58,7 @@ def moments(
             known_at_given=None,
             valid_at_given=None,
             warnings=(),
+            now_us=now_us,
         )
     if as_of is not None and (known_at is not None or valid_at is not None):
         other = "known_at" if known_at is not None else "valid_at"
@@ -76,6 +79,7 @@ def moments(
         known_at_given=known_at,
         valid_at_given=valid_at,
         warnings=warnings,
+        now_us=now_us,
     )
 
 
@@ -95,6 +99,7 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
     message_ids: tuple[str, ...] | None = None
     keys: tuple[str, ...] | None = None
     key_prefix: str | None = None
+    scope_prefix: str | None = None
     statuses: tuple[Status, ...] | None = None
     pinned: bool | None = None
     retention_policies: tuple[RetentionPolicy, ...] | None = None
@@ -167,7 +172,6 @@ def filter_parts(
     columns["include_archived"] = named or given.get("include_archived", include_archived)
     if "min_similarity" in given:
         columns["min_similarity"] = given["min_similarity"]
-    policies = given.get("retention_policies")
     return FilterParts(
         namespace=namespace,
         moments=at,
@@ -180,12 +184,15 @@ def filter_parts(
         message_ids=given.get("message_ids"),
         keys=given.get("keys"),
         key_prefix=given.get("key_prefix"),
+        scope_prefix=given.get("scope_prefix"),
         statuses=None if statuses is None else tuple(Status(word) for word in statuses),
         pinned=given.get("pinned"),
-        retention_policies=None
-        if policies is None
-        else tuple(RetentionPolicy(word) for word in policies),
+        retention_policies=_policies(given.get("retention_policies")),
     )
+
+
+def _policies(words: Sequence[str] | None) -> tuple[RetentionPolicy, ...] | None:
+    return None if words is None else tuple(RetentionPolicy(word) for word in words)
 
 
 def _selects_nothing(given: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ __all__ = [
     "split_ids",
 ]
 
-ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "job", "req")
+ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "job", "req", "item")
 PREFIX_CHARS_MIN: Final = 8
 NAMESPACE_CHARS_MAX: Final = 64
 _ID_BYTES: Final = 16

@@ -35,6 +35,8 @@ __all__ = [
     "ForgottenMemory",
     "GcReport",
     "ImportReport",
+    "Item",
+    "ItemPage",
     "LinkedEntity",
     "LinkedMemory",
     "MemoryDetail",
@@ -43,6 +45,7 @@ __all__ = [
     "ModelCost",
     "PruneKept",
     "PruneReport",
+    "PutOutcome",
     "RebuildReport",
     "ReplacedMemory",
     "SecretsReport",
@@ -412,9 +415,63 @@ class SecretsReport(SequenceResult[StoredSecret], frozen=True, kw_only=True):
     seq: int
 
 
-class GcReport(_Value, frozen=True, kw_only=True):
-    """Holds what `gc` removed, or with `dry_run` would."""
+class Item(_Value, frozen=True, kw_only=True):
+    """A value that is kept by key.
 
+    `version`: 1 for the first value of a key, and one more for each that took its place. The key
+    starts again at 1 once it was deleted.
+    """
+
+    key: str
+    scope: str | None = None
+    namespace: str
+    value: Any
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+
+
+class PutOutcome(_Value, frozen=True, kw_only=True):
+    """Holds how a put ended.
+
+    `changed`: false where the key had this value, text and end already, and nothing was written.
+    `memory_ids`: the memories that are its text, in order. `masked`: secrets that were taken out
+    of value and text.
+    """
+
+    key: str
+    scope: str | None = None
+    namespace: str
+    version: int
+    changed: bool
+    memory_ids: tuple[str, ...] = ()
+    masked: tuple[MaskedSecret, ...] = ()
+    warnings: tuple[str, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+    seq: int
+
+
+class ItemPage(SequenceResult[Item], frozen=True, kw_only=True):
+    """One page of items, by scope and key; a sequence of `Item`.
+
+    `total`: how many there are in all; `seq`: the state that was read.
+    """
+
+    items: tuple[Item, ...]
+    total: int
+    offset: int
+    seq: int
+
+    def __repr__(self) -> str:
+        return listing(f"<ItemPage {len(self)} of {self.total}, from {self.offset}>", self.items)
+
+
+class GcReport(_Value, frozen=True, kw_only=True):
+    """Holds what `gc` removed, or with `dry_run` would. `items_removed`: items past their
+    `expires`, with the memories that were their texts."""
+
+    items_removed: int = 0
     sources_removed: int
     entities_removed: int = 0
     edges_removed: int

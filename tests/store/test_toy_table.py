@@ -13,7 +13,7 @@ from vestig.store.tables.table import (
 
 TABLES = (
     Table(
-        name="remarks", code=15, says="a remark on a memory", record="remark",
+        name="remarks", code=16, says="a remark on a memory", record="remark",
         columns=(
             SALT, ROW, integer("memory", "memories", Forgetting.REMOVED), SEQ,
             integer("on_entity", "entities", Forgetting.CLEARED, null=True),

@@ -13,6 +13,7 @@ import pytest
 import vestig
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.api.store import Vestig
 from vestig.calls.argument import Flag, Integer, Number, Time
 from vestig.calls.filter import FIELDS, KEYWORDS
@@ -106,7 +107,7 @@ def test_the_operations_that_agents_need_are_offered_as_json() -> None:
 def test_every_argument_of_the_call_is_in_the_schema(name: str) -> None:
     arguments = OFFERED[name]
     place, _, method = arguments.method.rpartition(".")
-    owners: dict[str, Any] = {"": Vestig, "admin": Admin, "graph": Graph}
+    owners: dict[str, Any] = {"": Vestig, "admin": Admin, "graph": Graph, "items": Items}
     call = getattr(owners[place], method)
     # functions and files are a program's
     taken = set(inspect.signature(call).parameters) - {"self", "on_commit", "progress", "target"}
@@ -282,6 +283,7 @@ def test_bounds_of_schemas_are_those_of_the_engine(
             "dry_run": True,
             "session_id": "s",
         },
+        "item put": {"key": "colour", "value": "green"},
         "memory show": {"id": memory},
         "memory events": {"id": memory},
         "memory recall": {"query": "deploys", "context": True},

@@ -10,6 +10,7 @@ import pytest
 
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.argument import Choice
@@ -32,6 +33,7 @@ COMMANDS = {
     "stats",
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
+    *(f"item {name}" for name in ("put", "put-many", "get", "delete", "list", "scopes")),
     "replay",
     "retrieve",
     "search",
@@ -69,6 +71,7 @@ SURFACE_ONLY = {
     "entity purge": {"yes"},
     "memory deprecate": {"yes"},
     "memory forget": {"yes", "finish"},
+    "item delete": {"yes"},
     "rebuild": {"accept_ledger"},
     "doctor": {"clock", "forget_lost", "all_stores"},
     "destroy": {"path", "yes"},
@@ -102,6 +105,7 @@ SURFACE_ONLY = {
 METHODS = {
     "memory add-structured": "commit_structured",
     "memory add": "commit",
+    "item put-many": "put_many",
     "entity list": "entities",
     "entity show": "entity",
     **{f"entity {name}": f"{name}_entities" for name in ("extract", "merge", "purge")},
@@ -190,11 +194,11 @@ def test_help_names_every_parameter(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
 def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None:
     method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
-    homes = {"entity": Graph, "edge": Graph, "graph": Graph, "housekeeping": Admin}
+    homes = {"item": Items, "entity": Graph, "edge": Graph, "graph": Graph, "housekeeping": Admin}
     owner = homes.get(operation.name.partition(" ")[0], Vestig)
     if operation.name.startswith("config"):
         method = operation.name
-    owner = next((home for home in (owner, Admin, Graph) if hasattr(home, method)), None)
+    owner = next((home for home in (owner, Admin, Graph, Items) if hasattr(home, method)), None)
     if owner is None:
         assert {p.name for p in operation.params} <= SURFACE_ONLY.get(operation.name, set())
         return

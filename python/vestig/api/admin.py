@@ -58,15 +58,17 @@ class Admin:
         return enrich.enrich(self._session, asked)
 
     def gc(self, dry_run: bool = False) -> GcReport:
-        """Removes sources that produced nothing and edges without ends.
+        """Removes items past their `expires` as `items.delete` does, sources that produced nothing,
+        and edges without ends.
 
         Args:
             dry_run: Say what would go and keep everything.
         """
         asked = checked(GcRequest, given(locals()))
+        from vestig.commit.enrich import enrich_inline
         from vestig.memories import forget
 
-        return forget.gc(self._session, dry_run=asked.dry_run)
+        return forget.gc(self._session, dry_run=asked.dry_run, run_jobs=enrich_inline)
 
     def prune(
         self,

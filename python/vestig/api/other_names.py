@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final, NoReturn
 
 _STORE: Final[Mapping[str, str]] = {
-    "commit": "add remember save store note insert put write create learn add_memory memorize",
+    "commit": "add remember save store note insert write create learn add_memory memorize",
     "commit_many": "add_many add_all save_all insert_many bulk_add extend add_texts add_documents",
     "recall": "query ask find lookup retrieve_memories similarity_search",
-    "list": "all get_all list_all memories items keys values",
+    "list": "all get_all list_all memories keys values",
     "forget": "delete remove erase purge discard delete_all",
     "deprecate": "retract withdraw invalidate expire revoke",
     "supersede": "replace",
@@ -17,6 +17,7 @@ _STORE: Final[Mapping[str, str]] = {
     "events": "history log audit timeline",
     "import_": "load ingest",
     "export": "dump",
+    "items.put": "put set_item kv",
     "admin.stats": "stats status info",
     "admin.doctor": "doctor check verify health",
     "admin.backup": "backup snapshot",

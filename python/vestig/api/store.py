@@ -13,6 +13,7 @@ from vestig.api.admin import Admin
 from vestig.api.argument_faults import names_faults, names_faults_of_methods
 from vestig.api.fork_gate import apart_from_forks, apart_from_forks_of_methods
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
 from vestig.calls.files import ExportRequest, ImportRequest
@@ -134,7 +135,8 @@ def open_store(
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`.
 
-    `store.graph` has entities, edges and expansions, `store.admin` upkeep and checks.
+    `store.items` has values by key, `store.graph` entities, edges and expansions, `store.admin`
+    upkeep and checks.
     """
 
     def __init__(self, session: Session, *, worker: bool = False) -> None:
@@ -142,6 +144,7 @@ class Vestig:
         self._worker: Worker | None = None
         self.graph = Graph(session)
         self.admin = Admin(session)
+        self.items = Items(session)
         if worker:
             self._start_worker()
 

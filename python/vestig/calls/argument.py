@@ -135,6 +135,8 @@ class Argument(msgspec.Struct, frozen=True):
     brief: ClassVar[Mapping[str, Any]] = {}
     # only a program can give it
     program_only: ClassVar[bool] = False
+    # JSON's null is a value of it, not its absence
+    takes_null: ClassVar[bool] = False
 
     def check(self, field: str, value: Any) -> Any:
         """The value as the engine uses it.

@@ -151,6 +151,7 @@ class FilterFields(TypedDict, total=False):
     """The fields of `Filter` as an object, for `where={...}`."""
 
     scope: Words
+    scope_prefix: str | None
     unscoped: bool | None
     kinds: Words
     statuses: Words
@@ -196,7 +197,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
 
     Args:
         scope: Only these scopes; all when absent.
-        unscoped: Memories without a scope; beside scope: these too.
+        scope_prefix: Only this scope and those below it, whose names go on with a slash.
+        unscoped: Memories without a scope; beside scope or scope_prefix: these too.
         kinds: Kinds of memory; in graph search ENTITY too.
         statuses: Exactly these statuses; ACTIVE when absent, and what include_… adds.
         include_expired: Superseded and deprecated memories too.
@@ -247,9 +249,18 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True)
         _SELECTS,
         _BESIDE,
     ] = UNSET
+    scope_prefix: Annotated[
+        str | UnsetType | None,
+        a.Label(
+            "Only this scope and those below it, whose names go on with a slash.",
+            "--scope-prefix",
+            blank=False,
+        ),
+        _SELECTS,
+    ] = UNSET
     unscoped: Annotated[
         bool | UnsetType | None,
-        a.Flag("Memories without a scope; beside scope: these too.", "--unscoped"),
+        a.Flag("Memories without a scope; beside scope or scope_prefix: these too.", "--unscoped"),
         _SELECTS,
     ] = UNSET
     kinds: Annotated[

@@ -6,7 +6,7 @@
     filter                   `_prepare` (`text.text_forms`, `text.refusal_reason`)
     extract                  `item.extract`: what rules find in the text
     deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
-    embed                    `_embed`; of the part that follows: `vectors_ahead`
+    embed                    `embed`; of the part that follows: `vectors_ahead`
     find near-duplicates     `near_duplicates.similar_memories`, judged by `canonical_form`
     decide                   `Batch.decide`: one `ChangeSet` for all items of a group
     write, index             `_write`: one transaction, then the projection catches up
@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -67,6 +67,9 @@ from vestig.types import (
     ItemError,
     RetentionPolicy,
 )
+
+if TYPE_CHECKING:
+    from vestig.store.ledger.writes import WriteTransaction
 
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
@@ -124,7 +127,7 @@ def commit(
             raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
         failure = call_hooks(session, [item])
-        _raise_strictly(session, [] if failure is None else [failure])
+        raise_strictly(session, failure)
         refusal = _refusal(item)
         if refusal is not None:
             raise refusal
@@ -170,7 +173,7 @@ def commit_many(
             part = following if looks_ahead else next(parts, None)
         if provider_errors and not any(_is_written(result) for result in results):
             raise provider_errors[0]
-        _raise_strictly(session, failures)
+        raise_strictly(session, next(iter(failures), None))
         return results
 
 
@@ -189,10 +192,10 @@ def _is_written(result: CommitOutcome | ItemError) -> bool:
     return isinstance(result, CommitOutcome) and result.seq is not None
 
 
-def _raise_strictly(session: Session, failures: list[Exception]) -> None:
+def raise_strictly(session: Session, failure: Exception | None) -> None:
     """`hooks.strict`: the first failure of a hook, once everything is finished."""
-    if failures and session.config.settings.hooks.strict:
-        raise failures[0]
+    if failure is not None and session.config.settings.hooks.strict:
+        raise failure
 
 
 def commit_part(
@@ -208,7 +211,7 @@ def commit_part(
     done = _commit_part(session, part, ahead)
     if done.provider_error is not None:
         raise done.provider_error
-    _raise_strictly(session, [] if done.hook_failure is None else [done.hook_failure])
+    raise_strictly(session, done.hook_failure)
     return done.results
 
 
@@ -425,7 +428,7 @@ def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> N
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)
-        _embed(session, batch, ahead)
+        embed(session, batch, ahead)
         ahead.begin()
         try:
             _write(session, batch)
@@ -436,7 +439,7 @@ def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> N
         return
 
 
-def _embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
+def embed(session: Session, batch: Batch, ahead: VectorsAhead) -> None:
     """Vectors of the new texts, their questions and the names new to the store, each text
     embedded once; deferred where the configuration says so."""
     new, names = session.keeper.run(lambda view, _: batch.to_embed(view))
@@ -509,16 +512,32 @@ def _write(session: Session, batch: Batch) -> None:
         else:
             written = txn.seq
         keep_answer(txn, lambda: _only_outcome(batch, written, degraded))
+    follow(session, txn, changes, batch, degraded)
+    batch.finish(written, degraded)
+
+
+def follow(
+    session: Session,
+    txn: WriteTransaction,
+    changes: ChangeSet,
+    batch: Batch | None,
+    degraded: list[Degradation],
+) -> None:
+    """After a transaction: the projection follows, and jobs are queued or worked.
+
+    Args:
+        batch: the texts among the changes; None = there are none.
+        degraded: gets what degraded.
+    """
     degraded.extend(session.keeper.after_commit(txn))
     session.metrics.degraded(degraded)
     if changes.jobs:
         session.jobs_queued.set()
-    own = batch.inline_jobs()
+    own = [] if batch is None else batch.inline_jobs()
     if own:
         from vestig.commit.enrich import enrich_inline
 
-        degraded.extend(enrich_inline(session, batch.items[0].request.namespace, own))
-    batch.finish(written, degraded)
+        degraded.extend(enrich_inline(session, changes.namespace, own))
 
 
 def _only_outcome(batch: Batch, seq: int, degraded: list[Degradation]) -> CommitOutcome | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from vestig.calls.items import DeleteRequest
 from vestig.calls.states import ForgetRequest
 from vestig.errors import (
     ConflictError,
@@ -15,6 +18,7 @@ from vestig.errors import (
 from vestig.memories.selection import (
     check_selection,
     selected_ids,
+    selected_items,
     stated_by_no_other,
     superseded_by_them,
 )
@@ -22,6 +26,8 @@ from vestig.results import ForgetReport, GcReport
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
+from vestig.store.records import item_rows
+from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
 from vestig.telemetry.spans import span
@@ -39,51 +45,114 @@ RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> ForgetReport:
     """Removes memories for good, and proves it."""
     check_selection(asked, "ids", asked.ids)
-    by_id, dry_run = asked.ids is not None, asked.dry_run
+    by_id = asked.ids is not None
     space = session.in_namespace(asked.namespace)
-    degraded: list[Degradation] = []
     with session.operation("forget", without_store="make"), session.freeing_space():
         found = [] if by_id else selected_ids(session, space, asked.where)
-        had_superseded: tuple[str, ...] = ()
-        removed, seq, memories = Removed(rows={"memories": 0}), 0, list[Memory]()
-        with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
-            seq = txn.seq
-            named = found if asked.ids is None else _named(session, txn, space, asked.ids)
+
+        def select(view: LedgerView) -> _Selected:
+            named = found if asked.ids is None else _named(session, view, space, asked.ids)
             if asked.only:
-                named = stated_by_no_other(txn, space, named, asked.where.given()["sources"])
-            memories = txn.memories(space, named)
+                named = stated_by_no_other(view, space, named, asked.where.given()["sources"])
+            memories = view.memories(space, named)
             if by_id:
-                _check_all(session, txn, space, named, memories)
-            _check_pins(memories, force=asked.force)
-            if memories:
-                named = [memory.id for memory in memories]
-                had_superseded = superseded_by_them(txn, space, named)
-                removed = txn.forget(space, named, actor=asked.actor)
-                if dry_run:
-                    raise RollBack
-                degraded.extend(clock_notice(txn.clock_behind_us))
-                seq += 1
-        proof = erase.ErasureProof()
-        if memories and not dry_run:
-            session.drop_cached(seq)
-            catch_up(session, degraded)
-            jobs = tuple(removed.embed_jobs.values())
-            proof = prove_and_run(
-                session, {seq: removed.runs}, lambda: run_jobs(session, space, jobs), degraded
-            )
-        return ForgetReport(
-            memory_ids=tuple(memory.id for memory in memories),
-            reembedded=tuple(removed.embed_jobs),
-            had_superseded=had_superseded,
-            rows_removed=removed.rows,
-            entities_removed=removed.rows.get("entities", 0),
-            summaries_removed=removed.summaries,
-            edges_removed=removed.rows.get("edges", 0),
-            **_proved(proof),
-            dry_run=dry_run,
-            seq=seq,
-            degraded=tuple(degraded),
+                _check_all(session, view, space, named, memories)
+            items = item_rows.of_memories(view, memories)
+            if not by_id:
+                items += selected_items(view, space, asked.where)
+            return _with_items(view, space, memories, items)
+
+        how = _How(asked.actor, force=asked.force, dry_run=asked.dry_run)
+        return _forgotten(session, space, select, how, run_jobs)
+
+
+def delete_items(session: Session, asked: DeleteRequest, *, run_jobs: RunJobs) -> ForgetReport:
+    """Removes items with all their versions for good, and proves it."""
+    space = session.in_namespace(asked.namespace)
+
+    def select(view: LedgerView) -> _Selected:
+        if asked.keys is not None:
+            found = [item_rows.find(view, space, asked.scope, key) for key in asked.keys]
+            items = [one for one in found if one is not None]
+        elif asked.scope is not None:
+            items = item_rows.of_scope(view, space, asked.scope)
+        else:
+            items = item_rows.below(view, space, asked.scope_prefix)
+        return _with_items(view, space, [], items)
+
+    with session.operation("item_delete", without_store="make"), session.freeing_space():
+        how = _How(asked.actor, force=asked.force, dry_run=asked.dry_run)
+        return _forgotten(session, space, select, how, run_jobs)
+
+
+class _Selected(NamedTuple):
+    """Holds the items and memories that a forgetting removes, texts of the items among these."""
+
+    memories: list[Memory]
+    items: list[ItemRow]
+
+
+class _How(msgspec.Struct, frozen=True):
+    """How a forgetting is done: by whom, pinned memories too, or not at all but in a report."""
+
+    actor: str | None
+    force: bool
+    dry_run: bool
+
+
+def _with_items(
+    view: LedgerView, space: str, memories: list[Memory], items: Sequence[ItemRow]
+) -> _Selected:
+    """These memories and items, with all versions of the items' texts."""
+    own = {item.row: item for item in items}
+    known = {memory.id for memory in memories}
+    more = [id for id in item_rows.memory_ids(view, space, own.values()) if id not in known]
+    return _Selected([*memories, *view.memories(space, more)], list(own.values()))
+
+
+def _forgotten(
+    session: Session,
+    space: str,
+    select: Callable[[LedgerView], _Selected],
+    how: _How,
+    run_jobs: RunJobs,
+) -> ForgetReport:
+    """Removes what is selected under the write lock, and proves it."""
+    degraded: list[Degradation] = []
+    chosen, had_superseded = _Selected([], []), tuple[str, ...]()
+    removed, seq = Removed(rows={"memories": 0}), 0
+    with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
+        seq, chosen = txn.seq, select(txn)
+        _check_pins(chosen.memories, force=how.force)
+        if chosen.memories or chosen.items:
+            named = [memory.id for memory in chosen.memories]
+            had_superseded = superseded_by_them(txn, space, named)
+            removed = txn.forget(space, named, actor=how.actor, items=chosen.items)
+            if how.dry_run:
+                raise RollBack
+            degraded.extend(clock_notice(txn.clock_behind_us))
+            seq += 1
+    proof = erase.ErasureProof()
+    if (chosen.memories or chosen.items) and not how.dry_run:
+        session.drop_cached(seq)
+        catch_up(session, degraded)
+        jobs = tuple(removed.embed_jobs.values())
+        proof = prove_and_run(
+            session, {seq: removed.runs}, lambda: run_jobs(session, space, jobs), degraded
         )
+    return ForgetReport(
+        memory_ids=tuple(memory.id for memory in chosen.memories),
+        reembedded=tuple(removed.embed_jobs),
+        had_superseded=had_superseded,
+        rows_removed=removed.rows,
+        entities_removed=removed.rows.get("entities", 0),
+        summaries_removed=removed.summaries,
+        edges_removed=removed.rows.get("edges", 0),
+        **_proved(proof),
+        dry_run=how.dry_run,
+        seq=seq,
+        degraded=tuple(degraded),
+    )
 
 
 def forget_finish(session: Session) -> ForgetReport:
@@ -147,19 +216,28 @@ def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
     }
 
 
-def gc(session: Session, *, dry_run: bool) -> GcReport:
-    """Removes sources, entities and edges that support nothing."""
+def gc(session: Session, *, dry_run: bool, run_jobs: RunJobs) -> GcReport:
+    """Removes expired items, and sources, entities and edges that support nothing."""
     counts: dict[str, int] = {}
-    seq = 0
-    with session.operation("gc", without_store="make"):
+    space, now_us = session.namespace, session.now_us()
+    with session.operation("gc", without_store="make"), session.freeing_space():
+        items = _forgotten(
+            session,
+            space,
+            lambda view: _with_items(view, space, [], item_rows.expired(view, space, now_us)),
+            _How(None, force=True, dry_run=dry_run),
+            run_jobs,
+        )
+        seq = items.seq
         with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
-            counts = txn.collect(session.namespace)
+            counts = txn.collect(space)
             seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
             if dry_run:
                 raise RollBack
         if any(counts.values()) and not dry_run:
             catch_up(session, [])
         return GcReport(
+            items_removed=items.rows_removed.get("items", 0),
             sources_removed=counts["sources"],
             entities_removed=counts["entities"],
             edges_removed=counts["edges"],

@@ -30,7 +30,7 @@ from vestig.session.filter_ids import resolved, row_listing, unknown_entities
 from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records import keyed_memories
+from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Listing
 from vestig.store.sqlite.faults import damaged
@@ -83,6 +83,8 @@ def show(session: Session, asked: ShowRequest) -> MemoryDetail:
         with session.ledger.read() as view:
             (memory,) = as_known(view, space, [session.memory(view, space, asked.id)], at)
             expired = memory.t_expired is not None
+            if item_rows.is_hidden(view, memory, now):
+                raise NotFoundError("Memory", memory.id, "its item has expired")
             if not _visible(memory, at) or (expired and not asked.include_expired):
                 raise NotFoundError(
                     "Memory", memory.id, "expired" if expired else "not known at that time"
@@ -129,6 +131,8 @@ def get(session: Session, asked: GetRequest) -> Memory:
         if name.startswith("mem_"):
             return session.memory(view, space, name)
         found = keyed_memories.current(view, space, asked.scope, name)
+        if found is not None and item_rows.is_hidden(view, found, session.now_us()):
+            found = None
         if found is not None and found.status is Status.ACTIVE:
             return found
         if memory_id_text(name) is not None and view.ids_with_prefix(space, f"mem_{name}"):
@@ -343,7 +347,7 @@ def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Cho
     """Return what of the ledger a filter lets through: by its own columns, or by ids where a field
     needs the projection, which then decides every field."""
     parts = chosen.parts
-    if chosen.needs_projection:
+    if chosen.needs_projection or item_rows.any_expired(view, parts.moments.now_us):
         raw = keeper.eligible(view, resolved(view, core, parts))
         return Listing(limit=None, statuses=None, ids=tuple(split_ids(raw)))
     kinds = parts.columns.get("kinds")

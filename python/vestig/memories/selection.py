@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from unicodedata import normalize
 
 from vestig.calls.filter import FIELDS, NARROWING, SELECTORS, Filter
@@ -12,6 +12,8 @@ from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.records import item_rows
+from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.memory_queries import stated_sources
 from vestig.store.records.reads import LedgerView
 
@@ -74,6 +76,31 @@ def selected_ids(session: Session, space: str, where: Filter) -> list[str]:
         return [id_text("mem", one) for one in split_ids(raw)]
 
     return session.keeper.run(read)
+
+
+# Fields of a filter that select by what an item has too.
+_OF_ITEMS: Final = frozenset(("scope", "scope_prefix", "unscoped", "keys", "key_prefix"))
+
+
+def selected_items(view: LedgerView, space: str, where: Filter) -> list[ItemRow]:
+    """Items that a filter selects, with a text or without; none where it asks for more than scopes
+    and keys."""
+    given = where.given()
+    if not given.keys() <= _OF_ITEMS:
+        return []
+    prefix = given.get("scope_prefix")
+    scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
+    found = item_rows.below(view, space, None)
+    if prefix is not None:
+        found = [one for one in found if one.scope is not None and
+                 (one.scope == prefix or one.scope.startswith(f"{prefix}/"))]  # fmt: skip
+    if scopes:
+        found = [one for one in found if one.scope in scopes]
+    if "keys" in given:
+        found = [one for one in found if one.key in given["keys"]]
+    if "key_prefix" in given:
+        found = [one for one in found if one.key.startswith(given["key_prefix"])]
+    return found
 
 
 def stated_by_no_other(

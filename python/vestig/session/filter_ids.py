@@ -8,7 +8,7 @@ from typing import Any, Final
 from vestig.filters import FilterParts
 from vestig.ids import id_bytes, is_full_id
 from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
-from vestig.store.records import keyed_memories
+from vestig.store.records import item_rows, keyed_memories
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import EntityListing, Listing
 from vestig.types import Status
@@ -36,10 +36,18 @@ def resolved(
         limits = [ids | every for ids in limits]
     if parts.ids is not None:
         limits.append(_known(view, namespace, parts.ids))
+    if parts.scope_prefix is not None:
+        scopes = _scopes_below(view, parts, parts.scope_prefix)
+        if not scopes:
+            limits.append(set())
+        chosen["scopes"] = scopes or [parts.scope_prefix]
     if limits:
         chosen["ids"] = _joined(set.intersection(*limits))
+    excluded = set(item_rows.hidden_ids(view, namespace, parts.moments.now_us))
     if parts.exclude_ids:
-        chosen["exclude_ids"] = _joined(_known(view, namespace, parts.exclude_ids))
+        excluded |= _known(view, namespace, parts.exclude_ids)
+    if excluded:
+        chosen["exclude_ids"] = _joined(excluded)
     if parts.entities is not None:
         chosen["entities"] = entity_ids(
             view, core, namespace, parts.entities, parts.moments.known_at_us
@@ -66,6 +74,18 @@ def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
     if parts.needs_ledger:
         found.append(set(view.listed_ids(namespace, row_listing(parts))))
     return found
+
+
+def _scopes_below(view: LedgerView, parts: FilterParts, prefix: str) -> list[str | None]:
+    """The scopes that pass: of those that `scope` names, where it does, those below the prefix; and
+    none at all beside them, where `unscoped` says so."""
+    below = item_rows.memory_scopes(view, parts.namespace, prefix)
+    named = parts.columns.get("scopes")
+    if named is None:
+        return list[str | None](below)
+    only = [one for one in named if one is not None]
+    passed = [one for one in below if not only or one in only]
+    return [*passed, *([None] if None in named else [])]
 
 
 def row_listing(parts: FilterParts) -> Listing:

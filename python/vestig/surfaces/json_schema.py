@@ -218,7 +218,7 @@ def read_object(
         if row is None:
             near = (nearest_argument if "where" in rows else nearest_name)(name, rows)
             raise unknown_name_error(name, tuple(rows), operation, "argument", near)
-        if value is None:
+        if value is None and not row.takes_null:
             continue
         found[name] = row.of_json(name, value)
         # what its own argument has checked is checked here; the filter is the call's

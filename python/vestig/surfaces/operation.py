@@ -10,7 +10,7 @@ import msgspec
 from vestig.calls.argument import Argument, Flag, Id, Objects
 from vestig.calls.declaration import Request, required_of, rows_of
 from vestig.calls.filter import FIELDS, Where
-from vestig.errors import ValidationError
+from vestig.errors import NotFoundError, ValidationError
 from vestig.surfaces.outlines import OUTLINES
 
 if TYPE_CHECKING:
@@ -55,15 +55,16 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of an operation as one JSON object: the arguments of one public call.
 
     `method` is that call, dotted from the store (`admin.stats`); `without`: names that no client
-    gives. `confirmed`: it destroys, or withdraws many at once, always or where this argument is
-    given, so that `confirm: true` has to stand beside it unless `dry_run` does; the call itself
-    does not take it.
+    gives; `missing`: what is not found where the call returns None. `confirmed`: it destroys, or
+    withdraws many at once, always or where this argument is given, so that `confirm: true` has to
+    stand beside it unless `dry_run` does; the call itself does not take it.
     """
 
     method: str
     call: type[Request]
     without: tuple[str, ...] = ()
     confirmed: Confirmed = ""
+    missing: str = ""
 
     @property
     def rows(self) -> dict[str, Argument]:
@@ -91,11 +92,18 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True):
         return row if isinstance(row, Where) else None
 
     def answer(self, store: Vestig, given: Mapping[str, Any]) -> Any:
-        """Return what the call returns for arguments as `json_schema.read_arguments` made them."""
+        """Return what the call returns for arguments as `json_schema.read_arguments` made them.
+
+        Raises:
+            NotFoundError: it returns None, and `missing` says what of.
+        """
         call: Any = store
         for name in self.method.split("."):
             call = getattr(call, name)
-        return call(**given)
+        found = call(**given)
+        if found is None and self.missing:
+            raise NotFoundError(self.missing, str(next(iter(given.values()))))
+        return found
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +118,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     or is refused. `alone` answers certain arguments without opening the store; None: it has to be
     opened. `works_queue`: while it runs, a thread works the jobs that commits leave. `offered`:
     surfaces that speak JSON have it, without what `without` names and, as `confirmed` says, with a
-    confirmation.
+    confirmation. `missing`: what is not found where the call returns None.
     """
 
     name: str
@@ -131,6 +139,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     offered: bool = True
     without: tuple[str, ...] = ()
     confirmed: Confirmed = ""
+    missing: str = ""
 
     @property
     def help(self) -> str:
@@ -152,6 +161,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             call=self.call,
             without=self.without,
             confirmed=self.confirmed,
+            missing=self.missing,
         )
 
     @property

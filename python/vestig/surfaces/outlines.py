@@ -28,6 +28,7 @@ class Outline(NamedTuple):
 
 GROUPS: Final[Mapping[str, str]] = {
     "memory": "Store, find and change memories.",
+    "item": "Values by key: any JSON, as it was given.",
     "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
@@ -92,6 +93,20 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         short="forget",
         frequent=True,
     ),
+    "item put": Outline(
+        "item",
+        "Keep a value under a key, in the place of the one before it. What reads as JSON is that"
+        " value, else it is text.",
+    ),
+    "item put-many": Outline("item", "Keep several values in one transaction."),
+    "item get": Outline("item", "The value of a key, as JSON."),
+    "item delete": Outline(
+        "item",
+        "Delete items for good, each with every version of its text. Prints what would be deleted"
+        " and asks first.",
+    ),
+    "item list": Outline("item", "Items page by page, by scope and key."),
+    "item scopes": Outline("item", "Scopes that hold items."),
     "replay": Outline(
         "replay",
         "Run recorded requests of retrieve under two configurations and compare what they find.",

@@ -13,6 +13,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 
 import apsw
 
+from vestig.calls.items import key_of_part
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity
@@ -37,13 +38,15 @@ from vestig.store.records.relations import COMPUTED, label_of
 from vestig.store.records.settings import ORIGIN, read_setting
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import select_in
+from vestig.store.sqlite.lookups import known_ids, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import NODE_TABLES
 from vestig.types import EdgeType
 
 _ROWS_AT_ONCE: Final = 256
 _Fields = dict[str, Any]
+# namespace, scope, key
+_Slot = tuple[str, str | None, str]
 
 
 class _Selection(NamedTuple):
@@ -163,7 +166,7 @@ def _write_lines(
             merged = _merged(conn, chosen.namespace)
             nodes = _nodes_of(conn, chosen.namespace, chosen.memory_ids, merged)
             relations = _Relations(conn, chosen.namespace, nodes, merged)
-            records = _of_nodes(records, nodes, relations, out)
+            records = _of_nodes(records, nodes, _slots_of(conn, chosen.memory_ids), relations, out)
         for form, fields in records:
             out.record(form.kind, fields)
         cut = out.cut_references + _without_record(conn, chosen)
@@ -427,14 +430,30 @@ def _nodes_of(
     return frozenset(nodes)
 
 
+def _slots_of(conn: apsw.Connection, memory_ids: Collection[str]) -> frozenset[_Slot]:
+    """Where the items stand whose texts are among these memories."""
+    sql = (
+        'SELECT namespace, scope, "key" FROM memories WHERE "key" IS NOT NULL'
+        " AND t_expired_us IS NULL AND id IN (?*)"
+    )
+    found = select_in(conn, sql, tuple(known_ids(list(memory_ids), "mem")))
+    return frozenset((space, scope, key_of_part(key)) for space, scope, key in found)
+
+
 def _of_nodes(
     records: Iterable[tuple[Form, _Fields]],
     nodes: frozenset[str],
+    slots: Collection[_Slot],
     relations: _Relations,
     out: _Writer,
 ) -> Iterator[tuple[Form, _Fields]]:
-    """Records that belong to these nodes alone; `out` counts the references that are cut."""
+    """Records that belong to these nodes alone, and items of these keys; `out` counts the
+    references that are cut."""
     for form, fields in records:
+        if form.kind == "item":
+            if (fields["namespace"], fields["scope"], fields["key"]) in slots:
+                yield form, fields
+            continue
         inside = [fields[name] in nodes for name in form.owners]
         if not inside or not all(inside):
             # a link between two memories, one of which stays behind

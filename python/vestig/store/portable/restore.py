@@ -29,8 +29,8 @@ from vestig.store.portable.key_versions import Moment, order_versions
 from vestig.store.portable.lines import FORMS, node_table
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
-from vestig.store.portable.stored_nodes import same_memory, stored_node
-from vestig.store.records import relations
+from vestig.store.portable.stored_nodes import same_memory, stored_item, stored_node
+from vestig.store.records import item_rows, relations
 from vestig.store.records.graph_writes import touched_node
 from vestig.store.records.removal import (
     Removal,
@@ -49,6 +49,7 @@ from vestig.telemetry.spans import span
 
 _MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _X: Final = INDEX["edges"]
+_I: Final = INDEX["items"]
 _ENDS: Final = ("from_row", "to_row")
 # Tables whose rows are taken over, nodes first; those of tombstones are looked at one by one.
 _TAKEN: Final = sorted(
@@ -75,8 +76,8 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
         duplicates: memories whose text the store has under another id.
         forgotten: memories that were forgotten in this store, and stay so; what belongs to one,
             or is supported by none but such, counts as `present`.
-        forgotten_elsewhere: namespace → memories of this store that the file says were forgotten;
-            they stay until somebody forgets them here.
+        forgotten_elsewhere: namespace → memories and items of this store that the file says were
+            forgotten; they stay until somebody forgets them here.
         left_lines: lines that were left out of a partial restore.
         left_out: (line, why) of each of them, and of what the file lacks.
         frame_lines: header and trailer, as far as there are.
@@ -226,7 +227,7 @@ class _Restoration:
         )
         for (namespace,) in () if self._merge else each(self._from, spaces):
             space = self._space(namespace)
-            for table in NODE_TABLES.values():
+            for table in (*NODE_TABLES.values(), "items"):
                 sql = f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1"
                 if fetch(self._conn, sql, (space,)):
                     raise ConflictError(
@@ -381,6 +382,8 @@ class _Restoration:
             return self._conn.changes() > 0
         if table.name == "edges":
             return self._write_edge(values)
+        if table.name == "items":
+            return self._write_item(values)
         if "row" in at:
             known = self._rows.get(table.name, {})
             row = values[at["row"]]
@@ -404,6 +407,30 @@ class _Restoration:
                 if column.refers is not None and not column.null:
                     node = node_table(column).name
                     link.touched.add(_as_touched(node, values[at[column.name]]))
+
+    def _write_item(self, values: list[Any]) -> bool:
+        """Writes an item. Of two values of one key the later one stays; one that was deleted here
+        does not come back, and one that the file says was deleted stays until somebody deletes it
+        here."""
+        old = stored_item(self._conn, values)
+        if old is not None:
+            deleted = values[_I["key"]] is None
+            if deleted and old[_I["key"]] is not None:
+                id = id_text("item", values[_I["id"]])
+                self._elsewhere.setdefault(values[_I["namespace"]], {})[id] = None
+            if (
+                deleted
+                or old[_I["key"]] is None
+                or old[_I["updated_us"]] >= values[_I["updated_us"]]
+            ):
+                return False
+            values[_I["row"]], values[_I["id"]] = old[_I["row"]], old[_I["id"]]
+        else:
+            values[_I["row"]] = self._new_row("items")
+        values[_I["salt"]] = self._salts.take()
+        values[_I["seq"]] = self._links.seq(values[_I["seq"]])
+        item_rows.put(self._conn, self._links.link(values[_I["seq"]]), tuple(values), old)
+        return True
 
     def _order_versions(self) -> None:
         """Brings the versions of the keys that restored memories have into one order."""

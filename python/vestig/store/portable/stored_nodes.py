@@ -66,6 +66,27 @@ def stored_node(
     return (found[0][0], False) if found else None
 
 
+def stored_item(conn: apsw.Connection, row: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return the row of the item that a row of a file is: that of its id, else that of its key.
+
+    Raises:
+        ConflictError: another namespace holds the id.
+    """
+    named = dict(zip(TABLES["items"].names, row, strict=True))
+    select = f"SELECT {columns_sql('items')} FROM items WHERE "
+    by_key = "\"key\" = :key AND namespace = :namespace AND IFNULL(scope, '') = IFNULL(:scope, '')"
+    for condition in ("id = :id", by_key):
+        rows: list[tuple[Any, ...]] = conn.execute(select + condition, named).fetchall()
+        for found in rows:
+            if found[INDEX["items"]["namespace"]] != named["namespace"]:
+                raise ConflictError(
+                    f"{id_text('item', named['id'])}: expected an id that is free in this store,"
+                    " another namespace holds it; nothing was written"
+                )
+            return found
+    return None
+
+
 def same_memory(
     conn: apsw.Connection, theirs: apsw.Connection, stored: int, row: Sequence[Any]
 ) -> bool:

@@ -23,7 +23,13 @@ from vestig.arguments import (
     sequence_number,
     source_text,
 )
-from vestig.calls.argument import key_name
+from vestig.calls.items import (
+    ITEM_LABEL_CHARS_MAX,
+    check_stored_key,
+    item_label,
+    json_value,
+    value_text,
+)
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.hints import nearest
@@ -241,15 +247,19 @@ def _anything(_field: str, _value: object) -> None:
     """The shape says all of it."""
 
 
-def _key(field: str, text: str) -> None:
-    if key_name(field, text) != text:
-        raise ValidationError(field, "another spelling", "a key in its normal form")
+def _item(field: str, text: str) -> None:
+    try:
+        same = value_text(field, json_value(text)) == text
+    except (ValueError, RecursionError):
+        same = False
+    if not same:
+        raise ValidationError(field, f"{len(text)} characters", "JSON as an export writes it")
 
 
 _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.TEXT: _text,
     Value.LABEL: lambda field, text: label(field, text, LABEL_CHARS_MAX),
-    Value.SCOPE: lambda field, text: label(field, text, SCOPE_CHARS_MAX),
+    Value.SCOPE: lambda field, text: label(field, text, ITEM_LABEL_CHARS_MAX),
     Value.NAME: _name,
     Value.SHORT_NAME: lambda field, text: _name(field, text, SCOPE_CHARS_MAX),
     Value.QUESTION: _question,
@@ -258,7 +268,9 @@ _CHECKS: Final[dict[Value, Callable[[str, Any], object]]] = {
     Value.SEQUENCE: _named(sequence_number),
     Value.RELATION: _relation,
     Value.SNIPPET: _snippet,
-    Value.KEY: _key,
+    Value.KEY: check_stored_key,
+    Value.ITEM_KEY: item_label,
+    Value.ITEM: _item,
     Value.REQUEST_KEY: _request_key,
     Value.VECTOR: _vector,
     Value.OBJECT: _json(dict[str, Any], _anything),

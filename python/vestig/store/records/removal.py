@@ -16,7 +16,7 @@ import apsw
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.store.integrity import chain
-from vestig.store.records import erase_patterns, jobs
+from vestig.store.records import erase_patterns, item_rows, jobs
 from vestig.store.records.graph_writes import delete_edges, touched_node
 from vestig.store.records.relations import relations_of, remove_unstated
 from vestig.store.records.rows import from_json, to_json
@@ -373,9 +373,12 @@ def remove(
     rows: Mapping[str, int],
     fields: TombstoneFields,
     keep: Callable[[str, int], bool] = lambda _table, _row: False,
+    *,
+    items: Sequence[item_rows.ItemRow] = (),
 ) -> Removed:
     """Removes these memories (id → row), the summaries that cover them, and everything that is
-    about them alone but for the entities and sources (table, row) that are to be kept.
+    about them alone but for the entities and sources (table, row) that are to be kept; and the
+    values of these items.
 
     The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
@@ -385,7 +388,7 @@ def remove(
     rows = {**rows, **summaries}
     numbers = sorted(rows.values())
     removal.remove_belongings("memories", numbers)
-    texts = _texts(removal, numbers)
+    texts = _texts(removal, numbers) | item_rows.empty(removal, items, fields.seq)
     remove_evidence(removal, fields.namespace, numbers, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)

@@ -30,6 +30,12 @@ INSERT_REQUEST: Final = (
     " confidence, reason, payload) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
+# Memories leave a tombstone, items a row without a key.
+_LAST_FORGETTING: Final = (
+    "SELECT MAX(seq) FROM (SELECT MAX(seq) AS seq FROM tombstones"
+    ' UNION ALL SELECT MAX(seq) FROM items WHERE "key" IS NULL)'
+)
+
 
 def reserve_calls(conn: apsw.Connection, day: int, count: int, limit: int | None) -> bool:
     """Return what `Ledger.reserve_model_calls` returns, inside a transaction."""
@@ -83,7 +89,7 @@ def log_requests(conn: apsw.Connection, requests: Sequence[RequestRecord]) -> No
     """Appends to the log of requests. What was asked and answered is left out where a forgetting
     came between: of a request that began before the last one, and of one that names what was
     forgotten. Entries wait in the memory of processes that a forgetting does not reach."""
-    ((forgotten_seq,),) = fetch(conn, "SELECT MAX(seq) FROM tombstones")
+    ((forgotten_seq,),) = fetch(conn, _LAST_FORGETTING)
     if forgotten_seq is not None:
         requests = [_without_forgotten(conn, one, forgotten_seq) for one in requests]
     conn.executemany(

@@ -23,7 +23,14 @@ from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import memory_versions, relations, removal, request_rows, settings
+from vestig.store.records import (
+    item_rows,
+    memory_versions,
+    relations,
+    removal,
+    request_rows,
+    settings,
+)
 from vestig.store.records.claim_rows import named_nodes, write_claims
 from vestig.store.records.graph_rows import NodeRows
 from vestig.store.records.graph_writes import GraphWriter
@@ -117,6 +124,10 @@ class WriteTransaction(LedgerView):
             self._relations(link, changes)
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
+            item_rows.write(
+                self._conn, link, changes.items,
+                seq=self._new_seq, now_us=self.recorded_us, salts=self._salts,
+            )  # fmt: skip
             self.close_link(link)
         self._applied_link = link
         return self._new_seq
@@ -129,8 +140,16 @@ class WriteTransaction(LedgerView):
             return None
         return new_rows(link.new_rows, link.touched, self._nodes.by_id, self._new_seq)
 
-    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removal.Removed:
-        """Removes these memories and all that belongs to them. Instead of `apply`, once.
+    def forget(
+        self,
+        namespace: str,
+        ids: Sequence[str],
+        *,
+        actor: str | None,
+        items: Sequence[item_rows.ItemRow] = (),
+    ) -> removal.Removed:
+        """Removes these memories and all that belongs to them, and the values of these items.
+        Instead of `apply`, once.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
@@ -144,7 +163,7 @@ class WriteTransaction(LedgerView):
                     raise NotFoundError("Memory", id)
             link = self.new_link()
             removed = removal.remove(
-                self._conn, link, rows, self._tombstone_fields(namespace, actor)
+                self._conn, link, rows, self._tombstone_fields(namespace, actor), items=items
             )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())

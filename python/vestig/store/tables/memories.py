@@ -125,6 +125,7 @@ TABLES: Final = (
             " WHERE superseded_by IS NOT NULL",
             "CREATE INDEX memories_revives ON memories (revives) WHERE revives IS NOT NULL",
             "CREATE INDEX memories_created ON memories (namespace, t_created_us)",
+            "CREATE INDEX memories_scope ON memories (namespace, scope) WHERE scope IS NOT NULL",
         ),
         unique=(
             (

@@ -80,6 +80,8 @@ class Value(Enum):
     RELATION = "the label of a relation"
     SNIPPET = "a snippet"
     KEY = "what a text is the value of"
+    ITEM_KEY = "a key of an item"
+    ITEM = "a value of an item"
     REQUEST_KEY = "the key of a request"
     VECTOR = "float32 numbers"
     OBJECT = "an object"

@@ -342,22 +342,33 @@ _PLANNED_IDS: Final = 20
 def forget_plan(report: ForgetReport, args: Args) -> str:
     """Return what would be deleted: by which fields of the filter, ids, counts of rows, and what
     lies outside the store."""
-    lines = _planned(report.memory_ids, "forgotten for good", args)
+    lines = [
+        *_planned(report.memory_ids, "forgotten for good", args),
+        *_items_of(report, "go with their texts"),
+    ]
     rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
     return "\n".join([*lines, f"Rows: {rows}", *_beside(report)])
 
 
 def forgotten(report: ForgetReport, args: Args) -> str:
     """Return what was forgotten, and how many residues the search of the files found."""
-    if report.dry_run and report.memory_ids:
+    items = _items_of(report, "forgotten too")
+    if report.dry_run and (report.memory_ids or items):
         return forget_plan(report, args)
-    if not report.memory_ids:
+    if not report.memory_ids and not items:
         return "Nothing to forget"
-    return (
+    head = (
         f"{_memories(report.memory_ids)} forgotten: {report.files_scanned} files"
         f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
-        f" {report.shared_occurrences} occurrences in other memories\n" + "\n".join(_beside(report))
+        f" {report.shared_occurrences} occurrences in other memories"
     )
+    return "\n".join([head, *items, *_beside(report)])
+
+
+def _items_of(report: ForgetReport, done: str) -> list[str]:
+    """How many items go too."""
+    count = report.rows_removed.get("items", 0)
+    return [f"{count} item{'s'[: count != 1]} {done}"] if count else []
 
 
 def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
@@ -407,7 +418,10 @@ def _reembedded(report: ForgetReport) -> list[str]:
 def garbage_collected(report: GcReport, _: Args) -> str:
     """Counts of the records that garbage collection removed."""
     would = "would be " if report.dry_run else ""
-    counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
+    counts = (
+        f"{report.items_removed} expired items, {report.sources_removed} sources,"
+        f" {report.entities_removed} entities"
+    )
     return f"{counts} and {report.edges_removed} links {would}removed"
 
 

@@ -23,7 +23,7 @@ from vestig.types import ItemError
 ITEMS_MAX: Final = 1_000
 _FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 # Done again, it leaves the same; what it returns is known only after its transaction.
-_ANSWERED_LATER: Final = ("forget",)
+_ANSWERED_LATER: Final = ("forget", "item-delete")
 
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):

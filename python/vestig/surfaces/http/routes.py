@@ -46,6 +46,12 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "memory deprecate": ("POST", "deprecate"),
     "memory supersede": ("POST", "supersede"),
     "memory forget": ("POST", "forget"),
+    "item put": ("POST", "item/put"),
+    "item put-many": ("POST", "item/put-many"),
+    "item get": ("GET", "item/get"),
+    "item delete": ("POST", "item/delete"),
+    "item list": ("GET", "item/list"),
+    "item scopes": ("GET", "item/scopes"),
     "entity list": ("GET", "entity/list"),
     # a name may hold a slash
     "entity show": ("GET", "entity/show"),

@@ -23,7 +23,7 @@ def _forget(call: Call) -> Any:
     agreed = given.pop("yes", False) or given.get("dry_run", False)
     if not agreed:
         plan = call.store.forget(**{**given, "dry_run": True})
-        if not plan.memory_ids:
+        if not plan.memory_ids and not plan.rows_removed.get("items"):
             return plan
         if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
             raise ConflictError("nothing was forgotten: the plan was not confirmed")
@@ -45,7 +45,9 @@ _FORGET: Final = Operation(
     document="forgotten",
     text=render.forgotten,
     # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
-    exit_code=lambda report: 1 if report.rows_removed.get("memories") == 0 else 0,
+    exit_code=lambda report: (
+        1 if report.rows_removed.get("memories") == report.rows_removed.get("items", 0) == 0 else 0
+    ),
     writes=True,
     confirmed="always",
 )

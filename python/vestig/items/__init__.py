@@ -1,0 +1,1 @@
+"""Values by key: how one is put, read, and removed."""
