@@ -71,6 +71,9 @@ def filled(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"scope": "lab"}, "a"),
     ({"scope": ["lab", "elsewhere"]}, "a"),
+    ({"scope_prefix": "lab"}, "a"),
+    ({"scope_prefix": "la"}, ""),
+    ({"scope_prefix": "lab", "unscoped": True}, "a b c new"),
     ({"unscoped": True}, "b c new"),
     ({"scope": "lab", "unscoped": True}, "a b c new"),
     ({"kinds": "memory", "tags": "plant"}, "a b"),

@@ -18,6 +18,7 @@ STATUSES = ("ACTIVE", "SUPERSEDED", "DEPRECATED", "ARCHIVED")
 NOTHING: tuple[Any, ...] = (None, "", [], (), {}, set())
 VALUES: dict[str, tuple[Any, ...]] = {
     "scope": ("lab", ["lab", "nowhere"]),
+    "scope_prefix": ("lab", "la"),
     "unscoped": (True, False),
     "kinds": ("MEMORY", "SUMMARY"),
     "statuses": ("ACTIVE", ["SUPERSEDED", "ARCHIVED"]),
