@@ -69,7 +69,7 @@ from vestig.types import (
 )
 
 if TYPE_CHECKING:
-    from vestig.store.ledger.writes import WriteTransaction
+    from vestig.store.records.writes import WriteTransaction
 
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
