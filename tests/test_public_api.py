@@ -64,6 +64,7 @@ PINNED = {
 METHODS = {
     "commit_structured",
     "archive",
+    "cognify",
     "close",
     "commit",
     "commit_many",

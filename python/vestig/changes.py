@@ -15,6 +15,7 @@ from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy,
 
 __all__ = [
     "AccessTouch",
+    "AddedEvidence",
     "ChangeSet",
     "EdgePatch",
     "EntityPatch",
@@ -191,6 +192,15 @@ class NewClaim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     evidence: tuple[NewEvidence, ...] = ()
 
 
+class AddedEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Further evidence of a claim that is stored, behind what it has. `confidence`: of the claim
+    from now on; None = it stays."""
+
+    memory_id: str
+    evidence: tuple[NewEvidence, ...]
+    confidence: float | None = None
+
+
 class NewEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entity row to insert. Where the namespace has an unexpired entity with this
     `norm_key`, that one is used: edges of the change set then end there."""
@@ -269,7 +279,8 @@ class NewItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An enrichment job, pending from the start; none where one of its kind waits for the memory
-    already. `kind`: `embed`, `entities`, `hypothetical`, `stability` or `updates`."""
+    already. `kind`: `embed`, `entities`, `hypothetical`, `stability`, `updates`,
+    `claims` or `summary`."""
 
     id: str
     memory_id: str
@@ -308,3 +319,4 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     original_texts: tuple[NewOriginalText, ...] = ()
     claims: tuple[NewClaim, ...] = ()
     items: tuple[NewItem, ...] = ()
+    added_evidence: tuple[AddedEvidence, ...] = ()

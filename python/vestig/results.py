@@ -213,6 +213,34 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
+class CognifyReport(_Value, frozen=True, kw_only=True):
+    """Holds what `cognify` did. A window is what one call of the model reads: those read, failed
+    for now, and left, of a dry run those that would be read.
+
+    `claims_added`: new ones; `claims_merged`: stated again, as evidence of a known one;
+    `items_dropped`: of answers, for they were bad or cited nothing of their window;
+    `ends_unresolved`: names in claims that are no entity's, or several entities'. `costs`: what the
+    calls took, by model; of a dry run an estimate of what would be sent, without the answers.
+    `errors`: windows that failed, by their place in this run.
+    """
+
+    windows_read: int = 0
+    windows_failed: int = 0
+    windows_left: int = 0
+    claims_added: int = 0
+    claims_merged: int = 0
+    items_dropped: int = 0
+    ends_unresolved: int = 0
+    entities_created: int = 0
+    relations_created: int = 0
+    summaries_created: int = 0
+    dry_run: bool = False
+    costs: tuple[ModelCost, ...] = ()
+    errors: tuple[ItemError, ...] = ()
+    warnings: tuple[str, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+
+
 class ImportedFile(_Value, frozen=True, kw_only=True):
     """Counts of one file of an import, as those of the whole. `format` is null where no format
     knows it."""
@@ -345,7 +373,8 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
 
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
     and links by likeness, is removed, and made again without it; later, where `degraded` has
-    `enrichment_pending`. `had_superseded`: memories that stay and that the removed ones had
+    `enrichment_pending`. `derived_removed`: claims that a language model had read out of the
+    removed memories alone. `had_superseded`: memories that stay and that the removed ones had
     superseded; they stay superseded, and committing the text of one again makes it current.
     `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
     that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
@@ -358,6 +387,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     rows_removed: dict[str, int]
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()
+    derived_removed: tuple[str, ...] = ()
     edges_removed: int
     files_scanned: int
     bytes_scanned: int

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from world import Act, World
 
+from conversations import document
 from vestig.ports import ModelRequest
 from vestig.testing import ScriptedModel
 
@@ -72,12 +73,31 @@ def names_of_a_query(world: World) -> Any:
     return [one.name for one in store.recall("what was said then?").analysis.entities]
 
 
+def windows_read(world: World) -> Any:
+    """What a model reads of three turns and of two passages, and what of a claim is stored."""
+    claim = {
+        "content": "Ann keeps the key of the vault", "subject": "Ann", "fact_type": "KEEPS",
+        "confidence": 0.5, "from": [1],
+    }  # fmt: skip
+    model = ScriptedModel({"extract_claims": {"entities": [], "claims": [claim]}})
+    store = world.open(llm=model)
+    for number in range(3):
+        said = f"The ferry number {number} is late again"
+        store.commit(said, session_id="s", sequence=number, enrich=False)
+    document(store, [f"Valve {number} is made of brass" for number in range(2)])
+    report = store.cognify()
+    return report.windows_read, report.claims_added
+
+
 ENRICHED: Final[dict[str, Act]] = {
     "enrichment.workers": Act(1, at_once),
     "entities.model": Act("small", models_asked),
     "questions.model": Act("large", models_asked),
     "updates.enabled": Act(False, superseded),
     "updates.min_confidence": Act(0.96, superseded),
+    "cognify.turns": Act(2, windows_read),
+    "cognify.window_chars": Act(10, windows_read),
+    "cognify.min_confidence": Act(0.51, windows_read),
     "recall.synthesize": Act(True, query_of_a_conversation),
     "recall.query_entities": Act("llm", names_of_a_query),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_answers import Vestig
 
 from vestig.surfaces.table import operations
@@ -97,6 +98,8 @@ def commands(
 
 # they answer others and print nothing of their own
 SERVERS = {"hook", "install", "mcp", "serve"}
+# they are of no use without a language model
+MODELLED = {"cognify"}
 DOCUMENTS = {
     "memory add": "outcome",
     "memory add-structured": "outcome",
@@ -141,12 +144,22 @@ DOCUMENTS = {
 
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
-    assert set(lines) == {op.name for op in operations()} - SERVERS
+    assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED
     for name, words in lines.items():
         answer = vestig(*words, "--json")
         assert answer.code == 0, (name, answer.err)
         type_name = DOCUMENTS.get(name, name if " " not in name else "state")
         assert answer.document["schema"] == f"vestig/{type_name}/1", name
+
+
+@pytest.mark.parametrize("name", sorted(MODELLED))
+def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str) -> None:
+    vestig("memory", "add", "The keys are kept by Ada Lovelace")
+    for words in ((), ("--dry-run",)):
+        answer = vestig(*name.split(), *words)
+        assert (answer.code, answer.out) == (4, "")
+        assert "needs a language model: set llm.provider" in answer.err
+        assert "import, recall" in answer.err
 
 
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ SHORT = {
 COMMANDS = {
     "memory add-structured",
     "count",
+    "cognify",
     "diff",
     "stats",
     *(f"memory {name}" for name in (*VERBS, *STATES)),
@@ -119,6 +120,7 @@ METHODS = {
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
 FILTERED = (
+    "cognify",
     "diff",
     "recall",
     "retrieve",

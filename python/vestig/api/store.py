@@ -35,6 +35,7 @@ from vestig.calls.states import (
     StateRequest,
     SupersedeRequest,
 )
+from vestig.calls.upkeep import CognifyRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
+        CognifyReport,
         DeprecateReport,
         DiffReport,
         ForgetReport,
@@ -1274,6 +1276,63 @@ class Vestig:
         from vestig.memories import read
 
         return read.count(self._session, asked)
+
+    # --- reading by a language model -------------------------------------------------------
+
+    def cognify(
+        self,
+        where: Filter | FilterFields | None = None,
+        *,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        exclude_session_ids: Words = None,
+        limit: int | None = None,
+        retry_failed: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> CognifyReport:
+        """Lets the language model read the turns and passages that none has read, newest first, and
+        stores what it finds: entities, claims with their evidence, relations between entities.
+        Neighbours are read in one call; one that fails is retried alone by the next run.
+
+        Args:
+            where: Which of the turns and passages that no model has read are read: a
+                `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began, or were stated again, at or after this time.
+            until: Facts that began, or were stated again, before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes outside
+                any stay.
+            limit: Most windows, that is calls of the model, in this run.
+            retry_failed: Windows that failed for good too.
+            dry_run: Count the windows and say what they would send, and its price; ask nothing.
+            progress: Called with the windows done and how many there are, or None.
+
+        Raises:
+            ProviderError: there is no model, or it refuses every call.
+            ConfigError: the model's key or package is missing.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder, ScriptedModel
+            >>> claim = {"content": "Ann lives in Oslo", "subject": "Ann", "fact_type": "LIVES_IN",
+            ...          "object": "Oslo", "attributes": {"location": "Oslo"}, "from": [1]}
+            >>> model = ScriptedModel({"extract_claims": {"entities": [], "claims": [claim]}})
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder(), llm=model) as store:
+            ...     _ = store.commit("I moved to Oslo", author="Ann", session_id="a", sequence=1)
+            ...     report = store.cognify()
+            ...     store.get("Ann.LIVES_IN").content, report.windows_read
+            ('Ann lives in Oslo', 1)
+        """
+        asked = checked(CognifyRequest, given(locals()))
+        from vestig.knowledge import cognify
+
+        return cognify.cognify(self._session, asked)
 
     # --- files -----------------------------------------------------------------------------
 

@@ -99,6 +99,38 @@ class EnrichRequest(Request, frozen=True, kw_only=True):
     ] = False
 
 
+class CognifyRequest(Request, frozen=True, kw_only=True):
+    """Turns and passages that a language model reads."""
+
+    call: ClassVar = "cognify"
+
+    where: Annotated[
+        Filter,
+        Where(
+            "Which of the turns and passages that no model has read are read: a `vestig.Filter`,"
+            " or an object of its fields.",
+            beside=True,
+        ),
+    ] = NO_FILTER
+    limit: Annotated[
+        int | None, Integer("Most windows, that is calls of the model, in this run.", "--limit")
+    ] = None
+    retry_failed: Annotated[bool, Flag("Windows that failed for good too.", "--retry-failed")] = (
+        False
+    )
+    dry_run: Annotated[
+        bool,
+        Flag(
+            "Count the windows and say what they would send, and its price; ask nothing.",
+            "--dry-run",
+        ),
+    ] = False
+    progress: Annotated[
+        Callable[[int, int | None], None] | None,
+        Function("Called with the windows done and how many there are, or None."),
+    ] = None
+
+
 class RebuildRequest(Request, frozen=True, kw_only=True):
     """Parts that are made again from the ledger."""
 

@@ -25,12 +25,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class EntityRows(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows that are written; how many entities the memory has no room for; and texts whose vectors
-    are missing: with some of them nothing may be written."""
+    """Rows that are written; how many entities no memory has room for; texts whose vectors are
+    missing: with some of them nothing may be written; and names of unknown type that became those
+    of a typed entity, by id."""
 
     changes: ChangeSet
     left_out: int
     missing: tuple[str, ...]
+    merged: Mapping[str, str]
 
 
 def entity_rows(
@@ -49,29 +51,41 @@ def entity_rows(
         entities: best first.
         vectors: by embedded text.
     """
-    decision = _Decision(session, view, memory, vectors)
+    decision = EntityDecision(session, view, [memory], vectors)
     for entity in entities:
-        decision.add(entity)
+        decision.add(entity, [memory.id])
     return decision.rows()
 
 
-class _Decision:
-    """Rows about one memory, gathered entity by entity."""
+class EntityDecision:
+    """Rows about entities that some memories of one namespace name, gathered entity by entity.
+
+    Args:
+        memories: at least one.
+        vectors: by embedded text.
+        origin: of an entity that is new.
+    """
 
     def __init__(
-        self, session: Session, view: LedgerView, memory: Memory, vectors: Mapping[str, bytes]
+        self,
+        session: Session,
+        view: LedgerView,
+        memories: Sequence[Memory],
+        vectors: Mapping[str, bytes],
+        origin: str = "extracted",
     ) -> None:
         self._session = session
         self._view = view
-        self._memory = memory
+        self._space = memories[0].namespace
         self._vectors = vectors
+        self._origin = origin
         self._chosen = session.config.settings
-        # every entity that the memory mentions once this is written → its certainty
-        self._mentioned: dict[str, float] = {
-            edge.entity_id: 1.0 if edge.confidence is None else edge.confidence
-            for edge in view.mentions(memory.namespace, [memory.id])
-        }
-        self._merged: set[str] = set()
+        # memory → every entity that it mentions once this is written → its certainty
+        self._mentioned: dict[str, dict[str, float]] = {one.id: {} for one in memories}
+        for edge in view.mentions(self._space, list(self._mentioned)):
+            certain = 1.0 if edge.confidence is None else edge.confidence
+            self._mentioned[edge.memory_id][edge.entity_id] = certain
+        self._merged: dict[str, str] = {}
         self._new: list[NewEntity] = []
         self._patches: list[EntityPatch] = []
         self._edges: list[NewEdge] = []
@@ -83,7 +97,7 @@ class _Decision:
         """All of it."""
         return EntityRows(
             changes=ChangeSet(
-                namespace=self._memory.namespace,
+                namespace=self._space,
                 entities=tuple(self._new),
                 entity_patches=tuple(self._patches),
                 edges=tuple(self._edges),
@@ -91,10 +105,14 @@ class _Decision:
             ),
             left_out=self._left_out,
             missing=tuple(self._missing),
+            merged=self._merged,
         )
 
-    def add(self, kept: KeptEntity) -> None:
-        """One entity with its mention, unless the memory has no room for it."""
+    def add(
+        self, kept: KeptEntity, memories: Sequence[str], *, needed: bool = False
+    ) -> Entity | None:
+        """One entity with its mentions by those of these memories (ids) that have room for it; None
+        where none has, unless the entity is `needed` otherwise."""
         known = self._with_name(kept)
         target = _target(kept, known)
         untyped = [
@@ -104,20 +122,28 @@ class _Decision:
             and (target is None or one.id != target.id)
             and norm_name(one.canonical_name) == norm_name(kept.name)
         ]
-        there = any(one.id in self._mentioned for one in [*untyped, *([target] if target else [])])
-        if not there and len(self._mentioned) >= self._chosen.entities.max_per_memory:
+        there = {one.id for one in [*untyped, *([target] if target else [])]}
+        most = self._chosen.entities.max_per_memory
+        rooms = [
+            id
+            for id in memories
+            if there & self._mentioned[id].keys() or len(self._mentioned[id]) < most
+        ]
+        if not rooms and not needed:
             self._left_out += 1
-            return
+            return None
         entity = self._inserted(kept) if target is None else self._described(target, kept)
         for one in untyped:
-            self._merge(one, entity, kept)
-        if self._chosen.links.mentions.enabled and entity.id not in self._mentioned:
-            self._edges.append(self._mention(entity.id, kept))
-            self._mentioned[entity.id] = kept.confidence
+            self._merge(one, entity, kept, rooms)
+        for id in rooms if self._chosen.links.mentions.enabled else ():
+            if entity.id not in self._mentioned[id]:
+                self._edges.append(self._mention(id, entity.id, kept))
+                self._mentioned[id][entity.id] = kept.confidence
+        return entity
 
     def _with_name(self, kept: KeptEntity) -> list[Entity]:
         """Unexpired entities with this name or alias, oldest first."""
-        space, core = self._memory.namespace, self._session.keeper.core
+        space, core = self._space, self._session.keeper.core
         ids = ids_with_name(self._view, core, space, kept.name, LATEST_US)
         meant = nodes.following_merges(self._view, space, ids).values()
         found = {
@@ -137,10 +163,10 @@ class _Decision:
     def _inserted(self, kept: KeptEntity) -> Entity:
         vector = self._vector(embedded_name(kept.name, kept.description))
         row = new_entity(
-            self._memory.namespace,
+            self._space,
             kept.name,
             kept.type,
-            origin="extracted",
+            origin=self._origin,
             model=self._session.embedder.model,
             embedding=vector,
         )
@@ -162,29 +188,32 @@ class _Decision:
             self._patches.append(EntityPatch(entity_id=entity.id, columns=columns))
         return msgspec.structs.replace(entity, description=kept.description)
 
-    def _merge(self, untyped: Entity, entity: Entity, kept: KeptEntity) -> None:
+    def _merge(
+        self, untyped: Entity, entity: Entity, kept: KeptEntity, memories: Sequence[str]
+    ) -> None:
         """The name of unknown type becomes another name of the typed one, with its edges."""
-        space = self._memory.namespace
+        space = self._space
         is_new = any(row.id == entity.id for row in self._new)
         there = [] if is_new else self._view.edges(space, entity.id)
         parts = merge_changes(untyped, entity, self._view.edges(space, untyped.id), there)
-        self._merged.add(untyped.id)
+        self._merged[untyped.id] = entity.id
         self._patches.extend(parts.changes.entity_patches)
         self._ended.extend(parts.changes.expired_edges)
         for edge in parts.changes.edges:
-            own = edge.from_id == self._memory.id and edge.edge_type is EdgeType.MENTIONS
+            own = edge.from_id in memories and edge.edge_type is EdgeType.MENTIONS
             certain = 1.0 if edge.confidence is None else edge.confidence
             better = own and kept.confidence > certain
-            self._edges.append(self._mention(entity.id, kept) if better else edge)
-        before = self._mentioned.pop(untyped.id, None)
-        if before is not None:
-            self._mentioned[entity.id] = max(before, kept.confidence)
+            self._edges.append(self._mention(edge.from_id, entity.id, kept) if better else edge)
+        for mentioned in self._mentioned.values():
+            before = mentioned.pop(untyped.id, None)
+            if before is not None:
+                mentioned[entity.id] = max(before, kept.confidence)
 
-    def _mention(self, entity_id: str, kept: KeptEntity) -> NewEdge:
+    def _mention(self, memory_id: str, entity_id: str, kept: KeptEntity) -> NewEdge:
         mention = EntityMention(
             entity_id=entity_id, confidence=kept.confidence, evidence=kept.evidence
         )
-        return mention_edge(self._memory.id, mention, self._chosen.entities.max_evidence_length)
+        return mention_edge(memory_id, mention, self._chosen.entities.max_evidence_length)
 
 
 def _target(kept: KeptEntity, known: Sequence[Entity]) -> Entity | None:

@@ -197,7 +197,7 @@ def _checked_entity(
     type = given.type.strip().upper()
     known = types.get(type)
     named = type if known is None else known.name
-    if not _is_type(named) or not _is_name(given.name, named):
+    if not is_type(named) or not is_name(given.name, named):
         return None, False
     evidence, longest = given.evidence.strip(), settings.max_evidence_length
     confidence = settings.min_confidence if given.confidence is None else given.confidence
@@ -211,11 +211,12 @@ def _checked_entity(
     return kept, known is None
 
 
-def _is_type(type: str) -> bool:
+def is_type(type: str) -> bool:
+    """Return whether a text can be the type of an entity."""
     return 0 < len(type) <= TYPE_CHARS_MAX and CONTROL_CHARACTERS.search(type) is None
 
 
-def _is_name(given: str, type: str) -> bool:
+def is_name(given: str, type: str) -> bool:
     """Return whether it is a specific name: no date, no single letter, no number; a term of a
     domain has more than one word."""
     name = cased_name(given) if given.strip() else ""

@@ -355,7 +355,7 @@ def _enter(session: Session, item: Item) -> None:
         mode = session.config.settings.firewall.secrets
         count_secrets(session, item.secrets, "rejected" if mode == "reject" else "masked")
     if item.outcome is not None:
-        _count(session, [item.outcome])
+        count_outcomes(session, [item.outcome])
 
 
 def _echoed(item: Item) -> CommitOutcome:
@@ -417,7 +417,7 @@ def _commit_accepted(session: Session, items: list[Item], ahead: VectorsAhead) -
         except SplitGroup as split:
             groups += [group[split.place :], group[: split.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
-    _count(session, [outcome for outcome in done if outcome is not None])
+    count_outcomes(session, [outcome for outcome in done if outcome is not None])
 
 
 def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> None:
@@ -552,7 +552,8 @@ def is_empty(changes: ChangeSet) -> bool:
     )
 
 
-def _count(session: Session, outcomes: Sequence[CommitOutcome]) -> None:
+def count_outcomes(session: Session, outcomes: Sequence[CommitOutcome]) -> None:
+    """Counts how commits ended."""
     for kind, count in Counter([outcome.outcome.value for outcome in outcomes]).items():
         session.metrics.add("vestig_commit_outcomes_total", count, outcome=kind)
     updates = sum(outcome.possible_update_of is not None for outcome in outcomes)

@@ -215,6 +215,19 @@ class UpdateSettings(Section, frozen=True, kw_only=True):
     ] = 0.9
 
 
+class CognifySettings(Section, frozen=True, kw_only=True):
+    window_chars: Annotated[
+        Count,
+        doc("Most characters of consecutive passages that a language model reads at once."),
+    ] = 4000
+    turns: Annotated[
+        Count, doc("Most consecutive turns of a session that a language model reads at once.")
+    ] = 8
+    min_confidence: Annotated[
+        Share, doc("Confidence of the model from which a claim is stored (inclusive).")
+    ] = 0.5
+
+
 class KeywordSettings(Section, frozen=True, kw_only=True):
     stopwords: Annotated[
         tuple[Text, ...], doc("Words that are no keywords, added to the built-in ones.", shown=True)
@@ -314,6 +327,7 @@ class Settings(Section, frozen=True, kw_only=True):
     hygiene: HygieneSettings = HygieneSettings()
     similar: SimilarSettings = SimilarSettings()
     updates: UpdateSettings = UpdateSettings()
+    cognify: CognifySettings = CognifySettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()

@@ -147,6 +147,7 @@ def _forgotten(
         rows_removed=removed.rows,
         entities_removed=removed.rows.get("entities", 0),
         summaries_removed=removed.summaries,
+        derived_removed=removed.derived,
         edges_removed=removed.rows.get("edges", 0),
         **_proved(proof),
         dry_run=how.dry_run,

@@ -79,8 +79,8 @@ def read_answer(text: str, answer: type[_T]) -> ReadAnswer:
     """Reads an answer.
 
     Code fences and text around the JSON are left out. A member for text that holds a list becomes
-    `a, b`; other values become text. A bad item of a list is dropped alone. Members that the form
-    does not have are left out.
+    `a, b`; other values become text; an object may stand for a list of names and values. A bad item
+    of a list is dropped alone. Members that the form does not have are left out.
 
     Args:
         text: what the model said.
@@ -209,6 +209,8 @@ class _Reader:
     def _items(self, given: Any, info: msgspec.inspect.Type) -> list[Any]:
         found = []
         plain = isinstance(info, msgspec.inspect.StrType)
+        if isinstance(given, Mapping) and _is_pair(info):
+            given = [{"name": k, "value": v} for k, v in given.items() if v is not None]
         for item in given if isinstance(given, list) else [given]:
             try:
                 if plain and not isinstance(item, str):
@@ -218,6 +220,14 @@ class _Reader:
             except UnreadableAnswerError:
                 self.dropped += 1
         return found
+
+
+def _is_pair(info: msgspec.inspect.Type) -> bool:
+    """Return whether a form has a name and a value alone, so that an object may stand for a list of
+    it."""
+    if not isinstance(info, msgspec.inspect.StructType):
+        return False
+    return {field.encode_name for field in info.fields} == {"name", "value"}
 
 
 def _takes_none(info: msgspec.inspect.Type) -> bool:

@@ -168,6 +168,12 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "housekeeping enrich": Outline(
         "store", "Run the jobs of the queue: missing vectors, and what a language model adds."
     ),
+    "cognify": Outline(
+        "store",
+        "Let a language model read the turns and passages that none has read: entities, claims with"
+        " their evidence, relations. --dry-run says what it would cost. An interrupted run is safe"
+        " to repeat.",
+    ),
     "housekeeping compact": Outline(
         "store", "Merge all segments of the projection into one, while others read and write."
     ),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
-from vestig.changes import NewClaim
+from vestig.changes import AddedEvidence, NewClaim, NewEvidence
 from vestig.ids import id_text
 from vestig.language.text_forms import single_spaced
 from vestig.store.integrity import chain
 from vestig.store.records.graph_rows import NodeRows
 from vestig.store.records.rows import from_json, to_json
-from vestig.store.sqlite.lookups import known_ids, next_row, rows_of, select_in
+from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_CODES
-from vestig.store.tables.schema import INSERT
+from vestig.store.tables.schema import INDEX, INSERT, columns_sql
 from vestig.times import from_us
 from vestig.types import Claim, Evidence
+
+if TYPE_CHECKING:
+    from vestig.store.records.reads import LedgerView
 
 _SNIPPET_CHARS_MAX: Final = 500
 _CLAIMS: Final = (
@@ -45,55 +49,91 @@ _STATEMENTS: Final = (
 )
 
 
-def named_nodes(claims: Sequence[NewClaim]) -> set[str]:
-    """Ids of the nodes that these claims and their evidence name, those of the memories too."""
-    named = {claim.memory_id for claim in claims}
-    for claim in claims:
-        ids = (claim.subject_id, claim.object_id, *(one.source_id for one in claim.evidence))
-        named.update(id for id in ids if id is not None)
-    return named
+def named_nodes(claims: Sequence[NewClaim], added: Sequence[AddedEvidence]) -> set[str]:
+    """Ids of the nodes that these claims and this evidence name, those of the memories too."""
+    evidence: list[tuple[str, tuple[NewEvidence, ...]]] = [
+        (one.memory_id, one.evidence) for one in claims
+    ]
+    evidence += [(one.memory_id, one.evidence) for one in added]
+    ids = [end for claim in claims for end in (claim.subject_id, claim.object_id)]
+    ids += [one.source_id for _, of_claim in evidence for one in of_claim]
+    return {id for id, _ in evidence} | {id for id in ids if id is not None}
 
 
-def write_claims(
-    conn: apsw.Connection,
-    link: chain.Link,
-    nodes: NodeRows,
-    claims: Sequence[NewClaim],
-    *,
-    seq: int,
-    salts: chain.Salts,
-) -> None:
-    """Writes the claims of memories that have none.
+class ClaimWriter:
+    """The claims' part of a write transaction, under its link."""
 
-    Raises:
-        NotFoundError: a memory, entity or source that the namespace does not hold.
-    """
-    row = next_row(conn, "claim_evidence") if claims else 0
-    for new in claims:
-        memory = nodes.row(new.memory_id)
-        values = (
-            salts.take(), memory, seq, new.subject, _row(nodes, new.subject_id), new.fact_type,
-            new.object, _row(nodes, new.object_id), new.object_type, new.relationship_type,
-            to_json(new.attributes), new.confidence,
-        )  # fmt: skip
-        conn.execute(INSERT["claims"], values)
-        link.wrote("claims", values)
-        evidence: list[tuple[Any, ...]] = []
-        for position, one in enumerate(new.evidence):
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        link: chain.Link,
+        nodes: NodeRows,
+        *,
+        seq: int,
+        salts: chain.Salts,
+    ) -> None:
+        self._conn = conn
+        self._link = link
+        self._nodes = nodes
+        self._seq = seq
+        self._salts = salts
+
+    def claims(self, claims: Sequence[NewClaim]) -> None:
+        """Claims of memories that have none.
+
+        Raises:
+            NotFoundError: a memory, entity or source that the namespace does not hold.
+        """
+        for new in claims:
+            memory = self._nodes.row(new.memory_id)
+            values = (
+                self._salts.take(), memory, self._seq, new.subject, self._end(new.subject_id),
+                new.fact_type, new.object, self._end(new.object_id), new.object_type,
+                new.relationship_type, to_json(new.attributes), new.confidence,
+            )  # fmt: skip
+            self._conn.execute(INSERT["claims"], values)
+            self._link.wrote("claims", values)
+            self._evidence(memory, new.evidence, 0)
+
+    def added(self, added: Sequence[AddedEvidence]) -> None:
+        """Further evidence of stored claims.
+
+        Raises:
+            NotFoundError: as `claims`.
+        """
+        for one in added:
+            memory = self._nodes.row(one.memory_id)
+            sql = "SELECT IFNULL(MAX(position) + 1, 0) FROM claim_evidence WHERE memory = ?"
+            self._evidence(memory, one.evidence, fetch(self._conn, sql, (memory,))[0][0])
+            if one.confidence is not None:
+                self._set_confidence(memory, one.confidence)
+
+    def _evidence(self, memory: int, evidence: Sequence[NewEvidence], position: int) -> None:
+        row, rows = next_row(self._conn, "claim_evidence"), list[tuple[Any, ...]]()
+        for at, one in enumerate(evidence):
             of_memory = one.source_id is not None and one.source_id.startswith("mem_")
-            stated_in = _row(nodes, one.source_id) if of_memory else None
-            source = None if of_memory else _row(nodes, one.source_id)
-            evidence.append((
-                salts.take(), row, memory, seq, position, source, stated_in, one.stated_us,
-                one.author, one.snippet,
+            source = None if of_memory else self._end(one.source_id)
+            rows.append((
+                self._salts.take(), row + at, memory, self._seq, position + at, source,
+                self._end(one.source_id) if of_memory else None, one.stated_us, one.author,
+                one.snippet,
             ))  # fmt: skip
-            row += 1
-        conn.executemany(INSERT["claim_evidence"], evidence)
-        link.wrote_all("claim_evidence", evidence)
+        if rows:
+            self._conn.executemany(INSERT["claim_evidence"], rows)
+            self._link.wrote_all("claim_evidence", rows)
 
+    def _set_confidence(self, memory: int, confidence: float) -> None:
+        """The seq of the row stays: it says when the claim was stored."""
+        sql = f"SELECT {columns_sql('claims')} FROM claims WHERE memory = ?"
+        old = fetch(self._conn, sql, (memory,))[0]
+        new = [*old]
+        new[INDEX["claims"]["confidence"]] = confidence + 0.0
+        update = "UPDATE claims SET confidence = ? WHERE memory = ?"
+        self._conn.execute(update, (confidence + 0.0, memory))
+        self._link.replaced("claims", old, new)
 
-def _row(nodes: NodeRows, id: str | None) -> int | None:
-    return None if id is None else nodes.row(id)
+    def _end(self, id: str | None) -> int | None:
+        return None if id is None else self._nodes.row(id)
 
 
 def claims_of(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) -> dict[str, Claim]:
@@ -101,6 +141,21 @@ def claims_of(conn: apsw.Connection, namespace: str, memory_ids: Sequence[str]) 
     rows = rows_of(conn, "memories", namespace, known_ids(memory_ids, "mem"))
     found = claims_at(conn, list(rows.values()))
     return {id: found[row] for id, row in rows.items() if row in found}
+
+
+def active_claims(
+    view: LedgerView, namespace: str, scope: str | None, fact_types: Collection[str]
+) -> dict[str, Claim]:
+    """id → claim, of the active memories of a scope whose claims are of one of these types."""
+    sql = (
+        'SELECT m."row", m.id FROM claims c JOIN memories m ON m."row" = c.memory'
+        " WHERE m.namespace = ? AND m.scope IS ? AND m.status = 'active' AND c.fact_type IN (?*)"
+    )
+    with store_faults(view.where):
+        found = select_in(view.connection, sql, tuple(fact_types), (namespace, scope))
+        rows = {row: id_text("mem", id) for row, id in found}
+        claims = claims_at(view.connection, sorted(rows))
+    return {rows[row]: claim for row, claim in claims.items()}
 
 
 def claims_at(conn: apsw.Connection, rows: Sequence[int]) -> dict[int, Claim]:

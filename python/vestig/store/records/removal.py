@@ -231,6 +231,8 @@ _QUOTED: Final = (
     f"SELECT {columns_sql('claim_evidence', 'e')} FROM claim_evidence e"
     ' JOIN memories m ON m."row" = e.memory WHERE m.namespace = ?'
     f" AND length(CAST(e.snippet AS BLOB)) >= {_SNIPPET_BYTES_MIN} AND instr(?, e.snippet)"
+    ' AND NOT EXISTS (SELECT 1 FROM memories t WHERE t."row" = e.stated_in'
+    " AND instr(t.content, e.snippet))"
 )
 # What was asked and answered: the table, the column that says it, and what is erased with it.
 _ANSWERS: Final = tuple(
@@ -239,13 +241,27 @@ _ANSWERS: Final = tuple(
     for column in table.columns
     if column.quotes
 )
+# Claims that a language model read out of memories, and that nobody stated since: the memory was
+# made from its evidence alone.
+_READ_OUT: Final = (
+    'SELECT m.id, m."row" FROM memories m WHERE m."row" IN (?*) AND EXISTS (SELECT 1 FROM events a'
+    " WHERE a.memory = m.\"row\" AND a.event_type IN ('ADD', 'IMPORT')"
+    " AND json_extract(a.payload, '$.model_name') IS NOT NULL)"
+    ' AND NOT EXISTS (SELECT 1 FROM events r WHERE r.memory = m."row"'
+    " AND r.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR'))"
+)
+_STATED_IN: Final = (
+    "SELECT memory, stated_in FROM claim_evidence WHERE memory IN"
+    " (SELECT memory FROM claim_evidence WHERE stated_in IN (?*))"
+)
 
 
 def remove_evidence(
     removal: Removal, namespace: str, memories: Sequence[int], texts: Iterable[str]
 ) -> None:
     """Removes the evidence of these memories' claims, and all that was taken from these memories:
-    it names one of them, or its snippet stands in their texts (in normal form)."""
+    it names one of them, or its snippet stands in their texts (in normal form), and not in that of
+    another memory which it names."""
     if not fetch(removal.conn, "SELECT 1 FROM claim_evidence LIMIT 1"):
         return
     found = [
@@ -256,6 +272,27 @@ def remove_evidence(
     for text in texts:
         found += fetch(removal.conn, _QUOTED, (namespace, text))
     removal.remove_rows("claim_evidence", found)
+
+
+def claims_made_of(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
+    """Memories (id → row) that a language model made of these memories alone, or of such memories:
+    no evidence of their claims is from elsewhere, and nobody stated them since."""
+    found: dict[str, int] = {}
+    gone, latest = set(rows.values()), sorted(rows.values())
+    while latest:
+        evidence: dict[int, set[int | None]] = {}
+        for memory, stated_in in select_in(conn, _STATED_IN, latest):
+            evidence.setdefault(memory, set()).add(stated_in)
+        lost = sorted(row for row, origins in evidence.items() if origins <= gone)
+        new = {
+            id_text("mem", id): row
+            for id, row in list(select_in(conn, _READ_OUT, lost))
+            if row not in gone
+        }
+        found.update(new)
+        latest = sorted(new.values())
+        gone.update(latest)
+    return found
 
 
 def remove_evidence_of_sources(removal: Removal, sources: Sequence[int]) -> None:
@@ -338,6 +375,7 @@ class Removed(NamedTuple):
     Args:
         rows: how many, by table.
         summaries: ids of the summaries among the memories.
+        derived: ids of the claims that were read out of the others alone.
         embed_jobs: by the id of a memory that stays and lost its vector, the id of the job that
             makes it anew.
         runs: what the files are to be searched for.
@@ -345,6 +383,7 @@ class Removed(NamedTuple):
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
     embed_jobs: Mapping[str, str] = MappingProxyType({})
     runs: Mapping[bytes, erase_patterns.PlainRun] = MappingProxyType({})
 
@@ -376,14 +415,16 @@ def remove(
     *,
     items: Sequence[item_rows.ItemRow] = (),
 ) -> Removed:
-    """Removes these memories (id → row), the summaries that cover them, and everything that is
-    about them alone but for the entities and sources (table, row) that are to be kept; and the
-    values of these items.
+    """Removes these memories (id → row), the claims that a language model read out of them alone,
+    the summaries that cover any of these, and everything that is about them alone but for the
+    entities and sources (table, row) that are to be kept; and the values of these items.
 
     The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
     conn.execute("PRAGMA defer_foreign_keys = ON")  # until COMMIT: parents may go first
     removal = Removal(conn, link)
+    derived = claims_made_of(conn, rows)
+    rows = {**rows, **derived}
     summaries = covering_summaries(conn, rows)
     rows = {**rows, **summaries}
     numbers = sorted(rows.values())
@@ -412,6 +453,7 @@ def remove(
     return Removed(
         rows=dict(removal.counts),
         summaries=tuple(sorted(summaries)),
+        derived=tuple(sorted(derived)),
         embed_jobs=dict(embed_jobs.values()),
         runs=runs,
     )

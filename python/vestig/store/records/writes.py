@@ -31,7 +31,7 @@ from vestig.store.records import (
     request_rows,
     settings,
 )
-from vestig.store.records.claim_rows import named_nodes, write_claims
+from vestig.store.records.claim_rows import ClaimWriter, named_nodes
 from vestig.store.records.graph_rows import NodeRows
 from vestig.store.records.graph_writes import GraphWriter
 from vestig.store.records.memory_versions import write_originals
@@ -114,9 +114,9 @@ class WriteTransaction(LedgerView):
             self._patches(link, changes.patches)
             graph.entity_patches(changes.entity_patches)
             graph.questions(changes.questions, changes.questions_tried)
-            write_claims(
-                self._conn, link, nodes, changes.claims, seq=self._new_seq, salts=self._salts
-            )
+            stated = ClaimWriter(self._conn, link, nodes, seq=self._new_seq, salts=self._salts)
+            stated.claims(changes.claims)
+            stated.added(changes.added_evidence)
             self._events(link, changes.events)
             graph.expire_edges(changes.expired_edges)
             graph.patch_edges(changes.edge_patches)
@@ -243,7 +243,7 @@ class WriteTransaction(LedgerView):
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
-        wanted.update(named_nodes(changes.claims))
+        wanted.update(named_nodes(changes.claims, changes.added_evidence))
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))

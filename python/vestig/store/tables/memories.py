@@ -301,6 +301,7 @@ TABLES: Final = (
             "CREATE INDEX claims_subject ON claims (subject_entity)"
             " WHERE subject_entity IS NOT NULL",
             "CREATE INDEX claims_object ON claims (object_entity) WHERE object_entity IS NOT NULL",
+            "CREATE INDEX claims_fact_type ON claims (fact_type)",
         ),
     ),
     Table(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vestig.memories.states import StateChange
     from vestig.results import (
         BackupReport,
+        CognifyReport,
         CompactReport,
         DeprecateReport,
         DestroyReport,
@@ -324,6 +325,29 @@ def enriched(value: EnrichReport, _: Args) -> str:
     if value.superseded:
         lines.append(f"{value.superseded} memories superseded, as a language model judged")
     return "\n".join([*lines, *map(model_cost, value.costs)])
+
+
+def cognified(value: CognifyReport, _: Args) -> str:
+    """Counts of what a language model read and found, what failed, and what its calls took."""
+    if value.dry_run:
+        told = f"{value.windows_left} windows would be read; nothing was asked"
+        what = ["what would be sent, estimated, without the answers:"] if value.costs else []
+        return "\n".join([told, *what, *map(model_cost, value.costs)])
+    lines = [
+        f"{value.windows_read} windows read, {value.windows_failed} failed,"
+        f" {value.windows_left} left",
+        f"{value.claims_added} claims added, {value.claims_merged} stated again,"
+        f" {value.entities_created} entities, {value.relations_created} relations,"
+        f" {value.summaries_created} summaries",
+    ]
+    if value.items_dropped:
+        lines.append(f"{value.items_dropped} items of answers dropped")
+    if value.ends_unresolved:
+        lines.append(f"{value.ends_unresolved} names in claims are no entity's, or several'")
+    lines += [f"window {one.index}: {one.message}" for one in value.errors[:_ERRORS_SHOWN]]
+    if len(value.errors) > _ERRORS_SHOWN:
+        lines.append(f"and {len(value.errors) - _ERRORS_SHOWN} more errors")
+    return "\n".join([*lines, *value.warnings, *map(model_cost, value.costs)])
 
 
 def model_cost(cost: ModelCost) -> str:

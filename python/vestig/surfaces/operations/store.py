@@ -123,6 +123,15 @@ OPERATIONS: Final = (
         writes=True,
     ),
     Operation(
+        name="cognify",
+        call=upkeep.CognifyRequest,
+        method="cognify",
+        document="cognition",
+        text=render.cognified,
+        exit_code=lambda report: 1 if report.errors else 0,
+        writes=True,
+    ),
+    Operation(
         name="housekeeping compact",
         call=upkeep.CompactRequest,
         method="admin.compact",

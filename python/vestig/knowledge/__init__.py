@@ -1,0 +1,1 @@
+"""Reading of stored turns and documents by a language model."""

@@ -1,0 +1,268 @@
+"""Reading: a language model reads turns and passages that none has read, window by window, and what
+it finds is stored.
+
+Invariant: what a window adds and the end of its jobs are one transaction. Neither an embedder nor a
+model is called while the write lock is held.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from vestig.calls.upkeep import CognifyRequest
+from vestig.commit.claim_answer import WindowAnswer
+from vestig.commit.claim_writing import PROMPT, AnswerWriting, WrittenAnswer
+from vestig.commit.queue_run import PAUSING
+from vestig.errors import (
+    ConfigError,
+    ModelBudgetError,
+    ModelCallError,
+    ProviderError,
+    VestigError,
+)
+from vestig.filters import filter_parts, moments
+from vestig.ids import id_text, split_ids
+from vestig.knowledge.windows import Window, WindowPlan, planned_windows
+from vestig.results import CognifyReport
+from vestig.session.filter_ids import resolved
+from vestig.session.model_calls import ParsedAnswer, degradation_of, without_model
+from vestig.session.session import Session
+from vestig.session.transaction import catch_up
+from vestig.store.ledger import unread
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Job, JobResult
+from vestig.types import Degradation, ItemError, Status
+
+_COUNTS: Final = tuple(name for name in WrittenAnswer.__struct_fields__ if name != "unknown_types")
+_PURPOSE: Final = "; import, recall and the names that rules find need none"
+
+
+def cognify(session: Session, asked: CognifyRequest) -> CognifyReport:
+    """Reads what is to be read; a window that fails is an entry in the report.
+
+    Raises:
+        ProviderError: there is no model, or it refuses every call.
+        ConfigError: the model's key or package is missing, or a template is wrong.
+    """
+    if not session.has_model:
+        raise ProviderError(f"{without_model()}{_PURPOSE}")
+    with session.operation("cognify"):
+        if asked.retry_failed and not asked.dry_run and session.ledger.missing is None:
+            session.ledger.retry_failed(session.namespace, (unread.KIND,), session.now_us())
+        plans = session.keeper.run(lambda view, core: _plans(session, view, core, asked))
+        run = _Run(session, asked)
+        if asked.dry_run:
+            run.expect(plans)
+        else:
+            run.read(plans)
+        return run.report()
+
+
+def _plans(
+    session: Session, view: LedgerView, core: Any, asked: CognifyRequest
+) -> list[WindowPlan]:
+    """The windows that are to be read."""
+    chosen: set[str] | None = None
+    if asked.where.given():
+        parts = filter_parts(asked.where, session.namespace, moments(session.now_us()))
+        raw = session.keeper.eligible(view, resolved(view, core, parts))
+        chosen = {id_text("mem", one) for one in split_ids(raw)}
+    readable = unread.readable(view, session.namespace)
+    return planned_windows(readable, chosen, session.config.settings.cognify)
+
+
+class _Run:
+    """One reading."""
+
+    def __init__(self, session: Session, asked: CognifyRequest) -> None:
+        self._session = session
+        self._asked = asked
+        self._meter = session.models.meter()
+        self._counts = dict.fromkeys(_COUNTS, 0)
+        self._read = self._failed = self._left = 0
+        self._errors: list[ItemError] = []
+        self._degraded: dict[str, Degradation] = {}
+        self._unknown_types: dict[str, None] = {}
+        # why no window is asked about any more; None = nothing stands against it
+        self._paused: Exception | None = None
+
+    def report(self) -> CognifyReport:
+        """Return what was done; where nothing could be asked, raise why.
+
+        Raises:
+            ProviderError, ConfigError: see `cognify`.
+        """
+        refused = self._paused is not None and not isinstance(self._paused, ModelBudgetError)
+        if refused and not self._read and self._paused is not None:
+            raise self._paused
+        return CognifyReport(
+            windows_read=self._read,
+            windows_failed=self._failed,
+            windows_left=self._left,
+            dry_run=self._asked.dry_run,
+            costs=self._meter.report(),
+            errors=tuple(self._errors),
+            warnings=tuple(
+                f"an entity of the type {type} was stored as a CONCEPT: the ontology has no such"
+                " type, add it to entities"
+                for type in self._unknown_types
+            ),
+            degraded=tuple(self._degraded.values()),
+            **self._counts,
+        )
+
+    # --- what it would cost ------------------------------------------------------------------
+
+    def expect(self, plans: Sequence[WindowPlan]) -> None:
+        """Counts what would be asked, and what that takes without the answers."""
+        for plan in plans[: self._asked.limit]:
+            with self._session.ledger.read() as view:
+                window = self._window(view, plan, plan.ids)
+            self._left += 1
+            if window.memories and not window.is_blank:
+                request, _ = self._session.models.request(
+                    PROMPT, window.prompt_values, answer=WindowAnswer
+                )
+                self._session.models.expect(request, self._meter)
+
+    def _window(self, view: LedgerView, plan: WindowPlan, ids: Sequence[str]) -> Window:
+        """The memories of these ids (of a plan), and those before them."""
+        stored = view.memories(self._session.namespace, [*ids, *plan.context])
+        found = {one.id: one for one in stored if one.status is Status.ACTIVE}
+        memories = [found[id] for id in ids if id in found]
+        context = [found[id] for id in plan.context if id in found]
+        return Window(
+            memories=dict(enumerate(memories, 1)),
+            context=dict(enumerate(context, len(memories) + 1)),
+        )
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(self, plans: Sequence[WindowPlan]) -> None:
+        """Asks about a few windows at once, and stores the answers in the order of the windows."""
+        waiting = iter(enumerate(plans[: self._asked.limit]))
+        workers = min(self._session.config.settings.enrichment.workers, max(1, len(plans)))
+        asked: deque[tuple[_Taken, Future[ParsedAnswer[WindowAnswer]] | None]] = deque()
+        done = 0
+        try:
+            while True:
+                while len(asked) < workers and self._paused is None:
+                    taken = self._next(waiting)
+                    if taken is None:
+                        break
+                    asked.append((taken, None if taken.window.is_blank else self._asking(taken)))
+                if not asked:
+                    break
+                self._end(*asked[0])
+                asked.popleft()
+                done += 1
+                if self._asked.progress is not None:
+                    self._asked.progress(done, len(plans[: self._asked.limit]))
+        finally:
+            self._release([job for taken, _ in asked for job in taken.jobs])
+        self._left = len(plans) - self._read - self._failed
+        degraded = list(self._degraded.values())
+        if self._read:
+            catch_up(self._session, degraded)
+        self._degraded = {one.code: one for one in degraded}
+
+    def _next(self, waiting: Iterator[tuple[int, WindowPlan]]) -> _Taken | None:
+        """The next window that nobody else reads; None = there is none."""
+        for number, plan in waiting:
+            session = self._session
+            jobs = unread.take(session.ledger, session.namespace, plan.ids, session.now_us())
+            if not jobs:
+                continue
+            with session.ledger.read() as view:
+                window = self._window(view, plan, [job.memory_id for job in jobs])
+            known = {one.id for one in window.memories.values()}
+            if not known:
+                self._release(jobs)
+                continue
+            own = [job for job in jobs if job.memory_id in known]
+            self._release([job for job in jobs if job.memory_id not in known])
+            return _Taken(number=number, window=window, jobs=own)
+        return None
+
+    def _asking(self, taken: _Taken) -> Future[ParsedAnswer[WindowAnswer]]:
+        """The answer about a window, asked for in a thread that keeps no process alive."""
+        answer: Future[ParsedAnswer[WindowAnswer]] = Future()
+
+        def ask() -> None:
+            try:
+                values = taken.window.prompt_values
+                models, costs = self._session.models, self._meter
+                answer.set_result(models.ask(PROMPT, values, answer=WindowAnswer, costs=costs))
+            except BaseException as error:  # raised again where the answer is read
+                answer.set_exception(error)
+
+        threading.Thread(target=ask, name="vestig-cognify", daemon=True).start()
+        return answer
+
+    def _end(self, taken: _Taken, asked: Future[ParsedAnswer[WindowAnswer]] | None) -> None:
+        """Stores the answer about a window and ends its jobs, or one attempt of each."""
+        if asked is None:
+            self._finish([JobResult(job_id=job.id) for job in taken.jobs])
+            self._read += 1
+            return
+        try:
+            ended, counts = AnswerWriting(
+                self._session, taken.window.memories, taken.jobs, asked.result()
+            ).write()
+        except (ModelBudgetError, ConfigError) as error:
+            self._pause(taken, error)
+        except ProviderError as error:
+            if isinstance(error, ModelCallError) and error.status in PAUSING:
+                self._pause(taken, error)
+            else:
+                self._fail(taken, error)
+        else:
+            self._read += bool(ended)
+            for name in _COUNTS:
+                self._counts[name] += getattr(counts, name)
+            self._unknown_types.update(dict.fromkeys(counts.unknown_types))
+
+    def _fail(self, taken: _Taken, error: ProviderError) -> None:
+        self._failed += 1
+        self._errors.append(ItemError(index=taken.number, code=error.code, message=str(error)))
+        self._note(error)
+        self._finish([JobResult(job_id=job.id, error=str(error)) for job in taken.jobs])
+
+    def _pause(self, taken: _Taken, error: Exception) -> None:
+        """A fault of every call ends the run: no further window is begun, and this one
+        has made no attempt."""
+        self._note(error)
+        self._paused = error
+        self._release(taken.jobs)
+
+    def _note(self, error: Exception) -> None:
+        entry = degradation_of(error)
+        known = self._degraded.get(entry.code)
+        self._degraded[entry.code] = (
+            entry if known is None else msgspec.structs.replace(known, count=known.count + 1)
+        )
+
+    def _finish(self, results: Sequence[JobResult]) -> None:
+        self._session.ledger.finish_jobs(results, self._session.now_us())
+
+    def _release(self, jobs: Sequence[Job]) -> None:
+        """These jobs are due again; where the ledger cannot be written their lease frees them."""
+        if jobs:
+            with suppress(VestigError):
+                ids = [job.id for job in jobs]
+                self._session.ledger.release_jobs(ids, self._session.now_us())
+
+
+class _Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """A window whose jobs this reading holds; `number`: among those that are to be read."""
+
+    number: int
+    window: Window
+    jobs: list[Job]

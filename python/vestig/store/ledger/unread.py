@@ -1,0 +1,135 @@
+"""Which memories a language model has read for claims, and which are to be read.
+
+A memory that was read, or was begun to be, has a job of kind `claims`; one without is unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from vestig.ids import id_bytes, id_text, new_id
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.records.jobs import JobRules
+from vestig.store.records.memory_versions import write_processing
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.values import Job
+from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import each, known_ids, rows_of, select_in
+from vestig.store.tables.graph import EDGE_CODES
+
+KIND: Final = "claims"
+_STATE: Final = (
+    " LEFT JOIN jobs j ON j.memory = m.\"row\" AND j.kind = 'claims'"
+    " WHERE m.namespace = ? AND m.kind = 'MEMORY' AND m.status = 'active'"
+)
+_COLUMNS: Final = "m.id, m.scope, length(m.content), m.t_created_us, j.state, j.attempts"
+_TURNS: Final = (
+    f"SELECT m.session_id, {_COLUMNS} FROM memories m{_STATE} AND m.session_id IS NOT NULL"
+    " ORDER BY m.scope, m.session_id, m.sequence IS NULL, m.sequence, m.t_valid_us, m.id"
+)
+# A passage is of the newest version of the documents that hold it.
+_PASSAGES: Final = (
+    f"SELECT hex(s.id), {_COLUMNS} FROM (SELECT e.to_row, MAX(e.from_row) AS source FROM edges e"
+    " JOIN sources f ON f.\"row\" = e.from_row AND f.source_type = 'file'"
+    f" WHERE e.edge_type = {EDGE_CODES['PRODUCED']} AND e.expired_seq = 0 GROUP BY e.to_row) p"
+    ' JOIN sources s ON s."row" = p.source JOIN memories m ON m."row" = p.to_row'
+    f"{_STATE} AND m.session_id IS NULL AND m.origin_type = 'document'"
+    " ORDER BY m.scope, p.source, CAST(json_extract(m.metadata, '$.passage') AS INTEGER),"
+    ' m."row"'
+)
+
+
+_JOBS: Final = (
+    "SELECT memory, id, state, lease_until_us, attempts FROM jobs WHERE kind = 'claims'"
+    " AND memory IN (?*)"
+)
+_INSERT: Final = (
+    "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+    " VALUES (?1, ?2, 'claims', 'pending', 0, ?3, ?3)"
+)
+_HOLD: Final = (
+    "UPDATE jobs SET state = 'running', next_attempt_us = NULL, lease_until_us = ?,"
+    " updated_us = ? WHERE id = ?"
+)
+
+
+_LEASE_US: Final = round(JobRules().lease_s * 1_000_000)
+
+
+class Readable(NamedTuple):
+    """A memory that can be read for claims. `part_of`: its session where it `is_turn`, else the
+    source of its document; `state` and `attempts` of its job, None where it has none."""
+
+    part_of: str
+    id: str
+    scope: str | None
+    chars: int
+    created_us: int
+    state: str | None
+    attempts: int | None
+    is_turn: bool
+
+
+def readable(view: LedgerView, namespace: str) -> list[Readable]:
+    """The active turns by scope and session, then the active passages of documents by scope and
+    document, each in their order."""
+    with store_faults(view.where):
+        return [
+            _readable(row, is_turn=sql is _TURNS)
+            for sql in (_TURNS, _PASSAGES)
+            for row in each(view.connection, sql, (namespace,))
+        ]
+
+
+def _readable(row: Sequence[Any], *, is_turn: bool) -> Readable:
+    part_of, id, scope, chars, created_us, state, attempts = row
+    return Readable(part_of, id_text("mem", id), scope, chars, created_us, state, attempts, is_turn)
+
+
+def take(ledger: Ledger, namespace: str, ids: Sequence[str], now_us: int) -> list[Job]:
+    """Takes the jobs by which these memories are read, made where there are none, as
+    `Ledger.due_jobs` does, but whenever the next attempt is due. Those that another process holds,
+    or that are over, are left out."""
+    with ledger.writer(make=False) as conn, store_faults(ledger.where):
+        taken = _take(conn, namespace, ids, now_us, now_us + _LEASE_US)
+        conn.execute("COMMIT")
+    return [
+        Job(
+            id=id,
+            namespace=namespace,
+            memory_id=memory_id,
+            kind=KIND,
+            state="running",
+            attempts=attempts,
+            next_attempt_us=None,
+            last_error=None,
+        )
+        for id, memory_id, attempts in taken
+    ]
+
+
+def _take(
+    conn: apsw.Connection, namespace: str, ids: Sequence[str], now_us: int, until_us: int
+) -> list[tuple[str, str, int]]:
+    """Id, memory and attempts of each job that was taken."""
+    rows = rows_of(conn, "memories", namespace, known_ids(ids, "mem"))
+    jobs = {memory: job for memory, *job in select_in(conn, _JOBS, sorted(rows.values()))}
+    taken = []
+    for id in ids:
+        if id not in rows:
+            continue
+        memory = rows[id]
+        job, state, lease_us, attempts = jobs.get(memory, (None, "pending", None, 0))
+        held = state == "running" and lease_us is not None and lease_us > now_us
+        if held or state not in ("pending", "running"):
+            continue
+        if job is None:
+            job = id_bytes(new_id("job"))
+            conn.execute(_INSERT, (job, memory, now_us))
+            write_processing(conn, memory, "pending")
+        conn.execute(_HOLD, (until_us, now_us, job))
+        taken.append((id_text("job", job), id, attempts))
+    return taken
