@@ -18,7 +18,7 @@ import msgspec
 
 from vestig.calls.upkeep import CognifyRequest
 from vestig.commit.claim_answer import WindowAnswer
-from vestig.commit.claim_writing import PROMPT, AnswerWriting, WrittenAnswer
+from vestig.commit.claim_changes import PROMPT, AnswerWriting, WrittenAnswer
 from vestig.commit.queue_run import PAUSING
 from vestig.errors import (
     ConfigError,
