@@ -79,7 +79,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "click": ("surfaces/",),
     "yaml": ("config/", "surfaces/"),
     "platformdirs": ("config/",),
-    "fastapi": ("surfaces/http/",),
+    "fastapi": ("surfaces/http/", "surfaces/inspect/"),
     "starlette": ("surfaces/http/", "surfaces/mcp/"),
     "uvicorn": ("surfaces/http/", "surfaces/mcp/"),
     "h11": ("surfaces/http/",),

@@ -51,12 +51,12 @@ def settings_in(folder: Path, more: str = "") -> Path:
 
 
 @contextmanager
-def started(folder: Path, *words: str, more: str = "") -> Iterator[Process]:
+def started(folder: Path, *words: str, more: str = "", command: str = "serve") -> Iterator[Process]:
     """A server on a port that it chooses; `more`: keys of `serve`."""
-    command = [sys.executable, "-c", RUN, "serve", "--port", "0", *words]
-    command += ["--config", str(settings_in(folder, more))]
+    line = [sys.executable, "-c", RUN, command, "--port", "0", *words]
+    line += ["--config", str(settings_in(folder, more))]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
     ) as running:
         try:
             assert running.stdout is not None

@@ -18,11 +18,13 @@ import pytest
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
+from vestig.config.server_sections import ServeSettings
 from vestig.ports import Clock
 from vestig.session.opening import open_session
 from vestig.surfaces.http.access import Access
+from vestig.surfaces.http.app import application
 from vestig.surfaces.http.listener import listen
-from vestig.surfaces.http.server import server_of
+from vestig.surfaces.http.server import MakeApplication, server_of
 from vestig.surfaces.http.service import Service
 from vestig.testing import HashingEmbedder
 
@@ -153,13 +155,17 @@ def serving_config(config: Config, clock: Clock | None = None) -> Iterator[Site]
 
 
 @contextmanager
-def serving_store(store: Vestig) -> Iterator[Site]:
-    """A server of a store that is open."""
+def serving_store(
+    store: Vestig,
+    settings: ServeSettings | None = None,
+    make: MakeApplication = application,
+) -> Iterator[Site]:
+    """A server of a store that is open; settings of None are its own."""
     session = store._session
-    settings = session.config.settings.serve
+    settings = session.config.settings.serve if settings is None else settings
     place = listen("127.0.0.1", 0)
     service = Service(store, session, settings)
-    server = server_of(service, Access.of(settings))
+    server = server_of(service, Access.of(settings), make=make)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     while not server.started:

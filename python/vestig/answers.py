@@ -114,7 +114,8 @@ class Reason(_Value, frozen=True, kw_only=True):
     place's. `newer_than`: of several versions this is the newest shown, and names the next one;
     `older_than`: names the newest. `in_place_of`: a memory that this one replaced and that would
     rank higher; L and the formula's final score are those of that memory, `signals` its own. A
-    direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk.
+    direct candidate that the walk reached too counts as direct; `path` and `steps` show the walk,
+    `start` the memory that it began at.
     """
 
     retrieval_method: str
@@ -132,6 +133,7 @@ class Reason(_Value, frozen=True, kw_only=True):
     path: tuple[str, ...] | UnsetType = UNSET
     hops: int | UnsetType = UNSET
     steps: tuple[Step, ...] | UnsetType = UNSET
+    start: str | UnsetType | None = UNSET
     signal_strength: float | UnsetType = UNSET
     path_score: float | UnsetType = UNSET
     tracerank_boost: TraceRankBoost | UnsetType = UNSET
@@ -143,11 +145,11 @@ class Reason(_Value, frozen=True, kw_only=True):
     explanation: str | UnsetType = UNSET
 
     def plain_fields(self) -> dict[str, Any]:
-        """The fields that JSON shows: without null, but for `similarity`, and `start_base` and
-        `steps` only where a walk led away from that start."""
+        """The fields that JSON shows: without null, but for `similarity`, and `start`,
+        `start_base` and `steps` only where a walk led away from that start."""
         shown = {name: getattr(self, name) for name in self.__struct_fields__}
         if self.hops == 0:
-            del shown["start_base"], shown["steps"]
+            del shown["start"], shown["start_base"], shown["steps"]
         return {
             name: value
             for name, value in shown.items()

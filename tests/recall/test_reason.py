@@ -244,7 +244,7 @@ def test_parts_of_a_reason_can_be_left_out() -> None:
     scores = {"semantic_score", "hypothetical", "signals", "leads", "alpha_used", "metadata_score",
               "start_score", "base", "start_base", "tracerank_boost", "newer_than",
               "older_than"}  # fmt: skip
-    paths = {"path", "hops", "steps", "signal_strength", "path_score"}
+    paths = {"path", "hops", "steps", "start", "signal_strength", "path_score"}
     whole = shown()
     assert scores | paths < whole
     assert whole - shown(include_scores=False) == scores

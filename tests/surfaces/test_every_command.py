@@ -97,7 +97,7 @@ def commands(
 
 
 # they answer others and print nothing of their own
-SERVERS = {"hook", "install", "mcp", "serve"}
+SERVERS = {"hook", "inspect", "install", "mcp", "serve"}
 # they are of no use without a language model
 MODELLED = {"cognify"}
 DOCUMENTS = {

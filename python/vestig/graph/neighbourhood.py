@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from vestig.calls.filter import NO_FILTER
 from vestig.calls.graph import NeighbourhoodRequest
@@ -21,6 +21,8 @@ from vestig.types import Degradation, Edge, _Value
 
 # id → (kind, depth), from the core's walk
 _Reached = Mapping[str, tuple[str, int]]
+# Fields of an edge in JSON.
+_SHOWN: Final = ("id", "from_id", "to_id", "edge_type", "relation", "weight", "confidence")
 # node → neighbour → weight
 _Weights = Mapping[str, Mapping[str, float]]
 
@@ -49,6 +51,16 @@ class Neighbourhood(SequenceResult[NeighbourhoodNode], frozen=True, kw_only=True
     seq: int
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields that JSON shows, of the edges what a picture needs; `edge show` has the
+        rest."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        edges = [{name: getattr(edge, name) for name in _SHOWN} for edge in self.edges]
+        shown["edges"] = [
+            {name: value for name, value in edge.items() if value is not None} for edge in edges
+        ]
+        return shown
 
 
 def nearest(

@@ -75,7 +75,7 @@ _SCORES: Final = (
     "newer_than",
     "older_than",
 )
-_PATH: Final = ("path", "hops", "steps", "signal_strength", "path_score")
+_PATH: Final = ("path", "hops", "steps", "start", "signal_strength", "path_score")
 # Characters of the question before a reply that a reason shows.
 _QUESTION_CHARS: Final = 80
 
@@ -294,6 +294,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             path=_path(row),
             hops=len(row.path),
             steps=tuple(_step(*step) for step in row.steps),
+            start=None if row.start is None else id_text("mem", row.start),
             signal_strength=row.signal_strength,
             path_score=row.path_score,
             tracerank_boost=_boost(row),

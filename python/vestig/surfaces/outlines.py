@@ -220,6 +220,11 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "serve": Outline(
         "serve", "Serve the store over HTTP, until interrupted. Needs the extra `server`."
     ),
+    "inspect": Outline(
+        "inspect",
+        "Show in a browser why a memory came back: a page on this machine alone, which changes"
+        " nothing, until interrupted. Needs the extra `server`.",
+    ),
     "mcp": Outline(
         "mcp",
         "Serve this store to an agent by the Model Context Protocol, on standard input and "

@@ -37,6 +37,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "housekeeping compact": "vacuum optimize optimise",
     "housekeeping": "maintenance clean cleanup",
     "serve": "server start api http",
+    "inspect": "inspector ui gui web browser dashboard",
     "eval": "benchmark bench evaluate",
     "demo": "tour tutorial quickstart example",
     "config show": "configure settings",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -28,19 +28,21 @@ def application(service: Service, access: Access) -> Application:
     return Gate(make_app(service), access, service.admission)
 
 
-def make_app(service: Service) -> FastAPI:
-    """The routes and their document, without the checks in front."""
+def app_of(service: Service, chosen: Iterable[Route], *, openapi_url: str | None) -> FastAPI:
+    """These routes, and refusals of all others. `openapi_url`: where they are described, or
+    None."""
     app = FastAPI(
         title="Vestig",
         version=version("vestig"),
         telemetry=_TELEMETRY,
+        openapi_url=openapi_url,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     session = service.session
     facts = openapi.facts_of(session.config.settings, session.embedder.dimensions)
-    for route in routes(traced=service.settings.debug_endpoint):
+    for route in chosen:
         _add(
             app,
             route.path,
@@ -49,6 +51,15 @@ def make_app(service: Service) -> FastAPI:
             extra=openapi.route_extra(route, facts),
             successes=openapi.successes(route),
         )
+    for status in _CODES:
+        app.add_exception_handler(status, _refused)
+    return app
+
+
+def make_app(service: Service) -> FastAPI:
+    """The routes and their document, without the checks in front."""
+    chosen = routes(traced=service.settings.debug_endpoint)
+    app = app_of(service, chosen, openapi_url="/openapi.json")
     imports = Imports(service)
     _add(
         app,
@@ -61,8 +72,6 @@ def make_app(service: Service) -> FastAPI:
     _add_looks(app, service)
     for path in ("/", "/docs"):
         app.add_api_route(path, _index, methods=["GET"], include_in_schema=False)
-    for status in _CODES:
-        app.add_exception_handler(status, _refused)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 

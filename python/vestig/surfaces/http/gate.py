@@ -3,7 +3,7 @@ answered, whatever happens behind."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, Final
 
 from vestig.ids import new_id
@@ -17,7 +17,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-_OPEN_PATHS: Final = ("/health", "/api/memory/health")
+# Paths that answer without a token and without a place.
+OPEN_PATHS: Final = ("/health", "/api/memory/health")
 METRICS_PATH: Final = "/api/memory/metrics"
 
 
@@ -25,10 +26,17 @@ class Gate:
     """Checks Host, Origin and token in front of an application, and refuses what finds no place
     before anything of it is read."""
 
-    def __init__(self, app: Application, access: Access, admission: Admission) -> None:
+    def __init__(
+        self,
+        app: Application,
+        access: Access,
+        admission: Admission,
+        open_paths: Collection[str] = OPEN_PATHS,
+    ) -> None:
         self._app = app
         self._access = access
         self._admission = admission
+        self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,7 +59,7 @@ class Gate:
             if self._is_preflight(scope):
                 await self._answer_preflight(tell)
                 return
-            if scope["path"] not in _OPEN_PATHS:
+            if scope["path"] not in self._open_paths:
                 self._access.check_token(scope["headers"])
                 if self._admission.is_full and scope["path"] != METRICS_PATH:
                     raise busy()

@@ -87,7 +87,7 @@ class Service:
         given, answer, began_seq = CallInput(), Answer(status=500, body=b""), 0
         try:
             if self._logs_texts:
-                began_seq = await self._look(self._newest_seq)
+                began_seq = await self.look(self._newest_seq)
             self._check_rate(route, request)
             given = await self._given(route, request)
             limit_s = None if route.unlimited else self.settings.request_timeout_s
@@ -177,8 +177,7 @@ class Service:
 
     async def health(self, request: Request) -> Response:
         """Answers without a place, a token or a body."""
-        damage = next(iter(self._damage.values()), None)
-        status, document = await self._look(lambda: health(self.session, damage))
+        status, document = await self.look(self.state)
         if status == 200:
             return Response(wire.encode(document), media_type=_JSON)
         shown = wire.plain_problem(
@@ -188,10 +187,14 @@ class Service:
         )
         return Response(wire.encode(shown | document), status, media_type=_PROBLEM)
 
+    def state(self) -> tuple[int, dict[str, Any]]:
+        """(status, document) of the health of the store and of this server."""
+        return health(self.session, next(iter(self._damage.values()), None))
+
     async def metrics(self, request: Request) -> Response:
         """The counters as text."""
         try:
-            text = await self._look(lambda: metrics_text(self.store.admin.metrics()))
+            text = await self.look(lambda: metrics_text(self.store.admin.metrics()))
         except Exception as error:  # whatever happens, the client is answered
             return self.problem(error, request.scope["state"]["request_id"])
         return Response(text, media_type=CONTENT_TYPE)
@@ -244,7 +247,8 @@ class Service:
         if work is not None and not work.cancelled():
             work.exception()  # it was answered, or nobody waits for it any more
 
-    async def _look(self, run: Callable[[], _T]) -> _T:
+    async def look(self, run: Callable[[], _T]) -> _T:
+        """Return what `run` gives, in the thread of those that need no place."""
         return await asyncio.get_running_loop().run_in_executor(self._lookers, run)
 
     def _check_rate(self, route: Route, request: Request) -> None:

@@ -11,23 +11,32 @@ from vestig.errors import ConfigError, ValidationError
 from vestig.hints import missing_package
 from vestig.surfaces.operation import Call, Operation
 
-_PORT_MAX: Final = 65_535
+PORT_MAX: Final = 65_535
 _PACKAGES: Final = ("fastapi", "uvicorn", "prometheus_client")
 
 
-def _serve(call: Call) -> Any:
+def require_packages(command: str) -> None:
+    """Check that what a server needs is installed.
+
+    Raises:
+        ConfigError: it is not; names the extra.
+    """
     from importlib.util import find_spec
 
     for name in _PACKAGES:
         if find_spec(name) is None:
-            raise ConfigError(missing_package("vestig serve", name, "server"))
+            raise ConfigError(missing_package(command, name, "server"))
+
+
+def _serve(call: Call) -> Any:
+    require_packages("vestig serve")
     from vestig.api.store import Vestig
     from vestig.surfaces.cli.opening import open_session
     from vestig.surfaces.http.server import serve
 
     port = call.args.get("port", 0)
-    if not 0 <= port <= _PORT_MAX:
-        raise ValidationError("port", port, f"an integer from 0 to {_PORT_MAX}")
+    if not 0 <= port <= PORT_MAX:
+        raise ValidationError("port", port, f"an integer from 0 to {PORT_MAX}")
     settings = msgspec.structs.replace(call.config.settings.serve, **call.args)
     say = call.say
     session = open_session(call.config)
