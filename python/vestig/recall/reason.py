@@ -268,13 +268,14 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
-        beside = (row.newer_than, row.older_than, row.in_place_of)
-        newer, older, replacing = (None if id is None else id_text("mem", id) for id in beside)
+        beside = (row.newer_than, row.older_than, row.in_place_of, row.start)
+        newer, older, replacing, start = (id and id_text("mem", id) for id in beside)
         flags.extend(f"newer_than: {id}" for id in (newer,) if id)
         flags.extend(f"older_than: {id}" for id in (older,) if id)
         hypothetical = None
         if row.nearest_question is not None and question is not None:
             hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
+        own_score = UNSET if row.own_final_score == row.final_score else row.own_final_score
         matched = self._matched(row)
         met = () if memory is None else tuple(self._matched_windows(memory))
         matched["temporal"] = matched["date"] = met
@@ -294,13 +295,11 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             path=_path(row),
             hops=len(row.path),
             steps=tuple(_step(*step) for step in row.steps),
-            start=None if row.start is None else id_text("mem", row.start),
+            start=start,
             signal_strength=row.signal_strength,
             path_score=row.path_score,
             tracerank_boost=_boost(row),
-            own_final_score=row.own_final_score
-            if row.own_final_score != row.final_score
-            else UNSET,
+            own_final_score=own_score,
             newer_than=newer,
             older_than=older,
             in_place_of=replacing or UNSET,

@@ -103,7 +103,7 @@ def _overview(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 
 def overview(service: Service) -> dict[str, Any]:
-    """What the page shows of the store itself: names, counts, jobs and health."""
+    """Return what the page shows of the store itself: names, counts, jobs and health."""
     session, config = service.session, service.session.config
     return wire.document(
         "overview",
