@@ -255,7 +255,7 @@ WORDS = {
     "load": "import", "dump": "export", "snapshot": "backup", "reindex": "rebuild",
     "vacuum": "housekeeping compact", "server": "serve", "start": "serve", "bench": "eval",
     "tour": "demo", "init": "add", "setup": "add", "completion": "--help", "merge": "entity merge",
-    "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
+    "ui": "inspect", "gui": "inspect", "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
     "recal": "recall", "serch": "search", "imprt": "import", "RM": "forget",
 }  # fmt: skip
 
@@ -380,7 +380,7 @@ def test_a_slip_is_answered_with_the_command(vestig: Vestig, typed: str, meant: 
     assert f"Did you mean `vestig {meant}`?" in vestig(typed).err
 
 
-@pytest.mark.parametrize("typed", ["plot", "ui", "watch", "shell", "chat"])
+@pytest.mark.parametrize("typed", ["plot", "draw", "watch", "shell", "chat"])
 def test_a_word_that_is_near_nothing_names_no_command(vestig: Vestig, typed: str) -> None:
     assert "`vestig --help` lists the commands" in vestig(typed).err
 

@@ -13,7 +13,7 @@ from vestig.surfaces.outlines import GROUPS, OUTLINES
 
 _NAMED: Final[Mapping[str, str]] = {
     "forget": "delete remove rm erase del unremember drop",
-    "show": "cat view read fetch open inspect display",
+    "show": "cat view read fetch open display",
     "recall": "ask query find q lookup grep answer",
     "recall --context": "context prompt",
     "add": "remember store save note commit put insert create new write learn memorize memorise",
