@@ -255,7 +255,8 @@ WORDS = {
     "load": "import", "dump": "export", "snapshot": "backup", "reindex": "rebuild",
     "vacuum": "housekeeping compact", "server": "serve", "start": "serve", "bench": "eval",
     "tour": "demo", "init": "add", "setup": "add", "completion": "--help", "merge": "entity merge",
-    "ui": "inspect", "gui": "inspect", "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
+    "ui": "inspect", "gui": "inspect",
+    "link": "edge link", "gc": "housekeeping gc", "explain": "config explain",
     "recal": "recall", "serch": "search", "imprt": "import", "RM": "forget",
 }  # fmt: skip
 
