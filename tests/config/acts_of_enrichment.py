@@ -89,6 +89,18 @@ def windows_read(world: World) -> Any:
     return report.windows_read, report.claims_added
 
 
+def summed_up(world: World) -> Any:
+    """Whether a document of six passages gets a summary."""
+    point = {"text": "They are of brass", "from": [1]}
+    answers = {
+        "extract_claims": {"entities": [], "claims": []},
+        "summarize_document": {"overview": "It lists valves.", "bullets": [point]},
+    }
+    store = world.open(llm=ScriptedModel(answers))
+    document(store, [f"Valve {number} is made of brass" for number in range(6)])
+    return store.cognify().summaries_created
+
+
 ENRICHED: Final[dict[str, Act]] = {
     "enrichment.workers": Act(1, at_once),
     "entities.model": Act("small", models_asked),
@@ -98,6 +110,8 @@ ENRICHED: Final[dict[str, Act]] = {
     "cognify.turns": Act(2, windows_read),
     "cognify.window_chars": Act(10, windows_read),
     "cognify.min_confidence": Act(0.51, windows_read),
+    "summaries.enabled": Act(False, summed_up),
+    "summaries.min_passages": Act(7, summed_up),
     "recall.synthesize": Act(True, query_of_a_conversation),
     "recall.query_entities": Act("llm", names_of_a_query),
 }

@@ -228,6 +228,13 @@ class CognifySettings(Section, frozen=True, kw_only=True):
     ] = 0.5
 
 
+class SummarySettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool, doc("With a language model: cognify sums up the documents that it has read.")
+    ] = True
+    min_passages: Annotated[Count, doc("Fewest passages of a document that is summed up.")] = 6
+
+
 class KeywordSettings(Section, frozen=True, kw_only=True):
     stopwords: Annotated[
         tuple[Text, ...], doc("Words that are no keywords, added to the built-in ones.", shown=True)
@@ -328,6 +335,7 @@ class Settings(Section, frozen=True, kw_only=True):
     similar: SimilarSettings = SimilarSettings()
     updates: UpdateSettings = UpdateSettings()
     cognify: CognifySettings = CognifySettings()
+    summaries: SummarySettings = SummarySettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +20,8 @@ from vestig.calls.upkeep import CognifyRequest
 from vestig.commit.claim_answer import WindowAnswer
 from vestig.commit.claim_changes import PROMPT, AnswerWriting, WrittenAnswer
 from vestig.commit.queue_run import PAUSING
+from vestig.commit.summary_changes import PROMPT as SUMMARY_PROMPT
+from vestig.commit.summary_changes import SummaryAnswer, SummaryWriting
 from vestig.errors import (
     ConfigError,
     ModelBudgetError,
@@ -29,6 +31,7 @@ from vestig.errors import (
 )
 from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids
+from vestig.knowledge.documents import Document, documents_due, prompt_values, shown_passages
 from vestig.knowledge.windows import Window, WindowPlan, planned_windows
 from vestig.results import CognifyReport
 from vestig.session.filter_ids import resolved
@@ -38,7 +41,7 @@ from vestig.session.transaction import catch_up
 from vestig.store.ledger import unread
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job, JobResult
-from vestig.types import Degradation, ItemError, Status
+from vestig.types import Degradation, ItemError, Memory, Status
 
 _COUNTS: Final = tuple(name for name in WrittenAnswer.__struct_fields__ if name != "unknown_types")
 _PURPOSE: Final = "; import, recall and the names that rules find need none"
@@ -55,13 +58,17 @@ def cognify(session: Session, asked: CognifyRequest) -> CognifyReport:
         raise ProviderError(f"{without_model()}{_PURPOSE}")
     with session.operation("cognify"):
         if asked.retry_failed and not asked.dry_run and session.ledger.missing is None:
-            session.ledger.retry_failed(session.namespace, (unread.KIND,), session.now_us())
+            session.ledger.retry_failed(
+                session.namespace, (unread.CLAIMS, unread.SUMMARY), session.now_us()
+            )
         plans = session.keeper.run(lambda view, core: _plans(session, view, core, asked))
         run = _Run(session, asked)
         if asked.dry_run:
             run.expect(plans)
+            run.expect_summaries(_documents(session, asked))
         else:
             run.read(plans)
+            run.sum_up(_documents(session, asked))
         return run.report()
 
 
@@ -69,13 +76,33 @@ def _plans(
     session: Session, view: LedgerView, core: Any, asked: CognifyRequest
 ) -> list[WindowPlan]:
     """The windows that are to be read."""
-    chosen: set[str] | None = None
-    if asked.where.given():
-        parts = filter_parts(asked.where, session.namespace, moments(session.now_us()))
-        raw = session.keeper.eligible(view, resolved(view, core, parts))
-        chosen = {id_text("mem", one) for one in split_ids(raw)}
+    chosen = _chosen(session, view, core, asked)
     readable = unread.readable(view, session.namespace)
     return planned_windows(readable, chosen, session.config.settings.cognify)
+
+
+def _documents(session: Session, asked: CognifyRequest) -> list[Document]:
+    """The documents that are to be summed up."""
+    settings, space = session.config.settings.summaries, session.namespace
+    if not settings.enabled:
+        return []
+
+    def read(view: LedgerView, core: Any) -> list[Document]:
+        chosen = _chosen(session, view, core, asked)
+        return [*documents_due(view, space, unread.readable(view, space), chosen, settings)]
+
+    return session.keeper.run(read)
+
+
+def _chosen(
+    session: Session, view: LedgerView, core: Any, asked: CognifyRequest
+) -> set[str] | None:
+    """Ids of the memories that the filter lets through; None where there is no filter."""
+    if not asked.where.given():
+        return None
+    parts = filter_parts(asked.where, session.namespace, moments(session.now_us()))
+    raw = session.keeper.eligible(view, resolved(view, core, parts))
+    return {id_text("mem", one) for one in split_ids(raw)}
 
 
 class _Run:
@@ -86,7 +113,7 @@ class _Run:
         self._asked = asked
         self._meter = session.models.meter()
         self._counts = dict.fromkeys(_COUNTS, 0)
-        self._read = self._failed = self._left = 0
+        self._read = self._failed = self._left = self._summaries = self._asked_windows = 0
         self._errors: list[ItemError] = []
         self._degraded: dict[str, Degradation] = {}
         self._unknown_types: dict[str, None] = {}
@@ -100,12 +127,14 @@ class _Run:
             ProviderError, ConfigError: see `cognify`.
         """
         refused = self._paused is not None and not isinstance(self._paused, ModelBudgetError)
-        if refused and not self._read and self._paused is not None:
+        done = self._read or self._summaries
+        if refused and not done and self._paused is not None:
             raise self._paused
         return CognifyReport(
             windows_read=self._read,
             windows_failed=self._failed,
             windows_left=self._left,
+            summaries_created=self._summaries,
             dry_run=self._asked.dry_run,
             costs=self._meter.report(),
             errors=tuple(self._errors),
@@ -126,6 +155,7 @@ class _Run:
             with self._session.ledger.read() as view:
                 window = self._window(view, plan, plan.ids)
             self._left += 1
+            self._asked_windows += 1
             if window.memories and not window.is_blank:
                 request, _ = self._session.models.request(
                     PROMPT, window.prompt_values, answer=WindowAnswer
@@ -161,6 +191,7 @@ class _Run:
                 if not asked:
                     break
                 self._end(*asked[0])
+                self._asked_windows += 1
                 asked.popleft()
                 done += 1
                 if self._asked.progress is not None:
@@ -212,35 +243,99 @@ class _Run:
             self._finish([JobResult(job_id=job.id) for job in taken.jobs])
             self._read += 1
             return
-        try:
+        with self._attempt(taken.number, taken.jobs) as failed:
             ended, counts = AnswerWriting(
                 self._session, taken.window.memories, taken.jobs, asked.result()
             ).write()
-        except (ModelBudgetError, ConfigError) as error:
-            self._pause(taken, error)
-        except ProviderError as error:
-            if isinstance(error, ModelCallError) and error.status in PAUSING:
-                self._pause(taken, error)
-            else:
-                self._fail(taken, error)
-        else:
             self._read += bool(ended)
             for name in _COUNTS:
                 self._counts[name] += getattr(counts, name)
             self._unknown_types.update(dict.fromkeys(counts.unknown_types))
+        self._failed += bool(failed)
 
-    def _fail(self, taken: _Taken, error: ProviderError) -> None:
-        self._failed += 1
-        self._errors.append(ItemError(index=taken.number, code=error.code, message=str(error)))
-        self._note(error)
-        self._finish([JobResult(job_id=job.id, error=str(error)) for job in taken.jobs])
+    @contextmanager
+    def _attempt(self, number: int, jobs: Sequence[Job]) -> Iterator[list[Exception]]:
+        """Around one attempt of these jobs: one that fails is an entry of the report. A fault of
+        every call ends the run, and these jobs have made no attempt. What failed is in the list."""
+        failed: list[Exception] = []
+        try:
+            yield failed
+        except (ModelBudgetError, ConfigError) as error:
+            self._pause(jobs, error)
+        except ProviderError as error:
+            if isinstance(error, ModelCallError) and error.status in PAUSING:
+                self._pause(jobs, error)
+                return
+            failed.append(error)
+            self._errors.append(ItemError(index=number, code=error.code, message=str(error)))
+            self._note(error)
+            self._finish([JobResult(job_id=job.id, error=str(error)) for job in jobs])
 
-    def _pause(self, taken: _Taken, error: Exception) -> None:
-        """A fault of every call ends the run: no further window is begun, and this one
-        has made no attempt."""
+    def _pause(self, jobs: Sequence[Job], error: Exception) -> None:
         self._note(error)
         self._paused = error
-        self._release(taken.jobs)
+        self._release(jobs)
+
+    # --- summaries ---------------------------------------------------------------------------
+
+    def expect_summaries(self, documents: Sequence[Document]) -> None:
+        """Adds what summaries of these documents would send."""
+        for document in documents[: self._calls_left]:
+            passages, title = self._passages(document)
+            request, _ = self._session.models.request(
+                SUMMARY_PROMPT, prompt_values(title, passages), answer=SummaryAnswer
+            )
+            self._session.models.expect(request, self._meter)
+
+    def sum_up(self, documents: Sequence[Document]) -> None:
+        """Asks for a summary of each of these documents, and stores it."""
+        session, first = self._session, self._read + self._failed
+        for number, document in enumerate(documents[: self._calls_left], first):
+            if self._paused is not None:
+                return
+            passages, title = self._passages(document)
+            jobs = unread.take(
+                session.ledger,
+                session.namespace,
+                document.ids[:1],
+                session.now_us(),
+                unread.SUMMARY,
+            )
+            if not jobs:
+                continue
+            with self._attempt(number, jobs):
+                asked = session.models.ask(
+                    SUMMARY_PROMPT,
+                    prompt_values(title, passages),
+                    answer=SummaryAnswer,
+                    costs=self._meter,
+                )
+                writing = SummaryWriting(
+                    session, shown_passages(passages), document.source, document.older, jobs[0]
+                )
+                self._counts["items_dropped"] += writing.write(asked, title)
+                self._summaries += writing.is_written
+        if self._summaries:
+            catch_up(session, list[Degradation]())
+
+    @property
+    def _calls_left(self) -> int | None:
+        """How many calls may follow; None = as many as there are documents."""
+        limit = self._asked.limit
+        return None if limit is None else max(0, limit - self._asked_windows)
+
+    def _passages(self, document: Document) -> tuple[dict[int, Memory], str]:
+        """The passages of a document by number, and its title."""
+        with self._session.ledger.read() as view:
+            found = {one.id: one for one in view.memories(self._session.namespace, document.ids)}
+            passages = {n: found[id] for n, id in enumerate(document.ids, 1) if id in found}
+            sources = [
+                one
+                for one in view.sources(self._session.namespace, document.ids[0])
+                if one.id == document.source
+            ]
+        title = sources[0].metadata.get("title") if sources else None
+        return passages, title if isinstance(title, str) else ""
 
     def _note(self, error: Exception) -> None:
         entry = degradation_of(error)
