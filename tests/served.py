@@ -18,7 +18,7 @@ import pytest
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.ports import Clock
 from vestig.session.opening import open_session
 from vestig.surfaces.http.access import Access

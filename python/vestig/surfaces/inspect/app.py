@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from fastapi import Request, Response
 
-from vestig.config.server_sections import ServeSettings
+from vestig.config.service_sections import ServeSettings
 from vestig.surfaces import wire
 from vestig.surfaces.http.access import Access
 from vestig.surfaces.http.app import app_of
