@@ -374,9 +374,10 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     `reembedded`: memories that stay and whose claims lost evidence. What was made of it, vectors
     and links by likeness, is removed, and made again without it; later, where `degraded` has
     `enrichment_pending`. `derived_removed`: claims that a language model had read out of the
-    removed memories alone. `had_superseded`: memories that stay and that the removed ones had
-    superseded; they stay superseded, and committing the text of one again makes it current.
-    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
+    removed memories alone. `residual_holders`: summaries that cover the removed memories, may
+    still tell of them, and were kept as asked. `had_superseded`: memories that stay and that the
+    removed ones had superseded; they stay superseded, and committing the text of one again makes it
+    current. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
     that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
     what is not of this store and may still hold the texts.
     """
@@ -388,6 +389,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     entities_removed: int = 0
     summaries_removed: tuple[str, ...] = ()
     derived_removed: tuple[str, ...] = ()
+    residual_holders: tuple[str, ...] = ()
     edges_removed: int
     files_scanned: int
     bytes_scanned: int

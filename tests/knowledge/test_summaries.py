@@ -235,6 +235,24 @@ def test_a_summary_goes_with_what_it_covers_and_leaves_no_byte(opener: Opener) -
     assert store.admin.doctor().exit_code == 0
 
 
+def test_a_summary_may_be_kept_and_is_named(opener: Opener) -> None:
+    store = opened(opener, summing())
+    _, ids = document(store, TEXTS)
+    store.cognify()
+    [made] = summaries(store)
+    planned = store.forget(ids[0], summaries="keep", dry_run=True)
+    report = store.forget(ids[0], summaries="keep")
+    assert planned.residual_holders == report.residual_holders == (made.id,)
+    assert (report.summaries_removed, report.residues) == ((), 0)
+    assert [one.id for one in summaries(store)] == [made.id]
+    assert covered(store, made.id) == {ids[1], ids[6]}
+    assert holding(folder_of(store), TEXTS[0].encode()) == []
+    assert store.forget(ids[2], summaries="keep").residual_holders == ()
+    with pytest.raises(vestig.ValidationError, match="summaries"):
+        store.forget(ids[1], summaries="hide")
+    assert store.admin.doctor().exit_code == 0
+
+
 def exported(store: vestig.Vestig) -> bytes:
     out = io.BytesIO()
     store.export(out)

@@ -72,7 +72,7 @@ SURFACE_ONLY = {
     "memory list": {"snippet_len", "ascending"},
     "entity purge": {"yes"},
     "memory deprecate": {"yes"},
-    "memory forget": {"yes", "finish"},
+    "memory forget": {"yes", "finish", "keep_summaries"},
     "item delete": {"yes"},
     "rebuild": {"accept_ledger"},
     "doctor": {"clock", "forget_lost", "all_stores"},

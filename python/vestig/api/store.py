@@ -674,6 +674,7 @@ class Vestig:
         all: bool = False,
         only: bool = False,
         force: bool = False,
+        summaries: str = "delete",
         dry_run: bool = False,
         actor: str | None = None,
         namespace: str | None = None,
@@ -690,6 +691,8 @@ class Vestig:
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
             only: Of `sources`, only what no other source stated; what another one stated too stays.
             force: Pinned memories too.
+            summaries: What becomes of the summaries that cover what goes: delete, or keep, which
+                the report lists.
             dry_run: Say what would go and keep it.
             actor: Who forgets; kept in the tombstone.
             namespace: The namespace to act in instead of the store's own.

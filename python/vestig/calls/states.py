@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import SCOPE_CHARS_MAX
-from vestig.calls.argument import Flag, Id, Ids, Label, Time
+from vestig.calls.argument import Choice, Flag, Id, Ids, Label, Time
 from vestig.calls.declaration import Request, given_all, not_both
 from vestig.calls.filter import NARROWING, NO_FILTER, SELECTORS, Filter, Where
 from vestig.calls.shared import InNamespace, MemoryId, Reason
@@ -153,6 +153,14 @@ class ForgetRequest(Request, frozen=True, kw_only=True):
     all: _All = False
     only: _Only = False
     force: Annotated[bool, Flag("Pinned memories too.", "--force")] = False
+    summaries: Annotated[
+        str,
+        Choice(
+            "What becomes of the summaries that cover what goes: delete, or keep, which the report"
+            " lists.",
+            words=("delete", "keep"),
+        ),
+    ] = "delete"
     dry_run: Annotated[bool, Flag("Say what would go and keep it.", "--dry-run")] = False
     actor: Annotated[
         str | None,

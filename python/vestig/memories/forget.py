@@ -62,7 +62,8 @@ def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> Forg
                 items += selected_items(view, space, asked.where)
             return _with_items(view, space, memories, items)
 
-        how = _How(asked.actor, force=asked.force, dry_run=asked.dry_run)
+        keep = asked.summaries == "keep"
+        how = _How(asked.actor, asked.force, dry_run=asked.dry_run, keep_summaries=keep)
         return _forgotten(session, space, select, how, run_jobs)
 
 
@@ -93,11 +94,13 @@ class _Selected(NamedTuple):
 
 
 class _How(msgspec.Struct, frozen=True):
-    """How a forgetting is done: by whom, pinned memories too, or not at all but in a report."""
+    """How a forgetting is done: by whom, pinned memories too, or not at all but in a report;
+    without the summaries that cover what goes."""
 
     actor: str | None
     force: bool
     dry_run: bool
+    keep_summaries: bool = False
 
 
 def _with_items(
@@ -127,7 +130,13 @@ def _forgotten(
         if chosen.memories or chosen.items:
             named = [memory.id for memory in chosen.memories]
             had_superseded = superseded_by_them(txn, space, named)
-            removed = txn.forget(space, named, actor=how.actor, items=chosen.items)
+            removed = txn.forget(
+                space,
+                named,
+                actor=how.actor,
+                items=chosen.items,
+                keep_summaries=how.keep_summaries,
+            )
             if how.dry_run:
                 raise RollBack
             degraded.extend(clock_notice(txn.clock_behind_us))
@@ -148,6 +157,7 @@ def _forgotten(
         entities_removed=removed.rows.get("entities", 0),
         summaries_removed=removed.summaries,
         derived_removed=removed.derived,
+        residual_holders=removed.holders,
         edges_removed=removed.rows.get("edges", 0),
         **_proved(proof),
         dry_run=how.dry_run,

@@ -375,6 +375,7 @@ class Removed(NamedTuple):
     Args:
         rows: how many, by table.
         summaries: ids of the summaries among the memories.
+        holders: ids of summaries that cover the memories and were kept.
         derived: ids of the claims that were read out of the others alone.
         embed_jobs: by the id of a memory that stays and lost its vector, the id of the job that
             makes it anew.
@@ -383,6 +384,7 @@ class Removed(NamedTuple):
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     embed_jobs: Mapping[str, str] = MappingProxyType({})
     runs: Mapping[bytes, erase_patterns.PlainRun] = MappingProxyType({})
@@ -414,10 +416,12 @@ def remove(
     keep: Callable[[str, int], bool] = lambda _table, _row: False,
     *,
     items: Sequence[item_rows.ItemRow] = (),
+    keep_summaries: bool = False,
 ) -> Removed:
     """Removes these memories (id → row), the claims that a language model read out of them alone,
-    the summaries that cover any of these, and everything that is about them alone but for the
-    entities and sources (table, row) that are to be kept; and the values of these items.
+    the summaries that cover any of these unless they are kept, and everything that is about them
+    alone but for the entities and sources (table, row) that are to be kept; and the values of these
+    items.
 
     The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
@@ -425,7 +429,9 @@ def remove(
     removal = Removal(conn, link)
     derived = claims_made_of(conn, rows)
     rows = {**rows, **derived}
-    summaries = covering_summaries(conn, rows)
+    summaries, holders = covering_summaries(conn, rows), dict[str, int]()
+    if keep_summaries:
+        summaries, holders = {}, summaries
     rows = {**rows, **summaries}
     numbers = sorted(rows.values())
     removal.remove_belongings("memories", numbers)
@@ -453,6 +459,7 @@ def remove(
     return Removed(
         rows=dict(removal.counts),
         summaries=tuple(sorted(summaries)),
+        holders=tuple(sorted(holders)),
         derived=tuple(sorted(derived)),
         embed_jobs=dict(embed_jobs.values()),
         runs=runs,

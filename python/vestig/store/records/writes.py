@@ -147,9 +147,10 @@ class WriteTransaction(LedgerView):
         *,
         actor: str | None,
         items: Sequence[item_rows.ItemRow] = (),
+        keep_summaries: bool = False,
     ) -> removal.Removed:
-        """Removes these memories and all that belongs to them, and the values of these items.
-        Instead of `apply`, once.
+        """Removes these memories and all that belongs to them, with the summaries that cover them
+        unless these are kept, and the values of these items. Instead of `apply`, once.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
@@ -162,8 +163,9 @@ class WriteTransaction(LedgerView):
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
+            fields = self._tombstone_fields(namespace, actor)
             removed = removal.remove(
-                self._conn, link, rows, self._tombstone_fields(namespace, actor), items=items
+                self._conn, link, rows, fields, items=items, keep_summaries=keep_summaries
             )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())

@@ -395,6 +395,11 @@ def _items_of(report: ForgetReport, done: str) -> list[str]:
     return [f"{count} item{'s'[: count != 1]} {done}"] if count else []
 
 
+def _listed(what: str, ids: Sequence[str]) -> list[str]:
+    """How many memories of a kind there are, and their ids; nothing where there are none."""
+    return [f"{len(ids)} {what}:", *_indented(ids)] if ids else []
+
+
 def _planned(ids: Sequence[str], done: str, args: Args) -> list[str]:
     """How many memories would be `done`, by which fields of the filter, and their ids."""
     fields = ", ".join(name for name in FIELDS if name in args)
@@ -410,7 +415,11 @@ def _indented(ids: Sequence[str]) -> list[str]:
 
 def _beside(report: ForgetReport) -> list[str]:
     """Lines about what a forgetting leaves or changes beside the memories that go."""
+    holders = report.residual_holders
     return [
+        *_listed("claims that were read out of them alone go too", report.derived_removed),
+        *_listed("summaries that cover them go too", report.summaries_removed),
+        *_listed("summaries that cover them stay, and may tell of them", holders),
         *_reembedded(report),
         *_had_superseded(report.had_superseded),
         f"Note: {report.outside}",

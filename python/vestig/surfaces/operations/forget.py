@@ -20,6 +20,8 @@ def _forget(call: Call) -> Any:
         if others:
             raise ValidationError("finish", others[0], "--finish alone")
         return call.store.admin.forget_finish()
+    if given.pop("keep_summaries", False):
+        given["summaries"] = "keep"
     agreed = given.pop("yes", False) or given.get("dry_run", False)
     if not agreed:
         plan = call.store.forget(**{**given, "dry_run": True})
@@ -35,6 +37,11 @@ _FORGET: Final = Operation(
     call=ForgetRequest,
     options=(
         YES,
+        Flag(
+            "Keep the summaries that cover what goes; the report lists them.",
+            "--keep-summaries",
+            name="keep_summaries",
+        ),
         Flag(
             "Repeat the erase of an earlier call that could not be completed.",
             "--finish",
