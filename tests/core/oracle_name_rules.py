@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
+from oracle_markup import prose
+from oracle_name_forms import cased_name
 from oracle_name_leads import INNER, SECOND, head_of, is_particle, lead_of
 from oracle_name_lists import LISTS, is_given_name
 from oracle_name_patterns import UPPER, addresses, identifiers, name_at
@@ -54,8 +56,12 @@ _QUOTED: Final = lazy_pattern(
 )
 _QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
 _POSSESSIVE: Final = lazy_pattern(r"['’]s?$")
-_SENTENCE_END: Final = frozenset(".!?…:")
-_OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
+_SENTENCE_END: Final = frozenset(".!?…:|")
+_OPENERS: Final = " \t\r\n\"'“‘«([{*-–—>•#+`"  # noqa: RUF001
+# what stands before a line's first word: nothing on a blank line, or the sign of a heading or item
+_BLOCK: Final = lazy_pattern(r"[ \t\r>]*(?:\n|#+\s|[-*+•]\s)")
+_HEADING: Final = lazy_pattern(r"#+ ")
+_EXPRESSION: Final = frozenset("{}[]()<>=;|$*\\")
 _INNER: Final = INNER | SECOND
 _SAINTS: Final = frozenset(("st", "saint", "ste", "sainte"))
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
@@ -74,15 +80,23 @@ _SINGLE_LETTERS_MIN: Final = 3
 
 
 def starts_sentence(text: str, start: int) -> bool:
-    """Whether a word at this place is the first of a sentence.
+    """Whether a word at this place is the first of a sentence, a paragraph, a heading and what is
+    under it, an item of a list, or a cell of a table.
 
     Example:
         >>> starts_sentence("Well. (Ada came)", 7), starts_sentence("so Ada came", 3)
         (True, False)
     """
-    while start and text[start - 1] in _OPENERS:
-        start -= 1
-    return start == 0 or text[start - 1] in _SENTENCE_END
+    at = start
+    while at and text[at - 1] in _OPENERS:
+        at -= 1
+        if text[at] == "\n":
+            if _BLOCK.match(text[at + 1 : start]) is not None:
+                return True
+            before = text[text.rfind("\n", 0, at) + 1 : at]
+            if _HEADING.match(before) is not None:
+                return True
+    return at == 0 or text[at - 1] in _SENTENCE_END
 
 
 def quoted(text: str) -> Iterator[Name]:
@@ -99,23 +113,46 @@ def quoted(text: str) -> Iterator[Name]:
             yield name_at(text, start, start + len(inner), "UNTYPED", 0.75)
 
 
+def _terms(text: str) -> Iterator[Name]:
+    """Quotations that are terms: no expressions of code, without the arguments of a call, and not
+    the text between two quotations."""
+    for name in quoted(text):
+        if name.name != name.name.strip():
+            continue
+        called = re.match(r"([^(]*\w)\(.*\)\Z", name.name, re.S)
+        end = name.end if called is None else name.start + len(called[1])
+        barred = _EXPRESSION | {","} if text[name.start - 1] == "`" else _EXPRESSION
+        if barred.isdisjoint(text[name.start : end]):
+            yield name_at(text, name.start, end, name.type, name.confidence)
+
+
 def _runs(text: str) -> Iterator[Name]:
     """Adjacent capitalised words, one such word, and acronyms."""
     at = 0
     while (match := _RUN.search(text, at)) is not None:
-        run, start = match[0], match.start()
+        start = match.start()
+        run = text[start : _block_end(text, *match.span())]
         head = head_of(text, start)
         if head is None:
             at = start + 1
             continue
-        at = match.end()
+        at = start + len(run)
         # most capitals only begin a sentence
         if run.isalpha() and run.lower() in NAME_STOPWORDS:
             continue
         # and numbers are at the end of identifiers
         if run[-1].isdigit() and _TICKET.fullmatch(run) is not None:
             continue
-        yield from _parts(text, head, match.span())
+        yield from _parts(text, head, (start, at))
+
+
+def _block_end(text: str, start: int, end: int) -> int:
+    """Where the heading or paragraph that begins here ends, or `end`."""
+    for at in (start + line.start() for line in re.finditer("\n", text[start:end])):
+        heading = _HEADING.match(text[text.rfind("\n", 0, at) + 1 : at])
+        if heading is not None or _BLOCK.match(text, at + 1) is not None:
+            return start + len(text[start:at].rstrip())
+    return end
 
 
 def _parts(text: str, head: int, span: tuple[int, int]) -> Iterator[Name]:
@@ -314,29 +351,54 @@ def without_overlaps(found: list[Name]) -> list[Name]:
 
 
 def candidates(text: str) -> list[Name]:
-    """Names that the patterns find, with overlaps and in no order."""
+    """Names that the patterns find in prose, with overlaps and in no order."""
     found = list(addresses(text))
     found += identifiers(text)
     found += _runs(text)
     found += unspaced(text)
     if not _QUOTES.isdisjoint(text):
-        found += quoted(text)
-    return found
+        found += _terms(text)
+    return [name for name in found if says_which(name.name)]
+
+
+def says_which(name: str) -> bool:
+    """Whether a name, as it is stored, is more than function words and more than one ordinary
+    word.
+
+    Example:
+        >>> [says_which(name) for name in ("_and_", "after", "eventual consistency", "lock-file")]
+        [False, False, True, True]
+    """
+    plain = cased_name(name)
+    if not is_specific(plain) or _is_function(plain):
+        return False
+    return name[0] in "@#" or any(_is_mark(char) for char in plain)
+
+
+def _is_mark(char: str) -> bool:
+    return (
+        char in "_.:/-" or char.isspace() or char.isdigit() or (char.isalpha() and not char.islower())
+    )
+
+
+def _is_function(name: str) -> bool:
+    return all(word in NAME_STOPWORDS for word in name.lower().split())
 
 
 def title_name(title: str | None) -> Name | None:
-    """The title of a note or document as a name, without a final parenthesis.
+    """The title of a note or document as a name: of a path of headings the last part, without a
+    final parenthesis.
 
     Example:
-        >>> title_name("Harbor plan (draft)").name
+        >>> title_name("Guide > Harbor plan (draft)").name
         'Harbor plan'
     """
     if title is None:
         return None
-    stripped = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
-    if not is_specific(stripped):
+    last = re.sub(r"\s*\([^()]*\)\s*$", " ", title).rpartition(" > ")[2].strip()
+    if not last or not is_specific(cased_name(last)) or _is_function(cased_name(last)):
         return None
-    return Name(name=stripped, start=-1, end=-1, type="UNTYPED", confidence=0.95)
+    return Name(name=last, start=-1, end=-1, type="UNTYPED", confidence=0.95)
 
 
 def find_names(text: str, *, title: str | None = None) -> list[Name]:
@@ -344,14 +406,14 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
     Args:
         text: any text.
-        title: the note's or document's title; it is a name too, without a final
+        title: the note's or document's title; its last part is a name too, without a final
             parenthesis.
 
     Example:
         >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
         ['ABC-123', 'Ada Lovelace', 'NATO']
     """
-    names = [name for name in without_overlaps(candidates(text)) if is_specific(name.name)]
+    names = without_overlaps(candidates(prose(text)))
     given = title_name(title)
     return names if given is None else [*names, given]
 

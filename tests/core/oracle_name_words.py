@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 import oracle
+from oracle_markup import prose
 from oracle_name_forms import trimmed, without_possessive
 from oracle_name_rules import candidates, starts_sentence, title_name
 from oracle_unspaced_names import unspaced
@@ -24,7 +25,6 @@ __all__ = [
     "WordForms",
     "analyse",
     "first_word",
-    "is_generic",
     "may_be_opener",
 ]
 
@@ -82,7 +82,8 @@ def analyse(
         >>> analyse("Ask (Ada Lovelace)").words[1]
         ('(ada', 'ada', '(ada', 'ada')
     """
-    found = tuple(_retyped(_named_in(text), types)) if rules else ()
+    text = prose(text, title) if rules else text
+    found = tuple(_retyped(candidates(text), types)) if rules else ()
     named = title_name(title) if rules else None
     words, starts, ends = list[WordForms](), list[int](), list[int]()
     parts = list[tuple[str, int]]()
@@ -151,10 +152,6 @@ def _first_places(words: Sequence[str]) -> list[int]:
     return places
 
 
-def _named_in(text: str) -> list[Name]:
-    return [name for name in candidates(text) if name.type != UNTYPED or not is_generic(name.name)]
-
-
 def may_be_opener(text: str, start: int, end: int) -> bool:
     """Whether a word may have its capital from the sentence that it begins."""
     capital = start < end and text[start].isupper() and text[start + 1 : end].islower()
@@ -209,23 +206,3 @@ def _may_open(bare: str, alone: str) -> int:
 def first_word(name: Name) -> str:
     """The first word of a name as `openers` holds it."""
     return oracle.lower(name.name.split(None, 1)[0])
-
-
-def is_generic(name: str) -> bool:
-    """Whether a quoted stretch is no name: mere function words, one ordinary word, or the
-    text between two quotations.
-
-    Example:
-        >>> [is_generic(name) for name in ("after", "and the", " or ", "eventual consistency")]
-        [True, True, True, False]
-    """
-    return _GENERIC[name]
-
-
-def _is_generic(name: str) -> bool:
-    if name != name.strip() or (name.islower() and name.isalpha()):
-        return True
-    return all(word in NAME_STOPWORDS for word in name.lower().split())
-
-
-_GENERIC: Final = TextCache(_is_generic)

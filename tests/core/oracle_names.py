@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from oracle_name_forms import cased_name, norm_name
-from oracle_name_rules import is_specific, without_first, without_overlaps
+from oracle_name_rules import without_first, without_overlaps
 from oracle_name_words import AnalysedText, first_word, may_be_opener
 
 from vestig._core import visible
@@ -187,9 +187,7 @@ def resolve_names(
         found.append(
             Name(name=written, start=span[0], end=span[1], type=entity.type, confidence=1.0)
         )
-    names = [
-        name for name in without_overlaps(found) if name.confidence == 1.0 or is_specific(name.name)
-    ]
+    names = without_overlaps(found)
     mentioned = [_mentioned(name, chosen_at, by_norm) for name in names]
     if analysed.title is not None:
         mentioned.append(_titled(analysed.title, spans.get((-1, -1), []), by_norm))

@@ -72,7 +72,6 @@ __all__ = [
     "terms_among",
     "testing",
     "text_flags",
-    "title_name",
     "tokens",
     "unit",
     "visible",
@@ -346,6 +345,10 @@ class NameRules:
         Offsets are code points; confidence 0 to 1; opens: several capitalised words begin a
         sentence."""
 
+    def title_name(self, title: str) -> str | None:
+        """A title as a name: of a path of headings the last part, without a final parenthesis;
+        None where that is no name."""
+
     def analyse(
         self,
         texts: Sequence[tuple[str, str | None]],
@@ -450,9 +453,6 @@ def normal_name(name: str) -> str:
 def is_specific(name: str) -> bool:
     """Return whether a name has at least two characters and a letter, or is a number with dots such
     as a version."""
-
-def title_name(title: str) -> str | None:
-    """A title as a name, without a final parenthesis; None where that is no name."""
 
 def quotations(text: str) -> list[tuple[int, int]]:
     """Spans, in code points, of quoted terms of at most five words, without their marks."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig._core import text_flags, title_name
+from vestig._core import text_flags
 from vestig.language.names.forms import norm_name
+from vestig.language.names.rules import RULES
 
 __all__ = ["asks", "text_flags", "title_key"]
 
@@ -31,5 +32,5 @@ def title_key(title: str | None) -> str | None:
     """
     if title is None:
         return None
-    named = title_name(title)
+    named = RULES.title_name(title)
     return None if named is None else norm_name(named)

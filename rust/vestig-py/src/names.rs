@@ -133,7 +133,11 @@ impl NameRules {
     }
 
     fn find(&self, py: Python<'_>, text: &str) -> Vec<NameValue> {
-        py.detach(|| values(self.0.find(&Text::new(text))))
+        py.detach(|| values(self.0.find(text)))
+    }
+
+    fn title_name(&self, title: &str) -> Option<String> {
+        self.0.title_name(title)
     }
 
     #[pyo3(signature = (texts, *, rules = true, types = None))]
@@ -355,11 +359,6 @@ fn is_specific(name: &str) -> bool {
 }
 
 #[pyfunction]
-fn title_name(title: &str) -> Option<String> {
-    names::title_name(title)
-}
-
-#[pyfunction]
 fn quotations(text: &str) -> Vec<(usize, usize)> {
     let found = names::quotations(&Text::new(text)).into_iter();
     found.map(|name| (name.start, name.end)).collect()
@@ -380,7 +379,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cased_name, module)?)?;
     module.add_function(wrap_pyfunction!(normal_name, module)?)?;
     module.add_function(wrap_pyfunction!(is_specific, module)?)?;
-    module.add_function(wrap_pyfunction!(title_name, module)?)?;
     module.add_function(wrap_pyfunction!(quotations, module)?)?;
     module.add_function(wrap_pyfunction!(starts_sentence, module)?)
 }

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from vestig._core import NameRules, is_specific, quotations, starts_sentence
-from vestig._core import title_name as _title_name
 from vestig.language.words import NAME_STOPWORDS
 
 __all__ = [
@@ -46,13 +45,14 @@ class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def title_name(title: str | None) -> Name | None:
-    """The title of a note or document as a name, without a final parenthesis.
+    """The title of a note or document as a name: of a path of headings the last part, without a
+    final parenthesis.
 
     Example:
-        >>> title_name("Harbor plan (draft)").name
-        'Harbor plan'
+        >>> title_name("Harbor plan (draft)").name, title_name("Guide > Harbor plan").name
+        ('Harbor plan', 'Harbor plan')
     """
-    found = None if title is None else _title_name(title)
+    found = None if title is None else RULES.title_name(title)
     if found is None:
         return None
     return Name(name=found, start=-1, end=-1, type="UNTYPED", confidence=_TITLE_CONFIDENCE)
@@ -63,7 +63,7 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
     Args:
         text: any text.
-        title: the note's or document's title; it is a name too, without a final
+        title: the note's or document's title; its last part is a name too, without a final
             parenthesis.
 
     Example:

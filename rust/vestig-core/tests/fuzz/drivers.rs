@@ -161,7 +161,7 @@ pub fn text(bytes: &[u8]) {
     }
     let _ = words::terms(&text, Some(&text));
     let rules = NameRules::new(HashSet::from(["the".to_owned()]));
-    for name in rules.find(&Text::new(&text)) {
+    for name in rules.find(&text) {
         assert!(name.start < name.end && name.end <= length);
     }
     let analysed = rules.analyse(&text, Some(&text), true);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::forms::{trimmed, unpossessive};
 use super::text::{SPACE, Text, UPPER, split};
 use super::unspaced::unspaced;
-use super::{Kind, Name, NameRules, starts_sentence, title_name};
+use super::{Name, NameRules, starts_sentence};
 use crate::words::lower_case::lower_case;
 
 /// A word of a text in lower case, with and without punctuation at its ends. All are empty
@@ -80,8 +80,14 @@ impl NameRules {
     #[must_use]
     pub fn analyse(&self, text: &str, title: Option<&str>, rules: bool) -> AnalysedText {
         let mut found = AnalysedText {
-            text: Text::new(text),
-            title: title.filter(|_| rules).and_then(title_name),
+            text: if rules {
+                Text::prose(text, title)
+            } else {
+                Text::new(text)
+            },
+            title: title
+                .filter(|_| rules)
+                .and_then(|title| self.title_name(title)),
             names: Vec::new(),
             words: Vec::new(),
             spans: Vec::new(),
@@ -91,9 +97,6 @@ impl NameRules {
         };
         if rules {
             found.names = self.candidates(&found.text);
-            found
-                .names
-                .retain(|name| name.kind != Kind::Untyped || !self.is_generic(&name.name));
             for name in &found.names {
                 if name.opens {
                     let first = first_word(&name.name);

@@ -100,24 +100,10 @@ fn identifier_end(text: &Text, at: usize, run: usize) -> Option<usize> {
     version_end(text, at, 2)
 }
 
-/// `snake_case`, or one word between one or two `_` on each side.
+/// `snake_case`.
 fn is_joined(text: &Text, at: usize, run: usize) -> bool {
-    let parts: Vec<(usize, usize)> = {
-        let mut parts = Vec::new();
-        let mut from = at;
-        while from < run {
-            let end = text.run_of(from, ALNUM);
-            if end > from {
-                parts.push((from, end));
-            }
-            from = end.max(from + 1);
-        }
-        parts
-    };
-    match parts.as_slice() {
-        [(start, end)] => (1..=2).contains(&(start - at)) && (1..=2).contains(&(run - end)),
-        parts => parts.len() > 1,
-    }
+    let begins = |at: &usize| text.is(*at, ALNUM) && !text.before(*at, |class, _| class & ALNUM != 0);
+    (at..run).filter(begins).count() > 1
 }
 
 /// Where `ABC-123` or `ABC-12-34` ends; no word character follows it.

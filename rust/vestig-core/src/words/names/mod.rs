@@ -10,6 +10,7 @@ mod forms;
 mod identifiers;
 mod leads;
 mod lists;
+mod markup;
 mod query;
 mod quotations;
 mod resolve;
@@ -30,6 +31,7 @@ pub use runs::starts_sentence;
 pub use table::NameTable;
 pub use text::{Text, class_of};
 
+use quotations::term;
 use text::{ALPHA, DIGIT};
 
 const TITLES: [&str; 6] = ["dr", "mr", "ms", "mrs", "prof", "professor"];
@@ -146,31 +148,60 @@ impl NameRules {
         self.identifiers(text, &mut found);
         self.runs(text, &mut found);
         found.extend(unspaced::unspaced(text));
-        found.extend(quotations(text));
+        found.extend(quotations(text).into_iter().filter_map(|one| term(text, one)));
+        found.retain(|name| self.says_which(&name.name));
         found
     }
 
     /// Names in order of position, without overlaps.
     #[must_use]
-    pub fn find(&self, text: &Text) -> Vec<Name> {
-        let mut found = without_overlaps(self.candidates(text), |name| {
+    pub fn find(&self, text: &str) -> Vec<Name> {
+        without_overlaps(self.candidates(&Text::prose(text, None)), |name| {
             (name.start, name.end, name.confidence)
-        });
-        found.retain(|name| is_specific(&name.name));
-        found
+        })
     }
 
-    /// Returns whether a quoted stretch is no name: mere function words, one ordinary word, or the
-    /// text between two quotations.
-    fn is_generic(&self, name: &str) -> bool {
-        let text = Text::new(name);
-        if text::stripped(name) != name
-            || (text.is_lower(0..text.len()) && text.all(0..text.len(), ALPHA))
-        {
-            return true;
-        }
+    /// Returns whether a name, as it is stored, is more than function words and more than one
+    /// ordinary word.
+    fn says_which(&self, name: &str) -> bool {
+        let plain = cased(name);
+        let marked = name.starts_with(['@', '#']);
+        is_specific(&plain) && !self.is_function(&plain) && (marked || has_mark(&plain))
+    }
+
+    /// Returns whether a name has function words only.
+    fn is_function(&self, name: &str) -> bool {
         text::split(&name.to_lowercase()).all(|word| self.is_stop_word(word))
     }
+
+    /// The title of a note or document as a name: of a path of headings the last part, without a
+    /// final parenthesis; None where that is no name.
+    #[must_use]
+    pub fn title_name(&self, title: &str) -> Option<String> {
+        let spaced = |c| text::class_of(c) & text::SPACE != 0;
+        let mut kept = title;
+        if let Some(inner) = title.trim_end_matches(spaced).strip_suffix(')')
+            && let Some(at) = inner.rfind(['(', ')'])
+            && inner[at..].starts_with('(')
+        {
+            kept = &inner[..at];
+        }
+        let last = kept.rsplit(" > ").next().unwrap_or_default();
+        let name = text::stripped(last);
+        let plain = cased(name);
+        (is_specific(&plain) && !self.is_function(&plain)).then(|| name.to_owned())
+    }
+}
+
+/// Returns whether a name has several words, or one with a capital, a digit, or a mark inside; a
+/// word of a script without capitals has none to show.
+fn has_mark(name: &str) -> bool {
+    let text = Text::new(name);
+    (0..text.len()).any(|at| {
+        let sign = matches!(text.char(at), Some('_' | '.' | ':' | '/' | '-'));
+        let caseless = text.is(at, ALPHA) && !text.is(at, text::LOWER);
+        sign || caseless || text.is(at, text::SPACE | DIGIT)
+    })
 }
 
 /// Without overlaps, in order of position: the longer span wins, then the higher confidence, then
@@ -210,20 +241,4 @@ pub fn is_specific(name: &str) -> bool {
         return true;
     }
     (1..text.len().saturating_sub(1)).any(|at| text.holds(at, '.')) && text.any(all, DIGIT)
-}
-
-/// The title of a note or document as a name, without a final parenthesis; None where that is no
-/// name.
-#[must_use]
-pub fn title_name(title: &str) -> Option<String> {
-    let spaced = |c| text::class_of(c) & text::SPACE != 0;
-    let mut kept = title;
-    if let Some(inner) = title.trim_end_matches(spaced).strip_suffix(')')
-        && let Some(at) = inner.rfind(['(', ')'])
-        && inner[at..].starts_with('(')
-    {
-        kept = &inner[..at];
-    }
-    let kept = text::stripped(kept);
-    is_specific(kept).then(|| kept.to_owned())
 }

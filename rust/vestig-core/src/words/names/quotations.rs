@@ -1,10 +1,14 @@
 //! Quoted terms.
 
-use super::text::{ALNUM, Text, WORD, split};
+use super::text::{ALNUM, SPACE, Text, WORD, split};
 use super::{Kind, Name};
 
 const CHARS_MAX: usize = 80;
 const WORDS_MAX: usize = 5;
+/// Marks of code, which no term has.
+const EXPRESSION: [char; 14] = [
+    '{', '}', '[', ']', '(', ')', '<', '>', '=', ';', '|', '$', '*', '\\',
+];
 
 /// Quotations of at most five words, without their marks.
 #[must_use]
@@ -24,6 +28,28 @@ pub fn quotations(text: &Text) -> Vec<Name> {
         at = end + 1;
     }
     found
+}
+
+/// A quotation as a term; None for an expression of code and for the text between two quotations.
+/// The arguments of a call are no part of it: `fs.open(path)`.
+pub(super) fn term(text: &Text, quotation: Name) -> Option<Name> {
+    let Name { start, end, .. } = quotation;
+    if text.is(start, SPACE) || text.before(end, |class, _| class & SPACE != 0) {
+        return None;
+    }
+    let called = (start..end).find(|at| text.holds(*at, '('));
+    let arguments = called.filter(|at| {
+        let code = *at > start && text.is(*at - 1, WORD);
+        code && text.holds(end - 1, ')')
+    });
+    let name = start..arguments.unwrap_or(end);
+    let quoted_code = text.before(start, |_, c| c == '`');
+    let code = |at: usize| {
+        let passes = |c| EXPRESSION.contains(&c) || (quoted_code && c == ',');
+        text.char(at).is_some_and(passes)
+    };
+    let expression = name.clone().any(code);
+    (!expression).then(|| Name::of(text, name, quotation.kind, quotation.confidence))
 }
 
 /// The place of the mark that ends the quotation that begins here. A single mark has no word

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::analysed::{first_word, may_be_opener};
 use super::forms::{cased, normal};
 use super::text::stripped;
-use super::{AnalysedText, Kind, Name, NameRules, is_specific, without_overlaps};
+use super::{AnalysedText, Kind, Name, NameRules, without_overlaps};
 
 /// A run of words of a text that is a name of an entity.
 #[derive(Debug, Clone)]
@@ -134,7 +134,6 @@ impl AnalysedText {
         let named = without_overlaps(found, |one| (one.start, one.end, one.confidence));
         let mut mentions: Vec<Mention> = named
             .into_iter()
-            .filter(|one| one.is_known() || is_specific(&one.name))
             .map(|one| {
                 let span = (one.start, one.end);
                 let entity = chosen.get(&span).copied().filter(|_| one.is_known());

@@ -64,13 +64,15 @@ const CUE_CHARS: usize = 12;
 const WORDS_MAX: usize = 6;
 const LETTERS_MIN: usize = 3;
 
-/// Returns whether a word at this place is the first of a sentence.
+/// Returns whether a word at this place is the first of a sentence, of a paragraph, of a heading and
+/// of what is under it, of an item of a list, or of a cell of a table.
 #[must_use]
 pub fn starts_sentence(text: &Text, start: usize) -> bool {
     let opens = |c| {
         matches!(
             c,
             ' ' | '\t'
+                | '\r'
                 | '\n'
                 | '"'
                 | '\''
@@ -86,13 +88,38 @@ pub fn starts_sentence(text: &Text, start: usize) -> bool {
                 | '—'
                 | '>'
                 | '•'
+                | '#'
+                | '+'
+                | '`'
         )
     };
-    let mut start = start;
-    while text.before(start, |_, c| opens(c)) {
+    let mut at = start;
+    while text.before(at, |_, c| opens(c)) {
+        at -= 1;
+        let line = text.holds(at, '\n') && (starts_block(text, at + 1, start) || is_heading(text, at));
+        if line {
+            return true;
+        }
+    }
+    at == 0 || text.before(at, |_, c| matches!(c, '.' | '!' | '?' | '…' | ':' | '|'))
+}
+
+/// Returns whether a line begins with the sign of a heading or an item, or is blank, before `start`.
+fn starts_block(text: &Text, line: usize, start: usize) -> bool {
+    let sign = text.run(line, |_, c| matches!(c, ' ' | '\t' | '\r' | '>'));
+    let signs = text.run(sign, |_, c| c == '#').max(sign + 1);
+    let marked = matches!(text.char(sign), Some('#' | '-' | '*' | '+' | '•'));
+    sign < start && (text.holds(sign, '\n') || (marked && text.is(signs, SPACE)))
+}
+
+/// Returns whether the line that ends here is a heading.
+fn is_heading(text: &Text, end: usize) -> bool {
+    let mut start = end;
+    while text.before(start, |_, c| c != '\n') {
         start -= 1;
     }
-    start == 0 || text.before(start, |_, c| matches!(c, '.' | '!' | '?' | '…' | ':'))
+    let signs = text.run(start, |_, c| c == '#');
+    signs > start && text.holds(signs, ' ')
 }
 
 impl NameRules {
@@ -334,8 +361,16 @@ fn next_capital(text: &Text, at: usize) -> Option<usize> {
         (next, last) = (behind, word);
     }
     let prefix = PREFIXES.iter().find(|one| text.matches(next, one));
+    let goes_on = !ends_block(text, at, next);
     next += prefix.map_or(0, |one| one.chars().count());
-    text.is(next, CAPITAL).then_some(next)
+    (goes_on && text.is(next, CAPITAL)).then_some(next)
+}
+
+/// Returns whether a heading ends or a blank line stands in this stretch.
+fn ends_block(text: &Text, start: usize, end: usize) -> bool {
+    (start..end).any(|at| {
+        text.holds(at, '\n') && (starts_block(text, at + 1, text.len()) || is_heading(text, at))
+    })
 }
 
 /// Returns whether the word that ends here is an initial or a title.

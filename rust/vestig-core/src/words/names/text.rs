@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::markup::prose;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// A letter (category L).
@@ -132,7 +133,16 @@ impl Text {
     /// Reads a text.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let chars: Vec<char> = text.chars().collect();
+        Self::of(text.chars().collect())
+    }
+
+    /// Reads what is prose in a text. Places are those of the text.
+    #[must_use]
+    pub fn prose(text: &str, title: Option<&str>) -> Self {
+        Self::of(prose(text, title))
+    }
+
+    fn of(chars: Vec<char>) -> Self {
         let classes = chars.iter().map(|c| class_of(*c)).collect();
         Self { chars, classes }
     }
