@@ -377,7 +377,10 @@ def says_which(name: str) -> bool:
 
 def _is_mark(char: str) -> bool:
     return (
-        char in "_.:/-" or char.isspace() or char.isdigit() or (char.isalpha() and not char.islower())
+        char in "_.:/-"
+        or char.isspace()
+        or char.isdigit()
+        or (char.isalpha() and not char.islower())
     )
 
 

@@ -102,7 +102,8 @@ fn identifier_end(text: &Text, at: usize, run: usize) -> Option<usize> {
 
 /// `snake_case`.
 fn is_joined(text: &Text, at: usize, run: usize) -> bool {
-    let begins = |at: &usize| text.is(*at, ALNUM) && !text.before(*at, |class, _| class & ALNUM != 0);
+    let begins =
+        |at: &usize| text.is(*at, ALNUM) && !text.before(*at, |class, _| class & ALNUM != 0);
     (at..run).filter(begins).count() > 1
 }
 

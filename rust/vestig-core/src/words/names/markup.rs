@@ -1,4 +1,4 @@
-//! What is no prose in a text: fenced code, link targets, images, HTML. No name is read from it.
+//! Texts without code, link targets, images and HTML, from which no name is read.
 
 use super::text::{SPACE, WORD, class_of};
 
@@ -153,7 +153,9 @@ fn behind_code(chars: &[char], start: usize) -> usize {
 /// Hides a comment or a tag.
 fn behind_html(chars: &mut [char], start: usize) -> usize {
     let matches = |place: usize, text: &str| {
-        text.chars().enumerate().all(|(k, c)| chars.get(place + k) == Some(&c))
+        text.chars()
+            .enumerate()
+            .all(|(k, c)| chars.get(place + k) == Some(&c))
     };
     let end = if matches(start, "<!--") {
         let close = (start + 4..chars.len()).find(|place| matches(*place, "-->"));

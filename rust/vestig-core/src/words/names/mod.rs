@@ -148,7 +148,11 @@ impl NameRules {
         self.identifiers(text, &mut found);
         self.runs(text, &mut found);
         found.extend(unspaced::unspaced(text));
-        found.extend(quotations(text).into_iter().filter_map(|one| term(text, one)));
+        found.extend(
+            quotations(text)
+                .into_iter()
+                .filter_map(|one| term(text, one)),
+        );
         found.retain(|name| self.says_which(&name.name));
         found
     }

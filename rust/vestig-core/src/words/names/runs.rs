@@ -96,7 +96,8 @@ pub fn starts_sentence(text: &Text, start: usize) -> bool {
     let mut at = start;
     while text.before(at, |_, c| opens(c)) {
         at -= 1;
-        let line = text.holds(at, '\n') && (starts_block(text, at + 1, start) || is_heading(text, at));
+        let line =
+            text.holds(at, '\n') && (starts_block(text, at + 1, start) || is_heading(text, at));
         if line {
             return true;
         }
