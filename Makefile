@@ -69,6 +69,8 @@ fuzz:
 			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=artifacts/ corpus/$$name || exit 1; \
 	done
 
-# Rewrites the generated parts of docs/; tests/test_docs.py compares them.
+# Rewrites the generated parts of docs/, which tests/test_docs.py compares, and builds the site from them:
+# build/site/index.html. The site needs the extra `docs`.
 docs:
 	$(BIN)/python tests/docs_blocks.py
+	$(BIN)/python tests/docs_site.py
