@@ -1,4 +1,4 @@
-"""An extension of the reader of docstrings: `Example:` opens a section of code, as `Examples:` does.
+"""An extension of the reader of docstrings: `Example:` opens a section of code like `Examples:`.
 
 Used by the builder of the site (`zensical.toml`), which has griffe; nothing else imports it.
 """

@@ -14,6 +14,7 @@ import docs_site
 import vestig
 from vestig.api.admin import Admin
 from vestig.api.graph import Graph
+from vestig.api.items import Items
 from vestig.errors import VestigError
 
 ROOT = docs_site.ROOT
@@ -117,7 +118,7 @@ def test_every_public_call_and_value_is_described_once() -> None:
     members = inspect.getmembers(vestig.Vestig, inspect.isfunction)
     calls = [call for name, call in members if not name.startswith("_")]
     values = [getattr(vestig, name) for name in vestig.__all__ if name != "__version__"]
-    wanted = [*calls, Graph, Admin, *values]
+    wanted = [*calls, Graph, Admin, Items, *values]
 
     def is_elsewhere(one: object) -> bool:
         # errors stand with their codes in docs/errors.md, the store as its calls
