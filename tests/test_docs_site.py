@@ -77,7 +77,8 @@ def test_links_of_the_readme_lead_within_the_site() -> None:
 
 def test_every_page_stands_once_in_the_contents() -> None:
     pages = [page for page in docs_site.documents().values() if page.endswith(".md")]
-    assert sorted(docs_site.nav_pages()) == sorted(pages)
+    listed = sorted(docs_site.nav_pages())
+    assert listed == sorted(pages), "each page of docs/ stands under `nav` in zensical.toml, once"
 
 
 def test_nothing_is_asked_of_other_sites() -> None:
