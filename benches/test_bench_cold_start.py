@@ -8,8 +8,10 @@ source tree has other places to look for modules.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -44,6 +46,9 @@ ROUNDS: Final = 15
 IMPORT_FACTOR: Final = 3.0
 HELP_FACTOR: Final = 6.0
 RECALL_FACTOR: Final = 15.0
+# An editor waits for both: 200 ms of processor time and 250 ms where the bare interpreter takes 12.
+PROMPT_FACTOR: Final = 16.7
+SESSION_END_FACTOR: Final = 20.8
 FIRST_RESULT_OVER_LIBRARIES: Final = 15.0
 
 Arguments = Sequence[str]
@@ -56,14 +61,25 @@ def environment(**variables: str) -> dict[str, str]:
     return {**own, **variables}
 
 
-def cpu_ms(arguments: Arguments, variables: Mapping[str, str]) -> float:
+def cpu_ms(arguments: Arguments, variables: Mapping[str, str], stdin: str = os.devnull) -> float:
     """User and system time of one Python process from its start to its end."""
-    silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    return process_ms(arguments, variables, stdin)[0]
+
+
+def process_ms(
+    arguments: Arguments, variables: Mapping[str, str], stdin: str = os.devnull
+) -> tuple[float, float]:
+    """(processor time, time) of one Python process from its start to its end."""
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+    ]
     words = [sys.executable, *arguments]
-    child = os.posix_spawn(sys.executable, words, dict(variables), file_actions=silent)
+    began = time.perf_counter()
+    child = os.posix_spawn(sys.executable, words, dict(variables), file_actions=streams)
     _, status, used = os.wait4(child, 0)
     assert status == 0, arguments
-    return (used.ru_utime + used.ru_stime) * 1e3
+    return (used.ru_utime + used.ru_stime) * 1e3, (time.perf_counter() - began) * 1e3
 
 
 def medians(cases: Mapping[str, Arguments], variables: Mapping[str, str]) -> dict[str, float]:
@@ -149,3 +165,39 @@ def test_cold_process_embedding_excluded(world: World, tmp_path: Path) -> None:
     bare = found["bare"]
     bar = found["libraries"] + FIRST_RESULT_OVER_LIBRARIES * bare
     say(f"cold process → first result, {world.size}", found["first"], bare, bar)
+
+
+def test_hooks(filled: Path, tmp_path: Path) -> None:
+    """Of an editor, at 10,000 memories: a prompt that is answered with a block, and the end of a
+    session, whose transcript is read by a process that nobody waits for."""
+    told = {"session_id": "s1", "cwd": str(tmp_path), "prompt": QUERY}
+    told["transcript_path"] = str(tmp_path / "none.jsonl")
+    stdin = tmp_path / "event.json"
+    stdin.write_text(json.dumps(told))
+    answered = {"VESTIG_HOOKS__MIN_CONFIDENCE": "0", "VESTIG_STORE": str(filled)}
+    variables = environment(**answered)
+    cases: dict[str, Arguments] = {
+        "bare": BARE,
+        "prompt": ("-c", COMMAND, "hook", "UserPromptSubmit"),
+        "end": ("-c", COMMAND, "hook", "SessionEnd"),
+    }
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
+    journal = filled / "hooks.log"
+    for number in range(ROUNDS + 1):
+        for name, arguments in cases.items():
+            used = process_ms(arguments, variables, str(stdin))
+            if number:
+                taken[name].append(used)
+        # what was shown in a session is not shown again in it
+        lines = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
+        assert any(line.get("shown") for line in lines), lines
+        journal.unlink()
+    found = {name: np.median(np.array(times), axis=0) for name, times in taken.items()}
+    bare, bare_wall = found["bare"]
+    say("hook UserPromptSubmit, 10000", found["prompt"][0], bare, PROMPT_FACTOR * bare)
+    wall = found["end"][1]
+    met = "met" if wall <= SESSION_END_FACTOR * bare_wall else "MISSED"
+    note_line(
+        f"hook SessionEnd: {wall:.0f} ms · {wall / bare_wall:.1f} × bare Python {bare_wall:.1f} ms"
+        f" · bar {SESSION_END_FACTOR} × {met}"
+    )
