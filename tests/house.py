@@ -44,7 +44,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("memories",),
     ("commit",),
     ("recall",),
-    ("graph", "updates"),
+    ("graph",),
     ("exchange", "knowledge", "admin"),
     ("items",),
     ("retrieve",),
