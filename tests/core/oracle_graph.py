@@ -155,10 +155,12 @@ def title_of(title: str | None) -> str | None:
 
 def after(eligible: Eligible, mentions: Mentions, level: Values, query: Query) -> dict[str, Values]:
     """The terms that are made from the best of L₁; documents alone have them, as far as the best
-    five are documents."""
+    five are documents, where the query names an entity that is no hub."""
     documents = np.array([float(memory.origin == "document") for memory in eligible.memories])
     first = best(level, BEST_OF_PAIR)
     documents *= documents[first].sum() / max(1, len(first))
+    numbers = [mentions.number[one] for one in query.entities if one in mentions.number]
+    documents *= any(mentions.weight[number] > 0 for number in numbers)
     return {
         "entity_walk": documents * contrast(entity_rank(mentions, level, query.entities)),
         "pair": documents * pairs(eligible, mentions, level, query.text),

@@ -163,6 +163,7 @@ class Whole:
             linear
             and self.weighs("entity_walk")
             and any(row.origin == DOCUMENT for row in self.rows)
+            and self.names_one()
         ):
             self.raw["entity_walk"] = self.entity_walk()
             self.score()
@@ -241,6 +242,17 @@ class Whole:
     @property
     def weighted(self) -> bool:
         return bool(self.ranking["entity_mode"] == "weighted")
+
+    def names_one(self) -> bool:
+        """Whether the query names an entity that some rows mention, and no more than three or a
+        tenth of them."""
+        rows = {row.id for row in self.rows}
+        most = max(3, len(rows) // 10)
+        degree = {
+            id: len({m for m, e, _, _ in self.net.mentions() if e == id and m in rows})
+            for id, _ in self.given_query.entities
+        }
+        return any(1 <= count <= most for count in degree.values())
 
     def entity_walk(self) -> list[float]:
         order = sorted(self.rows, key=lambda r: (r.seq, r.id))

@@ -153,13 +153,26 @@ def test_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
 
 
 def test_a_title_that_is_a_name_in_a_result(store: vestig.Vestig) -> None:
-    query, keys = "Which navy had a compiler?", {"origin_types": ["document"]}
+    query, keys = "Which navy had the compiler of Ada Lovelace?", {"origin_types": ["document"]}
     titled, mentioning, other = (text for _, text in DOCUMENTS)
-    assert ranked(store, query, "words", **keys) == [mentioning, other, titled]
+    assert ranked(store, query, "words", **keys) == [other, mentioning, titled]
     found = store.recall(
         query, limit=EVERY, config=weighed(1.0, "words", "title"), where=keys, seed=1
     )
     assert {hit.content for hit in found if "title" in hit.reason.signals} == {titled}
+
+
+@pytest.mark.parametrize(
+    ("query", "leads"),
+    [("Which navy had the compiler of Ada Lovelace?", True), ("Which navy had it?", False)],
+)
+def test_names_lead_to_documents_where_the_query_has_one(
+    store: vestig.Vestig, query: str, leads: bool
+) -> None:
+    keys = weighed(1.0, "words", "entity_walk", "pair", "title")
+    found = store.recall(query, limit=EVERY, config=keys, seed=1)
+    walked = {name for hit in found for name in hit.reason.signals}
+    assert bool(walked & {"entity_walk", "pair", "title"}) is leads
 
 
 def test_word_pieces_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:

@@ -74,6 +74,7 @@ pub use self::topic::TopicPieces;
 pub use self::walks::Walks;
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::dot::unit;
+use crate::kernels::entity_walk::{Mentions as _, mentions_max};
 use crate::kernels::quantised::QuantisedQuery;
 use crate::query::filter::{Filter, eligible};
 use crate::query::graph::Node;
@@ -388,7 +389,7 @@ fn fill_graph(
     let weighed = [Signal::EntityWalk, Signal::Pair, Signal::Title]
         .map(|signal| table.scorer.ranking.weighs(signal));
     let [walk, pair, title] = weighed;
-    if !weighed.contains(&true) || !any_documents(&table.parts) {
+    if !weighed.contains(&true) || !any_documents(&table.parts) || !names_one(graph, query) {
         return;
     }
     let count = pairs::STARTS.max(WALK_STARTS);
@@ -420,6 +421,16 @@ fn fill_graph(
         titles::fill(parts, graph, query, starts, share);
         known[Signal::Title] = true;
     }
+}
+
+/// Returns whether the query names an entity that few of the eligible memories mention. Without one
+/// a question is rather answered by one passage, from which names lead away.
+fn names_one(graph: &EligibleGraph<'_>, query: &Query) -> bool {
+    let most = mentions_max(graph.memories_total());
+    query.entities.iter().any(|(id, _)| {
+        let node = graph.locate(id).filter(|node| graph.is_entity(*node));
+        node.is_some_and(|node| (1..=most).contains(&graph.mentions_of(node, most)))
+    })
 }
 
 /// Returns whether a document is eligible: names lead from passage to passage, elsewhere they say

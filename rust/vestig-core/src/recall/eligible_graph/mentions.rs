@@ -164,7 +164,7 @@ impl EligibleGraph<'_> {
     }
 
     /// Number of eligible memories that mention an entity; anything above `most` if it is larger.
-    pub(super) fn mentions_of(&self, entity: Node, most: usize) -> usize {
+    pub(in crate::recall) fn mentions_of(&self, entity: Node, most: usize) -> usize {
         let (part, row) = (entity.part as usize, entity.row as usize);
         let at = row.checked_sub(self.segment(entity.part).memory_rows());
         let Some((degrees, at)) = self.degrees.as_ref().zip(at) else {
