@@ -97,6 +97,9 @@ def _forgetting_of(table: Any) -> str:
         for one in table.columns
         if one.forgetting is not None
     ]
+    if table.lives_by:
+        said.append(f"removed with the last row of `{table.lives_by}`")
+    said += [f"removed where a text holds its `{c.name}`" for c in table.columns if c.quoted]
     searched = [f"`{c.name}`" for c in table.columns if c.erase not in (None, Erase.SALT)]
     return "; ".join(said + ([f"searched for: {', '.join(searched)}"] if searched else []))
 

@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from vestig.store.tables.schema import TABLES
+
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 60
 POSITIONAL_MAX = 6
@@ -89,6 +91,27 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "mcp": ("surfaces/mcp/",),
     "mcp_types": ("surfaces/mcp/",),
     "anyio": ("surfaces/",),
+}
+# Rooms in which every table is one of those that are declared.
+TABLE_BLIND = tuple(
+    f"store/{room}/" for room in ("integrity", "ledger", "portable", "erasure", "checks")
+)
+_TABLE_IN_SQL = re.compile(rf"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|ON)\s+\"?({'|'.join(TABLES)})\b")
+# (file, table) -> why it stands there by name
+NAMED_TABLES: dict[tuple[str, str], str] = {
+    ("store/integrity/chain.py", "chain"): "the chain is what the module is about",
+    ("store/integrity/digest_check.py", "chain"): "a row is compared with its link",
+    ("store/integrity/verify.py", "chain"): "every link is recomputed",
+    ("store/integrity/witness.py", "chain"): "the witness is compared with a link",
+    ("store/checks/doctor.py", "token_codes"): "the name of a check",
+    ("store/checks/doctor.py", "tags"): "the name of a check",
+    ("store/checks/doctor.py", "chain"): "the name of a check",
+    ("store/checks/doctor.py", "jobs"): "the name of a check",
+    ("store/checks/comparison.py", "questions"): "a field of a row of the projection",
+    ("store/portable/scratch.py", "tags"): "a member of metadata",
+    ("store/portable/values.py", "tags"): "a member of metadata",
+    ("store/portable/scratch.py", "token_codes"): "the word of a line",
+    ("store/portable/values.py", "events"): "a count in a tombstone",
 }
 CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {
@@ -329,6 +352,26 @@ def _name(node: ast.expr) -> str:
     while isinstance(node, ast.Subscript):
         node = node.value
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def table_names(path: str, source: str) -> list[str]:
+    """Names of tables in the strings of rooms that take every table from its declaration."""
+    if not path.startswith(TABLE_BLIND):
+        return []
+    tree = ast.parse(source)
+    prose = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            alone = {node.value} & TABLES.keys()
+            for name in sorted(alone | set(_TABLE_IN_SQL.findall(node.value))):
+                if (path, name) not in NAMED_TABLES:
+                    found.append(f"{path}:{node.lineno}: names the table {name}")
+    return found
 
 
 def environment(path: str, source: str) -> list[str]:

@@ -59,6 +59,7 @@ def test_there_is_something_to_check() -> None:
         house.prints,
         house.broad_excepts,
         house.compiled_at_import,
+        house.table_names,
     ],
     ids=lambda check: check.__name__,
 )
@@ -194,6 +195,9 @@ BAD: list[tuple[Check, str, str]] = [
     (house.floors, "store/projection/a.py", "from vestig.store.erasure.erase import finish"),
     (house.floors, "store/checks/a.py", "from vestig.surfaces.cli import main"),
     (house.floors, "attic/a.py", "x = 1"),
+    (house.table_names, "store/ledger/a.py", 'sql = f"SELECT {x} FROM memories m"'),
+    (house.table_names, "store/portable/a.py", "if table == 'claims': pass"),
+    (house.table_names, "store/erasure/a.py", "sql = 'UPDATE \"edges\" SET x = 1'"),
     (house.exclusive_imports, "session/a.py", "import apsw.ext"),
     (house.exclusive_imports, "language/time/cues.py", "from vestig import _core"),
     (house.exclusive_imports, "recall/a.py", "from vestig._core import dot"),

@@ -184,7 +184,7 @@ def test_a_key_held_twice_is_damage(folder: Path) -> None:
         )
         found = doctor(ledger)["uniqueness"]
         assert found.level == "damage"
-        assert "1 keys are those of more than one" in found.detail
+        assert "expected a key that no other unexpired memory" in found.detail
 
 
 def test_a_name_held_twice_is_damage(folder: Path) -> None:

@@ -29,7 +29,11 @@ def live(conn: apsw.Connection, runs: list[bytes]) -> list[int] | None:
     data = Path(conn.filename).read_bytes()
     roots = [1, *(root for (root,) in conn.execute("SELECT rootpage FROM sqlite_schema"))]
     read: Callable[[int, int], bytes] = lambda start, count: data[start : start + count]  # noqa: E731
-    return ByteRuns(runs).find_live(read, len(data), roots)
+    search = ByteRuns(runs)
+    places = [first for _count, first in search.find(data, 0).values()]
+    near, anywhere = (search.find_live(read, len(data), roots, at) for at in (places, ()))
+    assert (near and sorted(near)) == (anywhere and sorted(anywhere))
+    return near if near is None else sorted(near)
 
 
 @pytest.mark.parametrize("rows", [1, 900])
@@ -64,7 +68,7 @@ def test_rows_without_a_number_and_indexes_are_followed(database: apsw.Connectio
 
 @pytest.mark.parametrize("data", [b"", b"x" * 50, b"\0" * 4096, b"SQLite format 3\0" * 400])
 def test_what_is_no_database_has_no_answer(data: bytes) -> None:
-    found = ByteRuns([b"SQLite"]).find_live(lambda at, n: data[at : at + n], len(data), [1, 9])
+    found = ByteRuns([b"SQLite"]).find_live(lambda at, n: data[at : at + n], len(data), [1, 9], [0])
     assert found is None
 
 
@@ -74,8 +78,12 @@ def test_runs_of_every_length_are_counted_at_every_place() -> None:
     search = ByteRuns(runs)
     for before in range(17):
         data = b"\xff" * before + text + b"\xff" * 9 + text
-        assert search.find(data, 0) == dict.fromkeys(range(len(runs)), 2)
-        assert search.find(data, before + len(text)) == dict.fromkeys(range(len(runs)), 1)
+        starts = [data.index(run) for run in runs]
+        assert search.find(data, 0) == {n: (2, at) for n, at in enumerate(starts)}
+        after = len(text) + 9
+        assert search.find(data, before + len(text)) == {
+            n: (1, at + after) for n, at in enumerate(starts)
+        }
 
 
 def test_texts_that_others_share_are_told_from_the_pages_alone(
@@ -87,7 +95,7 @@ def test_texts_that_others_share_are_told_from_the_pages_alone(
     same = "The minutes of the meeting of the harbour board of the seventh of May"
     ids = [store.commit(f"{same}, page {n}", scope=f"s{n % 3}").memory_id for n in range(30)]
     ids += [store.commit(same, scope=f"s{n}").memory_id for n in range(3)]
-    monkeypatch.setattr(erase, "_live_bytes", lambda conn: pytest.fail("rows were read"))
+    monkeypatch.setattr(erase, "live_bytes", lambda conn: pytest.fail("rows were read"))
     assert store.forget(str(ids[0])).residues == 0
     report = store.forget(str(ids[-1]))
     assert (report.residues, report.shared_occurrences > 0) == (0, True)

@@ -16,6 +16,7 @@ from vestig.ids import id_bytes
 from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.records import erase_patterns
 from vestig.store.records.values import EntityListing
 from vestig.types import EdgeType
 
@@ -145,7 +146,7 @@ def test_names_questions_and_evidence_are_in_no_file(ledger: Ledger, tmp_path: P
     assert found() == set()
     assert doctor(ledger)["residues"].level == "ok"
     with ledger.read() as view:
-        assert erase.unfinished(view.connection) == []
+        assert erase_patterns.unfinished(view.connection) == []
 
 
 def test_a_name_that_a_live_text_holds_is_no_residue(ledger: Ledger) -> None:

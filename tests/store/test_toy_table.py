@@ -20,6 +20,7 @@ TABLES = (
             integer("made_us"), text("remark", Erase.QUOTE),
             text("places", Erase.NAMES_IN_JSON, shape=Shape.JSON),
         ),
+        lone=(("memory, remark", "TRUE", "a remark that its memory has once"),),
         indexes=(
             "CREATE INDEX remarks_memory ON remarks (memory)",
             "CREATE INDEX remarks_entity ON remarks (on_entity) WHERE on_entity IS NOT NULL",
@@ -28,6 +29,18 @@ TABLES = (
     Table(
         name="looks", says="how often somebody looked", key=("memory",),
         columns=(integer("memory", "memories", Forgetting.REMOVED), integer("times")),
+    ),
+    Table(
+        name="lists", code=17, says="a list of a memory", key=("memory",), lives_by="list_lines",
+        columns=(SALT, integer("memory", "memories", Forgetting.REMOVED), SEQ),
+    ),
+    Table(
+        name="list_lines", code=18, says="a line of a list",
+        columns=(
+            SALT, ROW, integer("memory", "lists", Forgetting.REMOVED), SEQ,
+            integer("taken_from", "memories", Forgetting.REMOVED, null=True),
+            text("line", Erase.QUOTE, quoted="taken_from"),
+        ),
     ),
 )
 """
@@ -58,7 +71,19 @@ def remark(store, number, text, entity=None):
         values = (salt, row, number, at, entity, 10**15, text, places)
         txn.connection.execute(INSERT["remarks"], values)
         link.wrote("remarks", values)
-        txn.connection.execute("INSERT INTO looks VALUES (?, 3)", (number,))
+        txn.connection.execute("INSERT OR REPLACE INTO looks VALUES (?, 3)", (number,))
+        txn.close_link(link)
+
+def listed(store, number, *lines):
+    with store._session.ledger.write(10**15) as txn:
+        link, at = txn.new_link(), txn.seq + 1
+        written = [("lists", (chain.Salts().take(), number, at))]
+        for place, (line, origin) in enumerate(lines, 1):
+            values = (chain.Salts().take(), 10 * number + place, number, at, origin, line)
+            written.append(("list_lines", values))
+        for table, values in written:
+            txn.connection.execute(INSERT[table], values)
+            link.wrote(table, values)
         txn.close_link(link)
 
 def rows(store, table="remarks"):
@@ -76,6 +101,9 @@ with opened("a") as store:
         entity = view.connection.execute('SELECT "row" FROM entities').fetchone()[0]
     remark(store, 1, SECRET, entity)
     remark(store, 2, "another remark that stays where it is", entity)
+    quote = "we met Ada Lovelace at the harbour"
+    listed(store, 1, ("of the memory itself", None))
+    listed(store, 2, (quote, None), ("another line", 1))
     sound(store)
     store.export(folder / "all.jsonl")
 
@@ -114,6 +142,7 @@ with opened("a") as store:
     report = store.forget([first])
     assert report.rows_removed["remarks"] == 1 and report.rows_removed["looks"] == 1, report
     assert [row[2] for row in rows(store)] == [2] and len(rows(store, "looks")) == 1
+    assert rows(store, "list_lines") == rows(store, "lists") == [], "lists are nothing but lines"
     assert rows(store)[0][4] is None, "the entity went with its only memory"
     sound(store)
     for path in (folder / "a").rglob("*"):
@@ -131,6 +160,11 @@ with opened("a") as store:
         raise AssertionError("a residue was not found")
     copied.unlink()
     assert store.admin.forget_finish().residues == 0
+    store.commit("the fourth text of all that are here")
+    for _ in range(2):
+        remark(store, 4, "said twice")
+    (found,) = [f for f in store.admin.doctor().findings if f.check == "uniqueness"]
+    assert found.level == "damage" and "a remark that its memory has once" in found.detail, found
 """
 
 

@@ -478,12 +478,16 @@ class ByteRuns:
     """
 
     def __new__(cls, runs: Sequence[bytes]) -> Self: ...
-    def find(self, data: bytes, seen: int) -> dict[int, int]:
-        """Number of a run → how often it stands in the data; what ends within the first `seen`
-        bytes is left out."""
+    def find(self, data: bytes, seen: int) -> dict[int, tuple[int, int]]:
+        """Number of a run → how often it stands in the data, and the first offset; what ends within
+        the first `seen` bytes is left out."""
 
     def find_live(
-        self, read: Callable[[int, int], bytes], size: int, roots: Sequence[int]
+        self,
+        read: Callable[[int, int], bytes],
+        size: int,
+        roots: Sequence[int],
+        offsets: Sequence[int],
     ) -> list[int] | None:
         """Numbers of the runs that stand in a live row of an SQLite file; None where its pages
         cannot be followed, as while another process writes it.
@@ -492,6 +496,8 @@ class ByteRuns:
             read: gives the bytes from an offset on, as many as asked.
             size: of the file, in bytes.
             roots: pages of the b-trees.
+            offsets: where the runs stand, one place of each; where all of them lie in live rows,
+                other rows are not read.
         """
 
 def first_mismatched_text(texts: Sequence[tuple[str, bytes]]) -> int | None:

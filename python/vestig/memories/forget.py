@@ -26,7 +26,7 @@ from vestig.results import ForgetReport, GcReport
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
-from vestig.store.records import item_rows
+from vestig.store.records import erase_patterns, item_rows
 from vestig.store.records.item_rows import ItemRow
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.removal import Removed
@@ -172,7 +172,7 @@ def forget_finish(session: Session) -> ForgetReport:
         raise StoreLockedError("this store was opened read-only: open it for writing to erase")
     with session.operation("forget_finish", without_store="make"), session.freeing_space():
         with session.ledger.read() as view:
-            ids, seq = erase.unfinished(view.connection), view.seq
+            ids, seq = erase_patterns.unfinished(view.connection), view.seq
         proof = prove(session)
         return ForgetReport(
             memory_ids=tuple(ids),

@@ -1,11 +1,11 @@
 //! Marks of byte runs, and digests of texts: see `vestig_core::kernels::{rolling_hash, digests}`.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
 use vestig_core::kernels::byte_runs::ByteRuns;
-use vestig_core::kernels::ledger_pages::{Unreadable, each_record};
+use vestig_core::kernels::ledger_pages::{Reading, Unreadable, each_record};
 use vestig_core::kernels::{digests, rolling_hash};
 
 #[pyfunction]
@@ -21,7 +21,7 @@ fn find_marks(
     data: &[u8],
     seen: usize,
     length: usize,
-    wanted: std::collections::HashSet<u64>,
+    wanted: HashSet<u64>,
 ) -> HashMap<u64, (u64, usize)> {
     py.detach(|| {
         let found = rolling_hash::find(key, data, seen, length, &wanted).into_iter();
@@ -40,18 +40,22 @@ impl PyByteRuns {
         Self(ByteRuns::new(runs.iter().map(|run| run.to_vec()).collect()))
     }
 
-    /// Number of a run → how often it stands in the data.
-    fn find(&self, py: Python<'_>, data: &[u8], seen: usize) -> HashMap<u32, u64> {
-        py.detach(|| self.0.find(data, seen))
+    /// Number of a run → (how often, first offset).
+    fn find(&self, py: Python<'_>, data: &[u8], seen: usize) -> HashMap<u32, (u64, usize)> {
+        py.detach(|| {
+            let found = self.0.find(data, seen).into_iter();
+            found.map(|(run, f)| (run, (f.count, f.first))).collect()
+        })
     }
 
     /// Numbers of the runs that stand in a live row of an SQLite file; None where its pages cannot
-    /// be followed.
+    /// be followed. Only pages that hold one of the offsets are read, where all runs stand there.
     fn find_live(
         &self,
         read: &Bound<'_, PyAny>,
         size: u64,
         roots: Vec<u32>,
+        offsets: Vec<u64>,
     ) -> PyResult<Option<Vec<u32>>> {
         let mut file = Blocks::new(read, size);
         let head = file.at(0, 100)?.to_vec();
@@ -66,10 +70,38 @@ impl PyByteRuns {
         if page_size < 512 || usable < 480 {
             return Ok(None);
         }
+        let number = |offset: &u64| u32::try_from(offset / page_size as u64 + 1).ok();
+        let within: HashSet<u32> = offsets.iter().filter_map(number).collect();
+        let mut live = HashSet::new();
+        for within in [Some(&within), None] {
+            let reading = Reading {
+                roots: &roots,
+                pages: u32::try_from(size / page_size as u64).unwrap_or(u32::MAX),
+                usable,
+                within,
+            };
+            if !self.add_live(&mut live, reading, page_size, &mut file)? {
+                return Ok(None);
+            }
+            if live.len() == self.0.count() {
+                break;
+            }
+        }
+        Ok(Some(live.into_iter().collect()))
+    }
+}
+
+impl PyByteRuns {
+    /// Adds the runs that stand in one of these records; false where pages cannot be followed.
+    fn add_live(
+        &self,
+        live: &mut HashSet<u32>,
+        reading: Reading<'_>,
+        page_size: usize,
+        file: &mut Blocks<'_, '_>,
+    ) -> PyResult<bool> {
         let mut failed = None;
         let mut block = Vec::new();
-        let mut live = std::collections::BTreeSet::new();
-        let pages = u32::try_from(size / page_size as u64).unwrap_or(u32::MAX);
         let page = |number: u32, into: &mut Vec<u8>| {
             let start = u64::from(number).checked_sub(1).ok_or(Unreadable)?;
             match file.at(start * page_size as u64, page_size) {
@@ -85,26 +117,26 @@ impl PyByteRuns {
                 }
             }
         };
-        let done = each_record(&roots, pages, usable, page, |record| {
+        let done = each_record(reading, page, |record| {
             block.extend_from_slice(record);
             block.push(0);
             if block.len() >= LIVE_BLOCK {
                 live.extend(self.0.find(&block, 0).into_keys());
                 block.clear();
             }
-            true
+            live.len() < self.0.count()
         });
         if let Some(error) = failed {
             return Err(error);
         }
         live.extend(self.0.find(&block, 0).into_keys());
-        Ok(done.ok().map(|()| live.into_iter().collect()))
+        Ok(done.is_ok())
     }
 }
 
-const LIVE_BLOCK: usize = 1 << 20;
-const READ_BLOCK: usize = 1 << 20;
-const BLOCKS_MAX: usize = 64;
+const LIVE_BLOCK: usize = 1 << 18;
+const READ_BLOCK: usize = 1 << 16;
+const BLOCKS_MAX: usize = 1024;
 
 /// A file that is read in blocks through a function of its owner.
 struct Blocks<'a, 'py> {

@@ -15,22 +15,22 @@ from vestig.errors import ConfigError, ProviderError, StoreDamagedError
 from vestig.results import Finding
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.checks.vector_sample import COSINE_MIN, Embed, other_vectors
-from vestig.store.erasure import erase
 from vestig.store.integrity import witness as witnesses
 from vestig.store.integrity.verify import Finding as LedgerFinding
 from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.records import erase_patterns
+from vestig.store.records import erase_patterns, jobs
 from vestig.store.records.reads import LedgerView
-from vestig.store.records.token_rows import AXES, WRONG_SHAPE
+from vestig.store.records.statistics import embedded_counts, other_keys
+from vestig.store.records.token_rows import comparable_codes, wrong_codes
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tables.memories import NO_QUESTION
 from vestig.store.tables.schema import ALL
+from vestig.store.tables.table import Erase
 from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_codes import without_codes
 from vestig.times import duration_text, format_us
@@ -98,7 +98,7 @@ def checks(
             ("projection", lambda: _projection(ledger, keeper, view)),
             ("jobs", lambda: _jobs(view.connection)),
             ("leases", lambda: _leases(view.connection, now_us)),
-            ("clock", lambda: _clock(view.connection, now_us)),
+            ("clock", lambda: _clock(view, now_us)),
             ("residues", lambda: _residues(folder, view.connection)),
         )
         found += [_guarded(check, step) for check, step in steps]
@@ -140,67 +140,35 @@ def _ledger(found: list[LedgerFinding]) -> Iterator[Finding]:
 def _uniqueness(conn: apsw.Connection) -> Finding:
     """Counts the tables themselves: a damaged index may hide what it should refuse."""
     problems = []
-    for table in (one.name for one in ALL if one.prefix is not None and one.unique_ids):
-        ((rows, ids),) = fetch(
-            conn, f"SELECT COUNT(*), COUNT(DISTINCT id) FROM {table} NOT INDEXED"
-        )
-        if rows != ids:
-            problems.append(f"{rows - ids} rows of {table} carry the id of another")
-    ((twice,),) = fetch(
-        conn,
-        "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
-        ' AND "key" IS NULL GROUP BY content_hash, namespace, scope, author, session_id,'
-        " CASE WHEN session_id IS NULL THEN NULL ELSE sequence END HAVING COUNT(*) > 1)",
-    )
-    if twice:
-        problems.append(f"{twice} texts are held by more than one unexpired memory")
-    ((twice,),) = fetch(
-        conn,
-        "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
-        ' AND "key" IS NOT NULL GROUP BY "key", namespace, scope HAVING COUNT(*) > 1)',
-    )
-    if twice:
-        problems.append(f"{twice} keys are those of more than one unexpired memory")
-    problems += _other_keys(conn)
-    ((twice,),) = fetch(
-        conn,
-        "SELECT COUNT(*) FROM (SELECT 1 FROM entities NOT INDEXED WHERE expired_us IS NULL"
-        " GROUP BY namespace, norm_key HAVING COUNT(*) > 1)",
-    )
-    if twice:
-        problems.append(f"{twice} names are held by more than one unexpired entity")
+    for table in ALL:
+        for columns, condition, expected in () if table.made_when_needed else table.unequal():
+            ((twice,),) = fetch(
+                conn,
+                f"SELECT COUNT(*) FROM (SELECT 1 FROM {table.name} NOT INDEXED WHERE {condition}"
+                f" GROUP BY {columns} HAVING COUNT(*) > 1)",
+            )
+            if twice:
+                problems.append(f"{twice} rows of {table.name} are repeated, expected {expected}")
+    problems += other_keys(conn)
     return _verdict("uniqueness", problems, "ids, texts, keys and names are unique")
-
-
-def _other_keys(conn: apsw.Connection) -> list[str]:
-    """Compares the key of each memory with that in the event which added it."""
-    ((other,),) = fetch(
-        conn,
-        'SELECT COUNT(*) FROM events e JOIN memories m ON m."row" = e.memory'
-        " WHERE e.event_type IN ('ADD', 'IMPORT') AND json_valid(e.payload)"
-        " AND json_extract(e.payload, '$.key') IS NOT m.\"key\"",
-    )
-    return [f"{other} memories have another key than the event that added them"] if other else []
-
-
-# Vectors that are not of the length ?1 and the model ?2.
-_VECTORS: Final = (
-    "vectors WHERE length(embedding) <> ?1 OR model <> ?2",
-    "entity_vectors WHERE length(embedding) <> ?1 OR model <> ?2",
-    f"questions WHERE position <> {NO_QUESTION} AND (length(embedding) <> ?1 OR model <> ?2)",
-    f"token_codes WHERE {WRONG_SHAPE} OR model <> ?2",
-)
 
 
 def _vector_shapes(ledger: Ledger, view: LedgerView) -> Finding:
     identity = ledger.embedding_identity()
     if identity is None:
         return Finding(check="vector_shapes", level=OK, detail="no vectors are expected yet")
-    wanted = (4 * identity.dimensions, identity.model)
-    wrong = sum(
-        fetch(view.connection, f"SELECT COUNT(*) FROM {vectors}", wanted)[0][0]
-        for vectors in _VECTORS
-    )
+    wrong = wrong_codes(view.connection, identity.model)
+    for table in ALL:
+        for column in table.columns:
+            if column.erase is Erase.VECTOR and "model" in table.names:
+                # None is said to be there where there is no model.
+                ((count,),) = fetch(
+                    view.connection,
+                    f"SELECT COUNT(*) FROM {table.name} WHERE model NOT IN ('', ?1)"
+                    f" OR length({column.name}) <> (model <> '') * ?2",
+                    (identity.model, 4 * identity.dimensions),
+                )
+                wrong += count
     problems = [f"{wrong} vectors are not of {identity.model}, {identity.dimensions} dimensions"]
     good = f"all vectors have {identity.dimensions} dimensions"
     return _verdict("vector_shapes", problems if wrong else [], good)
@@ -208,12 +176,7 @@ def _vector_shapes(ledger: Ledger, view: LedgerView) -> Finding:
 
 def _identity(ledger: Ledger, view: LedgerView) -> Finding:
     identity = ledger.embedding_identity()
-    ((vectors, without),) = fetch(
-        view.connection,
-        "SELECT (SELECT COUNT(*) FROM vectors),"
-        " (SELECT COUNT(*) FROM memories m WHERE NOT EXISTS"
-        ' (SELECT 1 FROM vectors WHERE memory = m."row"))',
-    )
+    vectors, without = embedded_counts(view.connection)
     if identity is None:
         problems = [f"{vectors} vectors and no record of the model that made them"]
         return _verdict("embedding_identity", problems if vectors else [], "no vectors yet")
@@ -224,7 +187,7 @@ def _identity(ledger: Ledger, view: LedgerView) -> Finding:
 
 
 def _token_codes(conn: apsw.Connection, wanted: bool) -> Finding:
-    ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_codes WHERE axes = ?", (AXES,))
+    held = comparable_codes(conn)
     lacking = without_codes(conn) if wanted else 0
     problems = []
     if lacking:
@@ -278,33 +241,26 @@ def _segments(keeper: ProjectionKeeper) -> str:
 
 
 def _jobs(conn: apsw.Connection) -> Finding:
-    counts = dict(fetch(conn, "SELECT state, COUNT(*) FROM jobs GROUP BY state"))
+    queue = jobs.queue_of_all(conn)
+    counts = queue.states
     shown = ", ".join(f"{counts[state]} {state}" for state in sorted(counts)) or "none"
-    if counts.get("submitted"):
-        sql = "SELECT COUNT(DISTINCT batch_id) FROM jobs WHERE state = 'submitted'"
-        shown += f" in {fetch(conn, sql)[0][0]} batches"
+    if queue.batches:
+        shown += f" in {queue.batches} batches"
     if not any(counts.get(state) for state in _OPEN_STATES):
         return Finding(check="jobs", level=OK, detail=shown)
-    failed = fetch(
-        conn,
-        "SELECT last_error FROM jobs WHERE last_error IS NOT NULL AND state <> 'done'"
-        " ORDER BY updated_us DESC LIMIT 1",
-    )
-    last = f"; last error: {failed[0][0][:_ERROR_CHARS]}" if failed else ""
+    last = f"; last error: {queue.last_error[:_ERROR_CHARS]}" if queue.last_error else ""
     detail = f"{shown}{last}; work them with `vestig housekeeping enrich`"
     return Finding(check="jobs", level=FINDING, detail=detail)
 
 
 def _leases(conn: apsw.Connection, now_us: int) -> Finding:
-    ((expired,),) = fetch(
-        conn, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_us < ?", (now_us,)
-    )
+    expired = jobs.expired_leases(conn, now_us)
     problems = [f"{expired} jobs were left by a worker that is gone; the next one takes them"]
     return _verdict("leases", problems if expired else [], "no lease has run out", FINDING)
 
 
-def _clock(conn: apsw.Connection, now_us: int) -> Finding:
-    ((last,),) = fetch(conn, "SELECT recorded_us FROM chain ORDER BY seq DESC LIMIT 1")
+def _clock(view: LedgerView, now_us: int) -> Finding:
+    last = view.last_recorded_us
     if last - now_us <= _CLOCKS_APART_US:
         return Finding(check="clock", level=OK, detail="the ledger is not ahead of the clock")
     detail = (
@@ -325,7 +281,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
             " `vestig rebuild --embeddings`"
         )
     if erase_patterns.unproved(conn):
-        ids = erase.unfinished(conn)
+        ids = erase_patterns.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
     if folder is not None:

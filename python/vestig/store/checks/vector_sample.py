@@ -13,8 +13,8 @@ from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.language.claim_text import claim_text
 from vestig.store.records.claim_rows import claims_at
+from vestig.store.records.memory_queries import embedded_rows, embedded_texts
 from vestig.store.records.reads import LedgerView
-from vestig.store.sqlite.lookups import fetch, select_in
 
 SAMPLE_MAX: Final = 100
 # Vectors that another implementation made of the same weights lie above.
@@ -32,7 +32,7 @@ def other_vectors(view: LedgerView, store_uuid: bytes, embed: Embed) -> tuple[in
     Raises:
         ProviderError: the embedder failed.
     """
-    rows = [row for (row,) in fetch(view.connection, "SELECT memory FROM vectors")]
+    rows = embedded_rows(view.connection)
 
     def drawn(row: int) -> bytes:
         return hashlib.sha256(store_uuid + row.to_bytes(8, "little")).digest()
@@ -54,11 +54,7 @@ def _stored(view: LedgerView, rows: Sequence[int]) -> Iterator[tuple[bytes, str,
     """Id, text as it is embedded, and vector."""
     conn = view.connection
     claims = claims_at(conn, rows)
-    sql = (
-        'SELECT m."row", m.id, m.author, m.content, v.embedding FROM memories m'
-        ' JOIN vectors v ON v.memory = m."row" WHERE m."row" IN (?*)'
-    )
-    for row, id, author, content, vector in sorted(select_in(conn, sql, tuple(rows))):
+    for row, id, author, content, vector in embedded_texts(conn, rows):
         text = content if author is None else f"{author}: {content}"
         yield id, claim_text(claims[row]) if row in claims else text, vector
 

@@ -17,10 +17,8 @@ from typing import Final
 import apsw
 import msgspec
 
-from vestig._core import ByteRuns, find_marks, terms, unit
+from vestig._core import ByteRuns, find_marks
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
-from vestig.ids import id_text
-from vestig.language.text_flags import title_key
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
@@ -29,20 +27,20 @@ from vestig.store.records.erase_patterns import (
     Erasure,
     PlainRun,
     drop_patterns,
+    unfinished,
     unproved,
 )
-from vestig.store.records.token_rows import sections_of
+from vestig.store.records.live_bytes import live_bytes
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE, own_files
-from vestig.store.sqlite.lookups import each, fetch
-from vestig.store.tables.memories import NO_QUESTION
-from vestig.store.tables.schema import ALL
+from vestig.store.sqlite.lookups import fetch
 
 # Fragments that this process has just forgotten, by the seq that removed them.
 RunsBySeq = Mapping[int, Mapping[bytes, PlainRun]]
 
-_CHUNK: Final = 4 << 20
+# As much as a processor keeps near.
+_CHUNK: Final = 256 << 10
 _POLL_S: Final = 0.02
 _SHOWN: Final = 5
 _LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
@@ -51,34 +49,9 @@ _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 
 _DISPENSABLE: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
-# Vectors lie in a segment filled up to a multiple of this.
-_LANE_BYTES: Final = 64 * 4
-_IN_ORDER: Final = 'SELECT "row" FROM {} ORDER BY seq, id'
-# Sections of a segment that hold vectors: nodes in its order, and the vectors of a node.
-_VECTORS: Final = (
-    ("memories", "SELECT embedding FROM vectors WHERE memory = ?"),
-    ("entities", "SELECT embedding FROM entity_vectors WHERE entity = ?"),
-)
-_ANY_VECTOR: Final = (
-    "SELECT embedding FROM vectors UNION ALL SELECT embedding FROM entity_vectors LIMIT 1"
-)
-_QUESTIONS: Final = (
-    (
-        "memories",
-        f"SELECT embedding FROM questions WHERE memory = ? AND position <> {NO_QUESTION}"
-        " ORDER BY position",
-    ),
-)
-_CODES: Final = "SELECT ids, codes FROM token_codes WHERE memory = ?"
-
-# What live records hold: texts and bytes of all tables but those of digests and marks.
-_HELD: Final = {
-    table.name: tuple(one.name for one in table.columns if one.kind in ("TEXT", "BLOB"))
-    for table in ALL
-    if not table.made_when_needed and table.name not in ("chain", "erasures")
-}
-
+# By erasure, length and mark: occurrences by file; how many there are and where the first one is.
 _Hits = dict[tuple[int, int, int], Counter[str]]
+_Found = dict[tuple[int, int, int], tuple[int, int]]
 
 
 class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,16 +61,6 @@ class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
     files_scanned: int = 0
     bytes_scanned: int = 0
     shared_occurrences: int = 0
-
-
-def unfinished(conn: apsw.Connection) -> list[str]:
-    """Ids of forgotten memories whose bytes are not proved to be gone."""
-    rows = fetch(
-        conn,
-        "SELECT t.id FROM erasures e JOIN tombstones t ON t.seq = e.seq"
-        ' WHERE t."row" > 0 ORDER BY t.seq, t.id',
-    )
-    return [id_text("mem", id) for (id,) in rows]
 
 
 def finish(
@@ -164,14 +127,16 @@ class _Erase:
         remove_copies(self.folder)
         flushed = self.flush()
         search = _Search(self.folder, erasures, runs)
-        search.files()
         left = search.residues(self.ledger)
-        if flushed and left and set(left) <= _LEDGER:
-            # A page may keep a stale copy of a row that was moved within the file.
-            self.ledger.rewrite()
-            flushed = self.flush()
+        if left and flushed and not still_read:
+            if not _LEDGER.isdisjoint(left):
+                # A page may keep a stale copy of a row that was moved within the file.
+                self.ledger.rewrite()
+                flushed = self.flush()
+            if not _LEDGER.issuperset(left):
+                # A segment may keep the version of a row that a later one replaced.
+                still_read = self.keeper.drop_forgotten(self.deadline, whole=True)
             search = _Search(self.folder, erasures, runs)
-            search.files()
             left = search.residues(self.ledger)
         problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
         if still_read:
@@ -232,18 +197,20 @@ class _Search:
         lengths += [len(run) for known in self._known.values() for run in known]
         self._overlap = max(lengths, default=1) - 1
         self._hits: _Hits = {}
+        # One place of each hit in the ledger.
+        self._places: dict[tuple[int, int, int], int] = {}
         self._shared = 0
-        self._files = 0
+        self._read_files = 0
         self._bytes = 0
 
     def proof(self) -> ErasureProof:
         return ErasureProof(
-            files_scanned=self._files,
+            files_scanned=self._read_files,
             bytes_scanned=self._bytes,
             shared_occurrences=self._shared,
         )
 
-    def files(self) -> None:
+    def _search_files(self) -> None:
         """Reads every file once; patterns longer than a fragment are searched for only in
         files where a shorter one was found, since their fragments would be there too."""
         short = {key: marks for key, marks in self._wanted.items() if key[1] <= FRAGMENT_BYTES}
@@ -258,39 +225,40 @@ class _Search:
                     self._look(path, long)
             except FileNotFoundError:
                 continue  # removed by another process since it was listed
-            self._files += 1
+            self._read_files += 1
 
     def _look(
         self, path: Path, wanted: dict[tuple[int, int], set[int]], *, plain: bool = False
     ) -> int:
         """Adds the marks that a file holds to the hits; bytes read."""
         name = str(path.relative_to(self._folder))
+        in_ledger = name == LEDGER_FILE
         read = 0
         for seen, data in _windows(path, self._overlap):
-            read += len(data) - seen
             found = self._find(data, seen, wanted)
             if plain:
                 found |= self._find_plain(data, seen)
-            for hit, count in found.items():
+            for hit, (count, offset) in found.items():
                 self._hits.setdefault(hit, Counter())[name] += count
+                if in_ledger:
+                    self._places.setdefault(hit, read - seen + offset)
+            read += len(data) - seen
         return read
 
-    def _find_plain(self, data: bytes, seen: int) -> dict[tuple[int, int, int], int]:
+    def _find_plain(self, data: bytes, seen: int) -> _Found:
         found = {}
         for at, (runs, search) in self._plain.items():
-            for number, count in search.find(data, seen).items():
+            for number, places in search.find(data, seen).items():
                 run = runs[number]
-                found[at, len(run), self._known[at][run].mark] = count
+                found[at, len(run), self._known[at][run].mark] = places
         return found
 
-    def _find(
-        self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]
-    ) -> dict[tuple[int, int, int], int]:
+    def _find(self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]) -> _Found:
         found = {}
         for (at, length), marks in wanted.items():
             key = self._erasures[at].key
-            for mark, (count, _offset) in find_marks(key, data, seen, length, marks).items():
-                found[at, length, mark] = count
+            for mark, places in find_marks(key, data, seen, length, marks).items():
+                found[at, length, mark] = places
         return found
 
     def _live_in_pages(
@@ -303,9 +271,11 @@ class _Search:
         roots = [1, *(root for (root,) in fetch(conn, sql))]
         for at, known in self._known.items():
             runs: dict[bytes, set[tuple[int, int, int]]] = {}
+            places = set()
             for run, (mark, stored) in known.items():
                 hit = (at, len(run), mark)
                 if hit in hits:
+                    places.add(self._places.get(hit, 0))
                     for form in (run,) if stored is None else (run, stored):
                         runs.setdefault(form, set()).add(hit)
             if runs:
@@ -315,6 +285,7 @@ class _Search:
                         lambda start, count: ledger.xRead(count, start),
                         ledger.xFileSize(),
                         roots,
+                        sorted(places),
                     )
                 forms = tuple(runs)
                 for number in found or ():
@@ -327,11 +298,12 @@ class _Search:
     def residues(self, ledger: Ledger) -> Counter[str]:
         """File → number of fragments in it that no live record holds; those that one holds are
         counted as shared."""
+        self._search_files()
         left = set(self._hits)
         if left:
             with ledger.read() as view, store_faults(str(ledger.path)):
                 left -= self._live_in_pages(view.connection, left)
-                for data in _live_bytes(view.connection) if left else ():
+                for data in live_bytes(view.connection) if left else ():
                     wanted: dict[tuple[int, int], set[int]] = {}
                     for at, length, mark in left:
                         wanted.setdefault((at, length), set()).add(mark)
@@ -382,84 +354,3 @@ def _opened(ledger: Path) -> Iterator[apsw.VFSFile]:
             yield file
         finally:
             file.xClose()
-
-
-def _live_bytes(conn: apsw.Connection) -> Iterator[bytes]:
-    """All bytes that live records hold, in blocks: columns, unit vectors, index terms and the
-    schema."""
-    for (embedding,) in fetch(conn, _ANY_VECTOR):
-        yield from _segment_vectors(conn, _VECTORS, bytes(len(_padded(embedding))))
-    yield from _segment_vectors(conn, _QUESTIONS, b"")
-    for section in range(len(sections_of(b"", b""))):
-        yield from _segment_codes(conn, section)
-    block: list[bytes] = []
-    size = 0
-    for value in _values(conn):
-        block.append(value)
-        size += len(value)
-        if size >= _CHUNK:
-            yield b"\0".join(block)
-            block, size = [], 0
-    yield b"\0".join(block)
-
-
-def _segment_vectors(
-    conn: apsw.Connection, nodes: Sequence[tuple[str, str]], absent: bytes
-) -> Iterator[bytes]:
-    """Unit vectors side by side, as the one segment of all nodes holds them: a fragment may begin
-    in one and end in the next, or in the zeros that fill a vector up to whole lanes. `absent` is
-    what a node without a vector has. The last vector of a block begins the next one too."""
-    block = bytearray()
-    for table, vectors in nodes:
-        for (key,) in fetch(conn, _IN_ORDER.format(table)):
-            own = absent
-            for (raw,) in each(conn, vectors, (key,)):
-                own = _padded(unit(raw))
-                block += own
-            if own is absent:
-                block += absent
-            if len(block) >= _CHUNK:
-                yield bytes(block)
-                block[:] = own
-    yield bytes(block)
-
-
-def _segment_codes(conn: apsw.Connection, section: int) -> Iterator[bytes]:
-    """A section of word pieces as a segment holds it, memory after memory. The last value of a
-    block begins the next one too."""
-    block = bytearray()
-    for (key,) in fetch(conn, _IN_ORDER.format("memories")):
-        for row in each(conn, _CODES, (key,)):
-            value = sections_of(*row)[section]
-            block += value
-            if len(block) >= _CHUNK:
-                yield bytes(block)
-                block[:] = value
-    yield bytes(block)
-
-
-def _padded(vector: bytes) -> bytes:
-    return vector + bytes(-len(vector) % _LANE_BYTES)
-
-
-def _values(conn: apsw.Connection) -> Iterator[bytes]:
-    for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
-        yield _bytes(sql)
-    for table, columns in _HELD.items():
-        names = ", ".join(f'"{name}"' for name in columns)
-        at = {name: place for place, name in enumerate(columns)}
-        for row in each(conn, f"SELECT {names} FROM {table}") if columns else ():
-            yield from map(_bytes, row)
-            if table == "entities":
-                # As a segment holds it.
-                yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
-            elif table == "memories":
-                # As a segment holds them.
-                yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
-                yield _bytes(title_key(row[at["title"]]))
-
-
-def _bytes(value: object) -> bytes:
-    if isinstance(value, str):
-        return value.encode()
-    return value if isinstance(value, bytes) else b""

@@ -24,7 +24,10 @@ from vestig.store.portable.lines import (
     EXPORT_SCHEMA,
     EXPORT_VERSION,
     FORMS,
+    MEMORIES,
     NORMAL,
+    SUPERSESSIONS,
+    VECTORS,
     FileDigest,
     Form,
     Header,
@@ -34,6 +37,7 @@ from vestig.store.portable.lines import (
     writer_of,
 )
 from vestig.store.portable.values import Oddity, oddity_of
+from vestig.store.records.memory_versions import original_sql
 from vestig.store.records.relations import COMPUTED, label_of
 from vestig.store.records.settings import ORIGIN, read_setting
 from vestig.store.sqlite import files
@@ -231,9 +235,9 @@ def _without_record(conn: apsw.Connection, chosen: _Selection) -> int:
     """How many of the superseded memories that are written have no supersession record in the
     store: their successors were forgotten, or came with no export."""
     rows = conn.execute(
-        "SELECT m.id FROM memories m WHERE m.status = 'superseded'"
+        f"SELECT m.id FROM {MEMORIES} m WHERE m.status = 'superseded'"
         " AND (?1 IS NULL OR m.namespace = ?1)"
-        ' AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.superseded = m."row")',
+        f' AND NOT EXISTS (SELECT 1 FROM {SUPERSESSIONS} s WHERE s.superseded = m."row")',
         (chosen.namespace,),
     )
     known = None if chosen.memory_ids is None else set(chosen.memory_ids)
@@ -299,8 +303,8 @@ class _Select:
             columns.append("t.edge_type")
         if form.texts:
             columns += [
-                '(SELECT model FROM vectors v WHERE v.memory = t."row")',
-                '(SELECT content FROM original_texts o WHERE o.memory = t."row")',
+                f'(SELECT model FROM {VECTORS} v WHERE v.memory = t."row")',
+                f"({original_sql('t')})",
             ]
         within = form.within
         beside = "" if within is None else (

@@ -38,6 +38,17 @@ _HexDigest = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _FIRST_DAY: Final = date(1970, 1, 1)
 
 
+# Tables that the rules of a file are about, by the words of their lines.
+MEMORIES: Final = RECORDS["memory"].name
+ENTITIES: Final = RECORDS["entity"].name
+EDGES: Final = RECORDS["edge"].name
+EVENTS: Final = RECORDS["event"].name
+ITEMS: Final = RECORDS["item"].name
+VECTORS: Final = RECORDS["vector"].name
+SUPERSESSIONS: Final = RECORDS["supersession"].name
+TOMBSTONES: Final = RECORDS["tombstone"].name
+
+
 class _Line(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="record"
 ):
@@ -101,8 +112,7 @@ def field_name(column: Column) -> str:
     """Return the name of a column in an export.
 
     Example:
-        >>> memories, events = TABLES["memories"], TABLES["events"]
-        >>> field_name(memories["t_valid_us"]), field_name(events["recorded_us"])
+        >>> field_name(TABLES[MEMORIES]["t_valid_us"]), field_name(TABLES[EVENTS]["recorded_us"])
         ('t_valid', 'recorded_at')
     """
     if column.field or not column.name.endswith("_us"):
@@ -196,7 +206,7 @@ class Form:
             (one for one in ALL if one.within and one[one.key[0]].refers == table.name), None
         )
         self.beside = () if self.within is None else self.within.columns[1:]
-        self.texts = table.name == "memories"
+        self.texts = table.name == MEMORIES
         self.vectors = [one.name for one in table.columns if one.value is Value.VECTOR]
         self.record = self._record_class()
         self._read = [

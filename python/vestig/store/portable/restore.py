@@ -12,7 +12,7 @@ was forgotten in the store before its rows are taken over.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -25,13 +25,20 @@ from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
-from vestig.store.portable.key_versions import Moment, order_versions
-from vestig.store.portable.lines import FORMS, node_table
+from vestig.store.portable.lines import (
+    EDGES,
+    ENTITIES,
+    FORMS,
+    ITEMS,
+    MEMORIES,
+    TOMBSTONES,
+    node_table,
+)
 from vestig.store.portable.links import Links
 from vestig.store.portable.scratch import PROGRESS_LINES, NormalForms, Scratch, scratch_ledger
-from vestig.store.portable.stored_nodes import same_memory, stored_item, stored_node
 from vestig.store.records import item_rows, relations
 from vestig.store.records.graph_writes import touched_node
+from vestig.store.records.key_versions import Moment, order_versions
 from vestig.store.records.removal import (
     Removal,
     TombstoneFields,
@@ -40,23 +47,24 @@ from vestig.store.records.removal import (
     unsupported_entities,
 )
 from vestig.store.records.settings import IDENTITY, ORIGIN, read_setting, same_model, write_setting
+from vestig.store.records.stored_nodes import same_memory, stored_item, stored_node
 from vestig.store.records.writes import NO_CLOCK, WriteTransaction
 from vestig.store.sqlite.lookups import each, fetch, known_ids, next_row, rows_of, select_in
 from vestig.store.tables.graph import EDGE_ENDS
 from vestig.store.tables.schema import ALL, CHAINED, INDEX, INSERT, NODE_TABLES, TABLES, columns_sql
-from vestig.store.tables.table import Forgetting, Table
+from vestig.store.tables.table import Table
 from vestig.telemetry.spans import span
 
 _MEMORY_ID: Final = lazy_pattern(r"mem_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_X: Final = INDEX["edges"]
-_I: Final = INDEX["items"]
+_X: Final = INDEX[EDGES]
+_I: Final = INDEX[ITEMS]
 _ENDS: Final = ("from_row", "to_row")
 # Tables whose rows are taken over, nodes first; those of tombstones are looked at one by one.
 _TAKEN: Final = sorted(
     (
         table
         for table in ALL
-        if table.name != "tombstones" and (table.record or any(one.refers for one in table.columns))
+        if table.name != TOMBSTONES and (table.record or any(one.refers for one in table.columns))
     ),
     key=lambda table: not table.node,
 )
@@ -171,7 +179,7 @@ class _Restoration:
         self._rows: dict[str, dict[int, int]] = {table: {} for table in NODE_TABLES.values()}
         self._existing: dict[str, set[int]] = {table: set() for table in NODE_TABLES.values()}
         # Ids of what the store has forgotten: (of a memory, 16 bytes).
-        self._forgotten = set(fetch(self._conn, 'SELECT "row" > 0, id FROM tombstones'))
+        self._forgotten = set(fetch(self._conn, f'SELECT "row" > 0, id FROM {TOMBSTONES}'))
         self._expired_edges: Counter[tuple[Any, ...]] = Counter()
         self._next_rows: dict[str, int] = {}
         self._counts: Counter[str] = Counter()
@@ -189,11 +197,11 @@ class _Restoration:
         self._begin(identity)
         if self._merge:
             self._match()
-            self._drop_belongings((Forgetting.REMOVED,))
+            self._drop_belongings([table for table in ALL if not _is_made_of_rows(table)])
         # Claims of memories that stay tell which of these lose evidence.
         named = self._forget_memories() if self._forgotten else set[int]()
         if self._merge:
-            self._drop_belongings(tuple(Forgetting))
+            self._drop_belongings(ALL)
         if self._forgotten:
             self._forget_entities(named)
         for name, rows in self._rows.items():
@@ -270,7 +278,7 @@ class _Restoration:
         for name in NODE_TABLES.values():
             at = INDEX[name]
             for row in each(self._from, f"SELECT {columns_sql(name)} FROM {name}"):
-                if name == "memories" and (1, row[at["id"]]) in self._forgotten:
+                if name == MEMORIES and (1, row[at["id"]]) in self._forgotten:
                     continue
                 found = stored_node(self._conn, name, row, self._space(row[at["namespace"]]))
                 if found is None:
@@ -278,50 +286,58 @@ class _Restoration:
                 number = row[at["row"]]
                 self._rows[name][number], by_id = found
                 self._existing[name].add(number)
-                if name == "memories" and by_id:
+                if name == MEMORIES and by_id:
                     self._different += not same_memory(self._conn, self._from, found[0], row)
-                self._duplicates += name == "memories" and not by_id
+                self._duplicates += name == MEMORIES and not by_id
 
-    def _drop_belongings(self, rules: Collection[Forgetting]) -> None:
-        """Drops what belongs by these rules to nodes that stay as they are: the store has its
-        own."""
-        for table in ALL:
+    def _drop_belongings(self, tables: Iterable[Table]) -> None:
+        """Drops the rows of these tables that belong to nodes which stay as they are: the store has
+        its own."""
+        for table in tables:
             owner = owner_of(table)
-            if owner is not None and not table.node and table[owner].forgetting in rules:
+            if owner is not None and not table.node:
                 rows = [(row,) for row in self._existing[node_table(table[owner]).name]]
                 self._from.executemany(f'DELETE FROM {table.name} WHERE "{owner}" = ?', rows)
-        memories = [(row,) for row in self._existing["memories"]]
+        memories = [(row,) for row in self._existing[MEMORIES]]
         for code, ends in enumerate(EDGE_ENDS):
             if ends.count("mem") == 1:
                 end = "from_row" if ends[0] == "mem" else "to_row"
-                sql = f"DELETE FROM edges WHERE edge_type = {code} AND {end} = ?"
+                sql = f"DELETE FROM {EDGES} WHERE edge_type = {code} AND {end} = ?"
                 self._from.executemany(sql, memories)
 
     def _forget_memories(self) -> set[int]:
         """Forgets in the scratch ledger the memories that the store has forgotten, with all that
         they alone support; rows of the entities that claims of memories which stay name."""
         memories: dict[str, dict[str, int]] = {}
-        for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM memories'):
+        for row, id, space in each(self._from, f'SELECT "row", id, namespace FROM {MEMORIES}'):
             if (1, id) in self._forgotten:
                 memories.setdefault(space, {})[id_text("mem", id)] = row
         for number, (space, gone) in enumerate(sorted(memories.items()), 1):
             seq = self._scratch.header.seq + number
             fields = TombstoneFields(space, None, seq, self._txn.recorded_us)
             removed = remove(self._from, _no_link(), gone, fields, keep=self._has)
-            self._skipped += removed.rows["memories"]
+            self._skipped += removed.rows[MEMORIES]
             keys = known_ids(list(removed.embed_jobs), "mem")
-            rows = rows_of(self._from, "memories", space, keys).values()
-            self._unembedded += sum(not self._has("memories", row) for row in rows)
-        sql = "SELECT subject_entity, object_entity FROM claims WHERE memory IN (?*)"
-        claims = select_in(self._from, sql, sorted(self._existing["memories"]))
-        return {entity for row in claims for entity in row if entity is not None}
+            rows = rows_of(self._from, MEMORIES, space, keys).values()
+            self._unembedded += sum(not self._has(MEMORIES, row) for row in rows)
+        named: set[int] = set()
+        for table in ALL:
+            for column in table.columns:
+                if column.refers == ENTITIES and column.null and not table.node:
+                    sql = (
+                        f"SELECT {column.name} FROM {table.name} WHERE {owner_of(table)} IN (?*)"
+                        f" AND {column.name} IS NOT NULL"
+                    )
+                    found = select_in(self._from, sql, sorted(self._existing[MEMORIES]))
+                    named.update(entity for (entity,) in found)
+        return named
 
     def _forget_entities(self, named: set[int]) -> None:
         """Removes entities that the store has removed, or that lost a claim which named them
         (rows), where nothing supports them."""
         entities: dict[str, list[int]] = {}
-        for row, id, space in each(self._from, 'SELECT "row", id, namespace FROM entities'):
-            if (row in named or (0, id) in self._forgotten) and not self._has("entities", row):
+        for row, id, space in each(self._from, f'SELECT "row", id, namespace FROM {ENTITIES}'):
+            if (row in named or (0, id) in self._forgotten) and not self._has(ENTITIES, row):
                 entities.setdefault(space, []).append(row)
         for space, rows in entities.items():
             fields = TombstoneFields(space, None, self._scratch.header.seq, self._txn.recorded_us)
@@ -380,9 +396,9 @@ class _Restoration:
                 values[at["row"]] = None
             self._conn.execute(f"{INSERT[table.name]} ON CONFLICT {table.on_conflict}", values)
             return self._conn.changes() > 0
-        if table.name == "edges":
+        if table.name == EDGES:
             return self._write_edge(values)
-        if table.name == "items":
+        if table.name == ITEMS:
             return self._write_item(values)
         if "row" in at:
             known = self._rows.get(table.name, {})
@@ -426,7 +442,7 @@ class _Restoration:
                 return False
             values[_I["row"]], values[_I["id"]] = old[_I["row"]], old[_I["id"]]
         else:
-            values[_I["row"]] = self._new_row("items")
+            values[_I["row"]] = self._new_row(ITEMS)
         values[_I["salt"]] = self._salts.take()
         values[_I["seq"]] = self._links.seq(values[_I["seq"]])
         item_rows.put(self._conn, self._links.link(values[_I["seq"]]), tuple(values), old)
@@ -437,15 +453,14 @@ class _Restoration:
         if self._counts["memory"]:
             seq = self._links.seq(self._scratch.header.seq)
             moment = Moment(seq, self._txn.recorded_us, self._links.link(seq))
-            order_versions(self._conn, self._rows["memories"].values(), moment, self._salts.take)
+            order_versions(self._conn, self._rows[MEMORIES].values(), moment, self._salts.take)
 
     def _settle_relations(self) -> None:
         """Begins and ends the relations of claims that came to stand beside others."""
         if not self._merge or self._links.keeps_seqs:
             return
         seq = self._links.next_seq
-        sql = 'SELECT "row" FROM memories JOIN claims ON memory = "row" WHERE wseq = ?'
-        rows = [row for (row,) in fetch(self._conn, sql, (seq,))]
+        rows = relations.stating_at(self._conn, seq)
         if rows:
             moment = relations.Moment(self._links.link(seq), seq, self._txn.recorded_us)
             relations.settle(self._conn, relations.relations_at(self._conn, rows), moment)
@@ -457,7 +472,7 @@ class _Restoration:
         ends = [
             (NODE_TABLES[one], column) for one, column in zip(EDGE_ENDS[code], _ENDS, strict=True)
         ]
-        decisive = [one for one in ends if one[0] == "memories"] or ends
+        decisive = [one for one in ends if one[0] == MEMORIES] or ends
         if all(self._has(table, values[_X[column]]) for table, column in decisive):
             return False
         for table, column in ends:
@@ -466,18 +481,18 @@ class _Restoration:
             return False
         if expired and not self._links.keeps_seqs:
             # Expired edges of one place stay apart by the seq that ended them.
-            key = tuple(values[_X[name]] for name in TABLES["edges"].key[:-1])
+            key = tuple(values[_X[name]] for name in TABLES[EDGES].key[:-1])
             expired = self._links.next_seq + self._expired_edges[key]
             self._expired_edges[key] += 1
         seq = self._links.seq(values[_X["seq"]])
         values[_X["expired_seq"]], values[_X["seq"]] = expired, seq
         values[_X["salt"]] = None if values[_X["evidence"]] is None else self._salts.take()
         present = " ON CONFLICT DO NOTHING" if self._merge and not expired else ""
-        self._conn.execute(INSERT["edges"] + present, values)
+        self._conn.execute(INSERT[EDGES] + present, values)
         if self._conn.changes() == 0:
             return False
         link = self._links.link(max(seq, expired))
-        link.wrote("edges", values)
+        link.wrote(EDGES, values)
         node = touched_node(code, values[_X["from_row"]])
         if node is not None:
             link.touched.add(node)
@@ -497,19 +512,19 @@ class _Restoration:
         Raises:
             ConflictError: another namespace of the store holds the id.
         """
-        table = TABLES["tombstones"]
+        table = TABLES[TOMBSTONES]
         at = INDEX[table.name]
         columns = columns_sql(table.name)
-        sql = f'SELECT {columns} FROM tombstones WHERE line IS NOT NULL ORDER BY "row"'
+        sql = f'SELECT {columns} FROM {TOMBSTONES} WHERE line IS NOT NULL ORDER BY "row"'
         for row in each(self._from, sql):
             values = list(row)
             id, space = values[at["id"]], self._space(values[at["namespace"]])
             if (1, id) in self._forgotten:
                 continue
-            if stored_node(self._conn, "tombstones", row, space) is not None:
+            if stored_node(self._conn, TOMBSTONES, row, space) is not None:
                 self._elsewhere.setdefault(space, {})[id_text("mem", id)] = None
                 continue
-            values[at["namespace"]], values[at["row"]] = space, self._new_row("memories")
+            values[at["namespace"]], values[at["row"]] = space, self._new_row(MEMORIES)
             self._write_chained(table, values)
             self._counts["tombstone"] += 1
 
@@ -556,6 +571,13 @@ def owner_of(table: Table) -> str | None:
     return table.owner or next(required, None)
 
 
+def _is_made_of_rows(table: Table) -> bool:
+    """Return whether rows of other tables make those of this one, or of what it belongs to."""
+    owner = owner_of(table)
+    parent = None if owner is None else TABLES[table[owner].refers or ""]
+    return bool(table.lives_by or (parent is not None and parent.lives_by))
+
+
 def _as_touched(table: str, row: int) -> int:
     """Return a node as the chain names it: entities are negative."""
-    return -row if table == "entities" else row
+    return -row if table == ENTITIES else row

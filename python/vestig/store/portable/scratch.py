@@ -28,9 +28,14 @@ from vestig.ports import PIECES_MAX, Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.portable.lines import (
     EMBEDDING_MODEL,
+    EVENTS,
     FORM_OF,
     FORMS,
+    MEMORIES,
     NORMAL,
+    SUPERSESSIONS,
+    TOMBSTONES,
+    VECTORS,
     FileDigest,
     Form,
     Header,
@@ -44,16 +49,8 @@ from vestig.store.portable.lines import (
     read_line,
 )
 from vestig.store.portable.values import Oddity, oddity_of
-from vestig.store.records.memory_versions import write_new_tags
-from vestig.store.records.removal import (
-    Removal,
-    TombstoneFields,
-    collect,
-    remove_claims,
-    remove_entities,
-    remove_evidence,
-    remove_evidence_of_sources,
-)
+from vestig.store.records.memory_versions import insert_original, write_new_tags
+from vestig.store.records.removal import Removal, TombstoneFields, leave_out
 from vestig.store.records.rows import from_json
 from vestig.store.records.token_rows import AXES
 from vestig.store.sqlite import files
@@ -68,7 +65,7 @@ NormalForms = Callable[[str], Collection[str]]
 _HINT: Final = "the file was cut or changed: export it again, or take what is whole with --partial"
 PROGRESS_LINES: Final = 1_000
 _CACHE_KIB: Final = 16 * 1024
-_M: Final = INDEX["memories"]
+_M: Final = INDEX[MEMORIES]
 # What the lines say of each other beyond the rows of a ledger: their numbers, the model that the
 # line of a memory names, ids of nodes that may come in later lines, and unusual vectors.
 _BESIDE: Final = "\n".join(
@@ -79,7 +76,7 @@ _BESIDE: Final = "\n".join(
             for form in FORMS.values()
             if form.table.prefix is not None
         ),
-        "ALTER TABLE memories ADD COLUMN embedding_model TEXT;",
+        f"ALTER TABLE {MEMORIES} ADD COLUMN embedding_model TEXT;",
         "CREATE TABLE later (line INTEGER, place TEXT, field TEXT, id BLOB);",
         "CREATE TABLE odd_vectors (line INTEGER PRIMARY KEY, node TEXT, zero INTEGER);",
     )
@@ -389,13 +386,11 @@ class _Reading:
             self._insert(form.within, INSERT[form.within.name], (number, *beside))
         if not form.texts:
             return
-        sql = 'UPDATE memories SET embedding_model = ? WHERE "row" = ?'
+        sql = f'UPDATE {MEMORIES} SET embedding_model = ? WHERE "row" = ?'
         self._conn.execute(sql, (getattr(record, EMBEDDING_MODEL), number))
         write_new_tags(self._conn, [(number, from_json(values[_M["metadata"]]).get("tags", ()))])
         if record.normal is not msgspec.UNSET:
-            digest = hashlib.sha256(record.content.encode()).digest()
-            row = (b"", number, values[_M["wseq"]], record.content, digest)
-            self._conn.execute(INSERT["original_texts"], row)
+            insert_original(self._conn, number, values[_M["wseq"]], record.content)
 
     # --- the end -------------------------------------------------------------------------------
 
@@ -458,19 +453,20 @@ class _Reading:
         tombstone."""
         for condition, field, shown, allowed in (
             (
-                'NOT EXISTS (SELECT 1 FROM events e WHERE e.memory = m."row"'
+                f'NOT EXISTS (SELECT 1 FROM {EVENTS} e WHERE e.memory = m."row"'
                 " AND e.event_type IN ('ADD', 'IMPORT'))",
                 "event", "none", "an ADD or IMPORT event of the memory",
             ),
             (
-                'm.embedding_model IS NOT (SELECT model FROM vectors v WHERE v.memory = m."row")',
+                f"m.embedding_model IS NOT (SELECT model FROM {VECTORS} v"
+                ' WHERE v.memory = m."row")',
                 EMBEDDING_MODEL, "another, or none",
                 "the model of the memory's vector, null without one",
             ),
         ):  # fmt: skip
-            sql = f"SELECT line, id FROM memories m WHERE {condition} ORDER BY line"
+            sql = f"SELECT line, id FROM {MEMORIES} m WHERE {condition} ORDER BY line"
             self._each(sql, field, shown, allowed)
-        both = "SELECT t.line, m.id FROM tombstones t JOIN memories m ON m.id = t.id"
+        both = f"SELECT t.line, m.id FROM {TOMBSTONES} t JOIN {MEMORIES} m ON m.id = t.id"
         for line, id in fetch(self._conn, both):
             with self._fault(line):
                 raise ValidationError("id", id_text("mem", id), "the id of no memory of this file")
@@ -513,15 +509,15 @@ class _Reading:
         Args:
             lost: lines of memories that name a successor which the file does not hold.
         """
-        recorded = 'SELECT 1 FROM supersessions s WHERE s.superseded = m."row"'
+        recorded = f'SELECT 1 FROM {SUPERSESSIONS} s WHERE s.superseded = m."row"'
         lone = fetch(
             self._conn,
-            "SELECT line, id FROM memories m WHERE status = 'superseded'"
+            f"SELECT line, id FROM {MEMORIES} m WHERE status = 'superseded'"
             f" AND NOT EXISTS ({recorded})",
         )
         refused = fetch(
             self._conn,
-            "SELECT line, id FROM memories m WHERE superseded_by IS NOT NULL"
+            f"SELECT line, id FROM {MEMORIES} m WHERE superseded_by IS NOT NULL"
             f" AND NOT EXISTS ({recorded} AND s.superseding = m.superseded_by)",
         )
         cut = 0 if self._trailer is None else self._trailer.cut_references
@@ -536,7 +532,7 @@ class _Reading:
             row
             for row in fetch(
                 self._conn,
-                "SELECT m.line, m.id, s.id FROM memories m LEFT JOIN memories s"
+                f"SELECT m.line, m.id, s.id FROM {MEMORIES} m LEFT JOIN {MEMORIES} s"
                 " ON s.\"row\" = m.superseded_by WHERE m.status = 'superseded'",
             )
             if row[0] in lost or (row[2] and id_text("mem", row[2]) in self._left_nodes)
@@ -551,31 +547,23 @@ class _Reading:
         before, named = self._lines_held(), dict[int, str]()
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
         for line in deprecated:
-            sql = "UPDATE memories SET status = 'deprecated', superseded_by = NULL"
+            sql = f"UPDATE {MEMORIES} SET status = 'deprecated', superseded_by = NULL"
             self._conn.execute(f'{sql} WHERE "row" = ?', (line,))
-            self._conn.execute("DELETE FROM supersessions WHERE superseded = ?", (line,))
+            self._conn.execute(f"DELETE FROM {SUPERSESSIONS} WHERE superseded = ?", (line,))
         link = chain.Link(b"", 0, 0, [0] * len(CHAINED))
-        newest_us = fetch(self._conn, "SELECT IFNULL(MAX(recorded_us), 0) FROM events")[0][0]
+        newest_us = fetch(self._conn, f"SELECT IFNULL(MAX(recorded_us), 0) FROM {EVENTS}")[0][0]
         for space in self._header.namespaces:
             fields = TombstoneFields(space, None, self._header.seq, newest_us)
-            removal = Removal(self._conn, link)
             rows = dict[str, list[int]]()
             for prefix, table in NODE_TABLES.items():
                 keys = known_ids(sorted(self._left_nodes), prefix)
                 found = rows_of(self._conn, table, space, keys)
                 rows[table] = sorted(found.values())
                 named |= {row: id for id, row in found.items()}
-            for table in ("memories", "sources"):
-                removal.remove_belongings(table, rows[table])
-            remove_evidence(removal, space, rows["memories"], ())
-            remove_evidence_of_sources(removal, rows["sources"])
-            remove_claims(removal, rows["memories"], fields.seq, fields.recorded_us)
-            for table in ("memories", "sources"):
-                removal.remove_rows(table, removal.select(table, "row", rows[table]))
-            remove_entities(removal, rows["entities"], fields)
-            collect(self._conn, link, fields)
+            leave_out(Removal(self._conn, link), rows, fields)
         self._conn.execute(
-            'UPDATE memories SET revives = NULL WHERE revives NOT IN (SELECT "row" FROM memories)'
+            f"UPDATE {MEMORIES} SET revives = NULL"
+            f' WHERE revives NOT IN (SELECT "row" FROM {MEMORIES})'
         )
         for line in before.keys() - self._lines_held().keys() - self._left_out.keys():
             kind, *nodes = before[line]

@@ -366,9 +366,12 @@ class ProjectionKeeper:
             ) from error
         return written
 
-    def drop_forgotten(self, deadline: float) -> int:
+    def drop_forgotten(self, deadline: float, *, whole: bool = False) -> int:
         """Replaces every segment that holds a forgotten memory; how many of the old ones are still
         being read at the deadline (`time.monotonic`).
+
+        Args:
+            whole: all segments, which leaves no version of a row that a later one replaced.
 
         Raises:
             OSError: the disk refused.
@@ -379,7 +382,7 @@ class ProjectionKeeper:
             with self._newest_view() as view:
                 self.align(view)
                 try:
-                    self.core.publish(True)
+                    self.core.publish(whole)
                     break
                 except _core.SnapshotMoved:
                     continue

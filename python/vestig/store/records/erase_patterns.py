@@ -20,6 +20,7 @@ import apsw
 import msgspec
 
 from vestig._core import mark, unit
+from vestig.ids import id_text
 from vestig.ports import CODE_BYTES, SPECIAL_PIECE
 from vestig.store.records.rows import from_json, to_json
 from vestig.store.records.token_rows import segment_numbers
@@ -103,6 +104,16 @@ def store_patterns(
 def drop_patterns(conn: apsw.Connection, seqs: Iterable[int]) -> None:
     """Drops the marks of erasures that are proved."""
     conn.executemany("DELETE FROM erasures WHERE seq = ?", [(seq,) for seq in seqs])
+
+
+def unfinished(conn: apsw.Connection) -> list[str]:
+    """Ids of forgotten memories whose bytes are not proved to be gone."""
+    rows = fetch(
+        conn,
+        "SELECT t.id FROM erasures e JOIN tombstones t ON t.seq = e.seq"
+        ' WHERE t."row" > 0 ORDER BY t.seq, t.id',
+    )
+    return [id_text("mem", id) for (id,) in rows]
 
 
 def unproved(conn: apsw.Connection) -> list[Erasure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -318,3 +318,32 @@ def _job(row: tuple[Any, ...], state: str) -> Job:
         last_error=last_error,
         batch_id=batch_id,
     )
+
+
+class Queue(NamedTuple):
+    """The jobs of all namespaces: how many there are by state, in how many batches the submitted
+    ones are, and the last error of one that is not done."""
+
+    states: dict[str, int]
+    batches: int
+    last_error: str | None
+
+
+def queue_of_all(conn: apsw.Connection) -> Queue:
+    """The jobs of all namespaces."""
+    ((batches,),) = fetch(
+        conn, "SELECT COUNT(DISTINCT batch_id) FROM jobs WHERE state = 'submitted'"
+    )
+    errors = fetch(
+        conn,
+        "SELECT last_error FROM jobs WHERE last_error IS NOT NULL AND state <> 'done'"
+        " ORDER BY updated_us DESC LIMIT 1",
+    )
+    states = dict(fetch(conn, "SELECT state, COUNT(*) FROM jobs GROUP BY state"))
+    return Queue(states, batches, errors[0][0] if errors else None)
+
+
+def expired_leases(conn: apsw.Connection, now_us: int) -> int:
+    """How many jobs a worker that is gone has left running."""
+    sql = "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_us < ?"
+    return int(fetch(conn, sql, (now_us,))[0][0])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import apsw
+
 from vestig.ids import id_text
 from vestig.store.records.projection_rows import STORING_EVENTS
 from vestig.store.records.reads import LedgerView
@@ -98,3 +100,19 @@ def _kept_by(pinned: int, policy: str, protected: int | None) -> str | None:
     if policy == RetentionPolicy.PERMANENT.value:
         return "permanent"
     return "retention_until" if protected else None
+
+
+def embedded_rows(conn: apsw.Connection) -> list[int]:
+    """Rows of the memories that have a vector."""
+    return [row for (row,) in fetch(conn, "SELECT memory FROM vectors")]
+
+
+def embedded_texts(
+    conn: apsw.Connection, rows: Sequence[int]
+) -> list[tuple[int, bytes, str | None, str, bytes]]:
+    """(row, id, author, normal form of the text, vector) of these memories, by row."""
+    sql = (
+        'SELECT m."row", m.id, m.author, m.content, v.embedding FROM memories m'
+        ' JOIN vectors v ON v.memory = m."row" WHERE m."row" IN (?*)'
+    )
+    return sorted(select_in(conn, sql, rows))

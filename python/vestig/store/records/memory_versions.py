@@ -119,6 +119,17 @@ _TABLE: Final = "original_texts"
 _SELECT: Final = f"SELECT {columns_sql(_TABLE)} FROM {_TABLE} WHERE memory = ?"
 
 
+def original_sql(memories: str) -> str:
+    """The SQL of the original text of a memory, in a statement that names its table so."""
+    return f'SELECT content FROM {_TABLE} WHERE memory = {memories}."row"'
+
+
+def insert_original(conn: apsw.Connection, memory: int, seq: int, content: str) -> None:
+    """Inserts the original text of a memory, outside of any chain."""
+    values = (b"", memory, seq, content, sha256(content.encode()).digest())
+    conn.execute(INSERT[_TABLE], values)
+
+
 def write_originals(
     conn: apsw.Connection,
     link: chain.Link,

@@ -80,6 +80,12 @@ def label_of(fact_type: str, relationship_type: str | None) -> str:
     return relation_label(fact_type if relationship_type is None else relationship_type)
 
 
+def stating_at(conn: apsw.Connection, seq: int) -> list[int]:
+    """Memories (rows) with a claim, of which this transaction wrote a version."""
+    sql = 'SELECT "row" FROM memories JOIN claims ON memory = "row" WHERE wseq = ?'
+    return [row for (row,) in fetch(conn, sql, (seq,))]
+
+
 def relations_at(conn: apsw.Connection, memories: Sequence[int]) -> set[Relation]:
     """Relations that the claims of these memories (rows) state."""
     return relations_of(conn, select_in(conn, _CLAIMS, memories))

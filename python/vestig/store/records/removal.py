@@ -109,7 +109,7 @@ class Removal:
         rows without versions: those of nodes are written anew by who knows what else changes."""
         for table, column in referring(node_table, Forgetting.REMOVED):
             if table.code is not None:
-                self.remove_rows(table.name, self.select(table.name, column.name, numbers))
+                self.remove_whole(table.name, self.select(table.name, column.name, numbers))
                 continue
             sql = f'DELETE FROM {table.name} WHERE "{column.name}" = ?'
             for number in numbers:
@@ -118,6 +118,26 @@ class Removal:
         for table, column in referring(node_table, Forgetting.CLEARED):
             if "wseq" not in table.names:
                 self._clear(table, column.name, numbers)
+
+    def remove_whole(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Removes these rows with what belongs to them, and with what lived by them alone."""
+        found = self.remove_rows(table, rows)
+        if not found:
+            return
+        place = INDEX[table][_key_of(table)]
+        self.remove_belongings(table, [row[place] for row in found])
+        for other in (one for one in ALL if one.lives_by == table):
+            column = next(one.name for one in TABLES[table].columns if one.refers == other.name)
+            owners = {row[INDEX[table][column]] for row in found}
+            sql = f"SELECT DISTINCT {column} FROM {table} WHERE {column} IN (?*)"
+            left = {owner for (owner,) in select_in(self.conn, sql, sorted(owners))}
+            self.remove_whole(
+                other.name, self.select(other.name, other.key[0], sorted(owners - left))
+            )
+
+    def removed_of(self, table: str) -> list[tuple[Any, ...]]:
+        """The removed rows of a table."""
+        return [row for name, row in self.removed_rows if name == table]
 
     def _clear(self, table: Table, column: str, numbers: Sequence[int]) -> None:
         """Sets a column to NULL where it has one of these numbers. The seq of a row stays: it says
@@ -225,14 +245,23 @@ def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneF
 
 _C: Final = INDEX["claims"]
 _EVIDENCE: Final = INDEX["claim_evidence"]
-# Snippets that are shorter stand in other texts by chance.
-_SNIPPET_BYTES_MIN: Final = erase_patterns.FRAGMENT_BYTES
-_QUOTED: Final = (
-    f"SELECT {columns_sql('claim_evidence', 'e')} FROM claim_evidence e"
-    ' JOIN memories m ON m."row" = e.memory WHERE m.namespace = ?'
-    f" AND length(CAST(e.snippet AS BLOB)) >= {_SNIPPET_BYTES_MIN} AND instr(?, e.snippet)"
-    ' AND NOT EXISTS (SELECT 1 FROM memories t WHERE t."row" = e.stated_in'
-    " AND instr(t.content, e.snippet))"
+# Quotes that are shorter stand in other texts by chance.
+_QUOTED_BYTES_MIN: Final = erase_patterns.FRAGMENT_BYTES
+# What was taken from texts: a table, and the rows of the namespace ?1 whose text stands in ?2, and
+# not in that of the memory that they name.
+_QUOTED: Final = tuple(
+    (
+        table.name,
+        f"SELECT {columns_sql(table.name, 'q')} FROM {table.name} q"
+        ' JOIN memories m ON m."row" = q.memory WHERE m.namespace = ?1'
+        f" AND length(CAST(q.{column.name} AS BLOB)) >= {_QUOTED_BYTES_MIN}"
+        f" AND instr(?2, q.{column.name})"
+        f' AND NOT EXISTS (SELECT 1 FROM memories t WHERE t."row" = q.{column.quoted}'
+        f" AND instr(t.content, q.{column.name}))",
+    )
+    for table in ALL
+    for column in table.columns
+    if column.quoted
 )
 # What was asked and answered: the table, the column that says it, and what is erased with it.
 _ANSWERS: Final = tuple(
@@ -256,22 +285,11 @@ _STATED_IN: Final = (
 )
 
 
-def remove_evidence(
-    removal: Removal, namespace: str, memories: Sequence[int], texts: Iterable[str]
-) -> None:
-    """Removes the evidence of these memories' claims, and all that was taken from these memories:
-    it names one of them, or its snippet stands in their texts (in normal form), and not in that of
-    another memory which it names."""
-    if not fetch(removal.conn, "SELECT 1 FROM claim_evidence LIMIT 1"):
-        return
-    found = [
-        row
-        for column in ("memory", "stated_in")
-        for row in removal.select("claim_evidence", column, memories)
-    ]
+def _remove_quotes(removal: Removal, namespace: str, texts: Iterable[str]) -> None:
+    """Removes what was taken from these texts (in normal form)."""
     for text in texts:
-        found += fetch(removal.conn, _QUOTED, (namespace, text))
-    removal.remove_rows("claim_evidence", found)
+        for table, sql in _QUOTED:
+            removal.remove_whole(table, fetch(removal.conn, sql, (namespace, text)))
 
 
 def claims_made_of(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
@@ -295,29 +313,17 @@ def claims_made_of(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, 
     return found
 
 
-def remove_evidence_of_sources(removal: Removal, sources: Sequence[int]) -> None:
-    """Removes the evidence that was taken from these sources."""
-    removal.remove_rows("claim_evidence", removal.select("claim_evidence", "source", sources))
-
-
-def memories_that_lost_evidence(removal: Removal) -> set[int]:
+def _lost_evidence(removal: Removal) -> set[int]:
     """Rows of the memories whose claims lost evidence in this removal."""
-    rows = (row for table, row in removal.removed_rows if table == "claim_evidence")
-    return {row[_EVIDENCE["memory"]] for row in rows}
+    return {row[_EVIDENCE["memory"]] for row in removal.removed_of("claim_evidence")}
 
 
-def remove_claims(
-    removal: Removal, memories: Sequence[int], seq: int, recorded_us: int
-) -> set[int]:
-    """Removes the claims of these memories, and those that lost all of their evidence, with the
-    relations that they alone stated; rows of the entities that they named. The evidence was removed
-    before."""
-    lost = memories_that_lost_evidence(removal)
-    sql = "SELECT DISTINCT memory FROM claim_evidence WHERE memory IN (?*)"
-    left = {memory for (memory,) in select_in(removal.conn, sql, sorted(lost))}
-    gone = sorted({*memories, *(lost - left)})
-    removed = removal.remove_rows("claims", removal.select("claims", "memory", gone))
-    remove_unstated(removal, relations_of(removal.conn, removed), seq, recorded_us)
+def _remove_relations(removal: Removal, fields: TombstoneFields) -> set[int]:
+    """Removes the relations that removed claims alone stated; rows of the entities that these
+    claims named."""
+    removed = removal.removed_of("claims")
+    stated = relations_of(removal.conn, removed)
+    remove_unstated(removal, stated, fields.seq, fields.recorded_us)
     named = {row[_C[end]] for row in removed for end in ("subject_entity", "object_entity")}
     return named - {None}
 
@@ -355,6 +361,7 @@ def _holds(data: bytes, wanted: Mapping[int, Collection[bytes]]) -> bool:
 
 _M: Final = INDEX["memories"]
 _E: Final = INDEX["events"]
+_O: Final = INDEX["original_texts"]
 _INSERTING: Final = ("ADD", "IMPORT")
 _REINFORCING: Final = ("REINFORCE_EXACT", "REINFORCE_NEAR")
 _PRODUCED: Final = EDGE_CODES["PRODUCED"]
@@ -436,14 +443,13 @@ def remove(
     numbers = sorted(rows.values())
     removal.remove_belongings("memories", numbers)
     texts = _texts(removal, numbers) | item_rows.empty(removal, items, fields.seq)
-    remove_evidence(removal, fields.namespace, numbers, texts)
+    _remove_quotes(removal, fields.namespace, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
     sources = unsupported_sources(conn, sorted(_ends(edges, (_PRODUCED,), "from_row")))
     sources = [row for row in sources if not keep("sources", row)]
-    remove_evidence_of_sources(removal, sources)
-    _remove_sources(removal, sources)
-    named = remove_claims(removal, numbers, fields.seq, fields.recorded_us)
+    _remove_nodes(removal, "sources", sources)
+    named = _remove_relations(removal, fields)
     named |= _ends(edges, _TO_ENTITY, "to_row")
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
     unsupported = unsupported_entities(conn, fields.namespace, sorted(named))
@@ -469,11 +475,9 @@ def remove(
 def _texts(removal: Removal, numbers: Sequence[int]) -> set[str]:
     """All texts of these memories, after their events and original texts were removed."""
     texts = {row[_M["content"]] for row in removal.select("memories", "row", numbers)}
-    for table, row in removal.removed_rows:
-        if table == "original_texts":
-            texts.add(row[INDEX[table]["content"]])
-        elif table == "events":
-            texts.update(erase_patterns.texts_of(from_json(row[_E["payload"]])))
+    texts.update(row[_O["content"]] for row in removal.removed_of("original_texts"))
+    for row in removal.removed_of("events"):
+        texts.update(erase_patterns.texts_of(from_json(row[_E["payload"]])))
     return texts
 
 
@@ -488,9 +492,21 @@ def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[i
     return [row for row in sources if not fetch(conn, sql, (row, _PRODUCED))]
 
 
-def _remove_sources(removal: Removal, numbers: Sequence[int]) -> None:
-    removal.remove_belongings("sources", numbers)
-    removal.remove_rows("sources", removal.select("sources", "row", numbers))
+def _remove_nodes(removal: Removal, table: str, numbers: Sequence[int]) -> None:
+    removal.remove_whole(table, removal.select(table, "row", numbers))
+
+
+def leave_out(
+    removal: Removal, nodes: Mapping[str, Sequence[int]], fields: TombstoneFields
+) -> None:
+    """Removes these nodes (table → rows) with what belongs to them, and what nothing supports
+    then. No memory leaves a tombstone."""
+    for table, numbers in nodes.items():
+        if table != "entities":
+            _remove_nodes(removal, table, numbers)
+    _remove_relations(removal, fields)
+    remove_entities(removal, nodes["entities"], fields)
+    collect(removal.conn, removal.link, fields)
 
 
 def _is_evidence(conn: apsw.Connection, source: int) -> bool:
@@ -505,8 +521,8 @@ def _take_back_repetitions(
     these → its counters without them."""
     named = {
         from_json(row[_E["payload"]]).get("repeats")
-        for table, row in removal.removed_rows
-        if table == "events" and row[_E["event_type"]] in _INSERTING
+        for row in removal.removed_of("events")
+        if row[_E["event_type"]] in _INSERTING
     }
     keys = known_ids([id for id in named if isinstance(id, str) and id not in rows], "mem")
     sql = 'SELECT "row" FROM memories WHERE id IN (?*)'
@@ -534,7 +550,7 @@ def _remove_outdated_vectors(
     """Removes what was made of the evidence that memories which stay have lost: their vectors, word
     pieces, and edges that compare the vectors with others. Row → ids of the memory and of the job
     that makes them anew; a job in progress may have read the old text, and writes nothing."""
-    outdated = sorted(memories_that_lost_evidence(removal) - set(numbers))
+    outdated = sorted(_lost_evidence(removal) - set(numbers))
     for table in _EMBEDDED:
         removal.remove_rows(table, removal.select(table, "memory", outdated))
     for end in ("from_row", "to_row"):
@@ -587,7 +603,7 @@ def _remove_new_vectors(removal: Removal) -> list[bytes]:
         for table, row in removal.removed_rows
         if table in key_of
     ]
-    keys += memories_that_lost_evidence(removal)
+    keys += _lost_evidence(removal)
     sql = f"SELECT embedding FROM {NEW_VECTORS.name} WHERE memory IN (?*)"
     found = [row[0] for row in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(
@@ -597,10 +613,7 @@ def _remove_new_vectors(removal: Removal) -> list[bytes]:
 
 
 def _write_tombstones(removal: Removal, rows: Mapping[str, int], fields: TombstoneFields) -> None:
-    events: Counter[int] = Counter()
-    for table, row in removal.removed_rows:
-        if table == "events":
-            events[row[INDEX["events"]["memory"]]] += 1
+    events = Counter(row[_E["memory"]] for row in removal.removed_of("events"))
     for id, number in rows.items():
         removal.write_tombstone(number, id_bytes(id), fields, {"events": events[number]})
 
@@ -613,7 +626,7 @@ def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) ->
     remove_dangling_edges(removal)
     rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
     unsupported = unsupported_sources(conn, [row for (row,) in rows if not _is_evidence(conn, row)])
-    _remove_sources(removal, unsupported)
+    _remove_nodes(removal, "sources", unsupported)
     remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
     _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("sources", "entities", "edges")}

@@ -99,3 +99,24 @@ def _bytes(conn: apsw.Connection) -> int:
     ((pages,),) = fetch(conn, "PRAGMA page_count")
     ((size,),) = fetch(conn, "PRAGMA page_size")
     return int(pages) * int(size)
+
+
+def embedded_counts(conn: apsw.Connection) -> tuple[int, int]:
+    """How many memories of all namespaces have a vector, and how many have none."""
+    sql = (
+        "SELECT COUNT(v.memory), COUNT(*) - COUNT(v.memory) FROM memories m"
+        ' LEFT JOIN vectors v ON v.memory = m."row"'
+    )
+    ((vectors, without),) = fetch(conn, sql)
+    return vectors, without
+
+
+def other_keys(conn: apsw.Connection) -> list[str]:
+    """Compares the key of each memory with that in the event which added it; what differs."""
+    ((other,),) = fetch(
+        conn,
+        'SELECT COUNT(*) FROM events e JOIN memories m ON m."row" = e.memory'
+        " WHERE e.event_type IN ('ADD', 'IMPORT') AND json_valid(e.payload)"
+        " AND json_extract(e.payload, '$.key') IS NOT m.\"key\"",
+    )
+    return [f"{other} memories have another key than the event that added them"] if other else []

@@ -24,11 +24,23 @@ _NUMBER_BYTES: Final = 4
 # A segment holds the numbers of word pieces in 16 bits, modulo this; of special pieces this itself.
 _SPECIAL_IN_SEGMENT: Final = 0xFFFF
 # Condition of a row whose columns do not fit each other.
-WRONG_SHAPE: Final = (
+_WRONG_SHAPE: Final = (
     f"length(ids) NOT BETWEEN {_NUMBER_BYTES} AND {_NUMBER_BYTES * PIECES_MAX}"
     f" OR length(ids) % {_NUMBER_BYTES} <> 0"
     f" OR length(codes) * {_NUMBER_BYTES} <> length(ids) * {CODE_BYTES}"
 )
+
+
+def wrong_codes(conn: apsw.Connection, model: str) -> int:
+    """How many rows have columns that do not fit each other, or are of another model."""
+    sql = f"SELECT COUNT(*) FROM token_codes WHERE {_WRONG_SHAPE} OR model <> ?"
+    return int(fetch(conn, sql, (model,))[0][0])
+
+
+def comparable_codes(conn: apsw.Connection) -> int:
+    """How many memories have codes that can be compared."""
+    sql = "SELECT COUNT(*) FROM token_codes WHERE axes = ?"
+    return int(fetch(conn, sql, (AXES,))[0][0])
 
 
 def stored_pieces(row: Sequence[Any]) -> Pieces:

@@ -133,6 +133,12 @@ TABLES: Final = (
                 "a text that no other unexpired memory of its namespace, scope and author holds",
             ),
         ),
+        lone=(
+            (
+                '"key", namespace, scope', '"key" IS NOT NULL AND t_expired_us IS NULL',
+                "a key that no other unexpired memory of its namespace and scope has",
+            ),
+        ),
     ),
     Table(
         name="vectors",
@@ -285,9 +291,10 @@ TABLES: Final = (
         code=12,
         says="what a memory states of a subject, at most one for each memory",
         key=("memory",),
+        lives_by="claim_evidence",
         record="claim",
         columns=(
-            SALT, integer("memory", "memories", Forgetting.SEPARATE), SEQ,
+            SALT, integer("memory", "memories", Forgetting.REMOVED), SEQ,
             text("subject", Erase.NAMES, value=Value.NAME),
             _named("subject_entity", "subject_id"),
             text("fact_type", exempt=_WORD, value=Value.NAME),
@@ -311,12 +318,12 @@ TABLES: Final = (
         " snippet",
         record="evidence",
         columns=(
-            SALT, ROW, integer("memory", "claims", Forgetting.SEPARATE), SEQ, count("position"),
-            integer("source", "sources", Forgetting.SEPARATE, null=True, field="source_id"),
-            integer("stated_in", "memories", Forgetting.SEPARATE, null=True, field="source_id"),
+            SALT, ROW, integer("memory", "claims", Forgetting.REMOVED), SEQ, count("position"),
+            integer("source", "sources", Forgetting.REMOVED, null=True, field="source_id"),
+            integer("stated_in", "memories", Forgetting.REMOVED, null=True, field="source_id"),
             integer("stated_us", null=True),
             text("author", exempt=_LABEL, null=True, value=Value.LABEL),
-            text("snippet", Erase.NAMES, value=Value.SNIPPET),
+            text("snippet", Erase.NAMES, value=Value.SNIPPET, quoted="stated_in"),
         ),
         checks=(
             Check(

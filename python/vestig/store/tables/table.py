@@ -7,7 +7,7 @@ line of an export.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final, Literal
 
@@ -15,15 +15,10 @@ import msgspec
 
 
 class Forgetting(Enum):
-    """Fate of a row when the one that it refers to is forgotten.
-
-    `SEPARATE`: evidence goes with what it was taken from, and a claim with the last of its evidence
-    (`store.records.removal`).
-    """
+    """Fate of a row when the one that it refers to is forgotten."""
 
     REMOVED = "removed with it"
     CLEARED = "cleared"
-    SEPARATE = "evidence goes with what it was taken from, a claim with the last of its evidence"
 
 
 class Erase(Enum):
@@ -113,6 +108,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         exported: what a line has in its place, in SQL.
         untouched: in a table whose rows are written when needed, its value until then.
         quotes: the columns that become NULL where this one names a forgotten memory or quotes it.
+        quoted: the column of the memory that it was taken from: the row goes where a forgotten text
+            holds this one, and that of no such memory does.
     """
 
     name: str
@@ -124,6 +121,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     exempt: str = ""
     shape: Shape = Shape.PLAIN
     quotes: tuple[str, ...] = ()
+    quoted: str = ""
     words: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
@@ -173,8 +171,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         checks: conditions over several columns of a row.
         unique: what a unique index says, by its name, or by one of its columns where it is made of
             columns alone; others say that a key stands once.
+        lone: (columns, condition, the rows in words): no two rows that meet the condition are equal
+            in the columns, though no index refuses it.
         owner: the reference that decides whether a merge of an export brings the row; else all of
             those that it cannot be without.
+        lives_by: the table whose rows a row is made of: it goes with the last that refers to it.
         within: its columns stand in the line of the row that it refers to.
         on_conflict: what an import does where the ledger has a row of the same key.
         prefix: of the ids of its rows.
@@ -195,7 +196,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     indexes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     unique: tuple[tuple[str, str], ...] = ()
+    lone: tuple[tuple[str, str, str], ...] = ()
     owner: str = ""
+    lives_by: str = ""
     within: bool = False
     on_conflict: str = "DO NOTHING"
     prefix: str | None = None
@@ -219,6 +222,21 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return ";\n".join(
             (f"CREATE TABLE {self.name} ({', '.join(lines)}) {options}", *self.indexes, "")
         )
+
+    def unequal(self) -> Iterator[tuple[str, str, str]]:
+        """(columns, condition, the rows in words) of rows of which no two are equal: what unique
+        indexes refuse, and what is said beside."""
+        said = dict(self.unique)
+        for index in self.indexes:
+            head, _, tail = index.partition(f" ON {self.name} (")
+            columns, _, condition = tail.partition(") WHERE ")
+            columns = columns if condition else columns.removesuffix(")")
+            if head.startswith("CREATE UNIQUE") and columns != "id":
+                name = head.rpartition(" ")[2]
+                yield columns, condition or "TRUE", said.get(name, f"one row for each {columns}")
+        if self.prefix is not None and self.unique_ids:
+            yield "id", "TRUE", "an id that no other row has"
+        yield from self.lone
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -311,11 +329,12 @@ def text(
     shape: Shape = Shape.PLAIN,
     value: Value | None = None,
     quotes: tuple[str, ...] = (),
+    quoted: str = "",
 ) -> Column:
     """A column of texts."""
     return Column(
         name=name, kind="TEXT", null=null, erase=erase, exempt=exempt, shape=shape, value=value,
-        quotes=quotes,
+        quotes=quotes, quoted=quoted,
     )  # fmt: skip
 
 

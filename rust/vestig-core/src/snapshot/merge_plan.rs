@@ -23,16 +23,19 @@ pub fn names(entry: &SegmentEntry, part: &Part) -> bool {
         && header_crc(part.segment.image()).is_ok_and(|crc| crc == entry.crc)
 }
 
-/// First part that a publication writes again: the tail. A part that holds a forgotten memory goes
-/// too, and with it all behind it, which may mask rows of it.
+/// First of the parts that a publication makes one segment of: the tail. Where parts before it are
+/// written again, since they hold a forgotten memory, those that are no larger than all behind them
+/// go with it, so that many forgettings leave few segments.
 #[must_use]
 pub fn first_written(held: &Snapshot) -> usize {
-    let first = held.first_with_removed().unwrap_or(held.published);
-    if held.published < SEGMENTS_MAX {
-        return first;
+    let published = &held.parts[..held.published];
+    let forgets = published.iter().any(|part| held.holds_removed(part));
+    if !forgets && held.published < SEGMENTS_MAX {
+        return held.published;
     }
-    let rows = live_rows(held);
-    first_by_size(&rows).min(first)
+    let first = first_by_size(&live_rows(held)).min(held.published);
+    let last = first.checked_sub(1).map(|last| &held.parts[last]);
+    first - usize::from(last.is_some_and(|part| held.holds_removed(part)))
 }
 
 fn live_rows(held: &Snapshot) -> Vec<usize> {

@@ -269,14 +269,11 @@ impl Snapshot {
         self.removed = Arc::new(removed);
     }
 
-    /// First published part that holds a version of a forgotten memory, masked ones too.
+    /// Returns whether a part holds a version of a forgotten memory, a masked one too.
     #[must_use]
-    pub fn first_with_removed(&self) -> Option<usize> {
-        let parts = &self.parts[..self.published];
-        parts.iter().position(|part| {
-            let holds = |removal| part.segment.version_upto(removal).is_some();
-            self.removed.iter().any(holds)
-        })
+    pub fn holds_removed(&self, part: &Part) -> bool {
+        let holds = |removal| part.segment.version_upto(removal).is_some();
+        self.removed.iter().any(holds)
     }
 
     /// Adds rows to the tail and keeps the number of its parts logarithmic.

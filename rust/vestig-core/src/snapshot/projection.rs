@@ -10,11 +10,11 @@ use crate::error::{CoreError, Result};
 use crate::segment::Id;
 use crate::segment::format::{Identity, Manifest, SegmentEntry};
 use crate::segment::image::Image;
-use crate::snapshot::Snapshot;
 use crate::snapshot::load::{Prepared, Reusable};
 use crate::snapshot::merge_plan::{entries, first_written};
 use crate::snapshot::spill::HELD_BYTES_MAX;
 use crate::snapshot::tail::{Analysed, NewRow};
+use crate::snapshot::{Part, Snapshot};
 use crate::words::Stems;
 
 /// Longest model name that a header holds.
@@ -299,13 +299,9 @@ impl Projection {
         if !whole && unchanged && (!compact || useless) {
             return Ok(0);
         }
-        let kept = entries
-            .unwrap_or_default()
-            .into_iter()
-            .take(first)
-            .collect();
+        let kept = entries.unwrap_or_default().into_iter().take(first);
         *self.prepared() = None;
-        let (bytes, manifest) = self.write(folder, &held, first, kept)?;
+        let (bytes, manifest) = self.write(folder, &held, first, kept.collect())?;
         *replaced = false;
         // This process lets go of the old files first.
         drop(held);
@@ -315,7 +311,8 @@ impl Projection {
         Ok(bytes)
     }
 
-    /// Writes parts from `first` on as one segment behind the `kept` ones, and the manifest.
+    /// Writes parts from `first` on as one segment behind the `kept` ones, those of these anew that
+    /// hold a forgotten memory, and the manifest.
     fn write(
         &self,
         folder: &Path,
@@ -324,16 +321,27 @@ impl Projection {
         kept: Vec<SegmentEntry>,
     ) -> Result<(u64, Manifest)> {
         let generation = held.generation.max(writer::newest_generation(folder)?) + 1;
-        let mut segments = kept;
+        let mut segments = Vec::with_capacity(first + 1);
         let mut bytes = 0;
-        if held.parts[first..].iter().any(|part| part.live_rows > 0) {
-            let rows = MergedRows::of(&held.parts[first..]);
-            let entry = writer::write_segment(folder, generation, |out| {
-                Image::of(&self.identity, &rows).write(out, true)
-            })?;
-            bytes += entry.bytes;
-            segments.push(entry);
+        let mut add = |parts: &[Part], segments: &mut Vec<SegmentEntry>| -> Result<()> {
+            if parts.iter().any(|part| part.live_rows > 0) {
+                let rows = MergedRows::of(parts);
+                let entry = writer::write_segment(folder, generation, |out| {
+                    Image::of(&self.identity, &rows).write(out, true)
+                })?;
+                bytes += entry.bytes;
+                segments.push(entry);
+            }
+            Ok(())
+        };
+        for (part, entry) in held.parts.iter().zip(kept) {
+            if held.holds_removed(part) {
+                add(std::slice::from_ref(part), &mut segments)?;
+            } else {
+                segments.push(entry);
+            }
         }
+        add(&held.parts[first..], &mut segments)?;
         let manifest = Manifest {
             generation,
             upto_seq: held.applied_seq,
