@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from hashlib import sha256
@@ -116,7 +116,7 @@ def unique_texts() -> Iterator[None]:
 
 
 _TABLE: Final = "original_texts"
-_SELECT: Final = f"SELECT {columns_sql(_TABLE)} FROM {_TABLE} WHERE memory = ?"
+_ROW_OF: Final = "SELECT {} FROM {} WHERE memory = ?"
 
 
 def original_sql(memories: str) -> str:
@@ -128,6 +128,35 @@ def insert_original(conn: apsw.Connection, memory: int, seq: int, content: str) 
     """Inserts the original text of a memory, outside of any chain."""
     values = (b"", memory, seq, content, sha256(content.encode()).digest())
     conn.execute(INSERT[_TABLE], values)
+
+
+def put_rows(
+    conn: apsw.Connection,
+    link: chain.Link,
+    table: str,
+    rows: Sequence[tuple[Any, ...]],
+    new_memories: Collection[int] = (),
+) -> None:
+    """Writes rows of a table that has one for each memory, in the place of older ones, and touches
+    the memories.
+
+    Args:
+        new_memories: those of the same transaction, which have no older row.
+    """
+    at = INDEX[table]["memory"]
+    link.touched.update([row[at] for row in rows])
+    fresh = [row for row in rows if row[at] in new_memories]
+    if fresh:
+        conn.executemany(INSERT[table], fresh)
+        link.wrote_all(table, fresh)
+    for row in rows if len(fresh) < len(rows) else ():
+        if row[at] not in new_memories:
+            old = fetch(conn, _ROW_OF.format(columns_sql(table), table), (row[at],))
+            conn.execute(f"INSERT OR REPLACE{INSERT[table].removeprefix('INSERT')}", row)
+            if old:
+                link.replaced(table, old[0], row)
+            else:
+                link.wrote(table, row)
 
 
 def write_originals(
@@ -144,28 +173,15 @@ def write_originals(
     Raises:
         NotFoundError: an id that the namespace does not hold.
     """
-    fresh: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for new in texts:
         memory = nodes.row(new.memory_id)
-        link.touched.add(memory)
-        if memory in nodes.new_memories and new.content is not None:
+        if new.content is not None:
             digest = sha256(new.content.encode()).digest()
-            fresh.append((salts.take(), memory, seq, new.content, digest))
+            rows.append((salts.take(), memory, seq, new.content, digest))
             continue
-        old = fetch(conn, _SELECT, (memory,))
-        if old:
+        link.touched.add(memory)
+        for old in fetch(conn, _ROW_OF.format(columns_sql(_TABLE), _TABLE), (memory,)):
             conn.execute(f"DELETE FROM {_TABLE} WHERE memory = ?", (memory,))
-        if new.content is None:
-            for row in old:
-                link.removed(_TABLE, row)
-            continue
-        digest = sha256(new.content.encode()).digest()
-        values = (salts.take(), memory, seq, new.content, digest)
-        conn.execute(INSERT[_TABLE], values)
-        if old:
-            link.replaced(_TABLE, old[0], values)
-        else:
-            link.wrote(_TABLE, values)
-    if fresh:
-        conn.executemany(INSERT[_TABLE], fresh)
-        link.wrote_all(_TABLE, fresh)
+            link.removed(_TABLE, old)
+    put_rows(conn, link, _TABLE, rows, nodes.new_memories)

@@ -13,14 +13,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import ProjectionRow
 from vestig.store.integrity import chain
 from vestig.store.integrity.digest_check import CheckedMemories
-from vestig.store.records import (
-    claim_rows,
-    equal_texts,
-    history,
-    list_sql,
-    memory_parts,
-    statistics,
-)
+from vestig.store.records import claim_rows, graph_rows, memory_sql, statistics
 from vestig.store.records.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -66,8 +59,8 @@ from vestig.types import Claim, Edge, Entity, Event, Evidence, Memory, Source, S
 
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
-    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_parts.MENTIONS} AND c.expired_seq = 0'
-    f" AND {memory_parts.LIVE}"
+    f' WHERE c.to_row = e."row" AND c.edge_type = {memory_sql.MENTIONS} AND c.expired_seq = 0'
+    f" AND {memory_sql.LIVE}"
 )
 _LAST: Final = "SELECT seq, h, recorded_us FROM chain ORDER BY seq DESC LIMIT 1"
 # Both at once: there is one of them around every read.
@@ -225,7 +218,7 @@ class LedgerView:
         """Memories with this text and no key at a position of a session; None = notes, and expired
         turns. Unexpired (active, archived) first, then by newest seq."""
         key = (namespace, scope, author, content_hash)
-        return self._select(*equal_texts.at_position(key, position))
+        return self._select(*memory_sql.at_position(key, position))
 
     def first_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
@@ -233,7 +226,7 @@ class LedgerView:
         """The oldest unexpired memory with this text and no key, at whatever position; None when
         there is none."""
         key = (namespace, scope, author, content_hash)
-        found = self._select(*equal_texts.first_unexpired(key))
+        found = self._select(*memory_sql.first_unexpired(key))
         return found[0] if found else None
 
     def text_rows(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
@@ -263,7 +256,7 @@ class LedgerView:
         at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
         have any."""
         with store_faults(self._where):
-            return equal_texts.equal_texts(self._conn, namespace, ids, known_at_us)
+            return memory_sql.equal_texts(self._conn, namespace, ids, known_at_us)
 
     def ids_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
@@ -271,13 +264,13 @@ class LedgerView:
         """Ids (16 bytes) of the unexpired memories with this text."""
         with store_faults(self._where):
             key = (namespace, scope, author, content_hash)
-            return equal_texts.ids_with_text(self._conn, key)
+            return memory_sql.ids_with_text(self._conn, key)
 
     def repeated_texts(self, namespace: str) -> list[list[bytes]]:
         """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
         expired ones too. Reads the hashes of all memories."""
         with store_faults(self._where):
-            return equal_texts.repeated_texts(self._conn, namespace)
+            return memory_sql.repeated_texts(self._conn, namespace)
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
@@ -347,7 +340,7 @@ class LedgerView:
         if row is None:
             return []
         with store_faults(self._where):
-            return history.edges_of(self._conn, prefix, row, edge_type)
+            return graph_rows.edges_of(self._conn, prefix, row, edge_type)
 
     def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
         """All records of the chain that this memory belongs to, oldest to newest."""
@@ -355,7 +348,7 @@ class LedgerView:
         if row is None:
             return []
         with store_faults(self._where):
-            return history.supersession_chain(self._conn, row)
+            return graph_rows.supersession_chain(self._conn, row)
 
     def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
         """id → ids of the memories that it directly replaced, ascending; only those that did."""
@@ -388,7 +381,7 @@ class LedgerView:
             StoreDamagedError: a memory was never written so.
         """
         with store_faults(self._where):
-            sql, values = list_sql.page_sql(
+            sql, values = memory_sql.page_sql(
                 namespace, listing, self._known_ends(namespace, listing)
             )
             rows = fetch(self._conn, sql, values)
@@ -398,7 +391,7 @@ class LedgerView:
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.count_sql(
+            sql, values = memory_sql.count_sql(
                 namespace, listing, self._known_ends(namespace, listing)
             )
             ((count,),) = fetch(self._conn, sql, values)
@@ -407,7 +400,9 @@ class LedgerView:
     def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.ids_sql(namespace, listing, self._known_ends(namespace, listing))
+            sql, values = memory_sql.ids_sql(
+                namespace, listing, self._known_ends(namespace, listing)
+            )
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
@@ -434,13 +429,13 @@ class LedgerView:
     def expired_by(self, namespace: str, ids: Sequence[str], known_at_us: int) -> set[str]:
         """Those of these ids whose withdrawal was recorded by that moment."""
         with store_faults(self._where):
-            return history.expired_by(self._conn, namespace, ids, known_at_us)
+            return graph_rows.expired_by(self._conn, namespace, ids, known_at_us)
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
         event recorded after it: what was recorded later is not known yet."""
         with store_faults(self._where):
-            found = history.ends_before(self._conn, namespace, known_at_us)
+            found = graph_rows.ends_before(self._conn, namespace, known_at_us)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
 
     def reinforcements_at(
@@ -623,30 +618,30 @@ class LedgerView:
         """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
         given, then by confidence descending (null first), then entity id."""
         with store_faults(self._where):
-            return memory_parts.mentions(self._conn, namespace, memory_ids)
+            return memory_sql.mentions(self._conn, namespace, memory_ids)
 
     def mentioned_names(self, rows: Sequence[int]) -> dict[int, list[str]]:
         """Row number of a memory → canonical names of the entities that it mentions, as `mentions`
         has them, in no order; rows that mention none are left out."""
         with store_faults(self._where):
-            return memory_parts.mentioned_names(self._conn, rows)
+            return memory_sql.mentioned_names(self._conn, rows)
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
         first (seq, then id descending); one batched read."""
         with store_faults(self._where):
-            return memory_parts.mentioning(self._conn, namespace, entity_ids)
+            return memory_sql.mentioning(self._conn, namespace, entity_ids)
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
         first."""
         with store_faults(self._where):
-            return memory_parts.summaries_of(self._conn, namespace, memory_ids)
+            return memory_sql.summaries_of(self._conn, namespace, memory_ids)
 
     def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
         """memory id → its hypothetical questions in order; absent = not generated (null)."""
         with store_faults(self._where):
-            return memory_parts.questions(self._conn, namespace, memory_ids)
+            return memory_sql.questions(self._conn, namespace, memory_ids)
 
     def holds(self, namespace: str, id: str) -> bool:
         """Return whether the namespace holds the memory, entity or source with this full id."""
@@ -788,7 +783,7 @@ class LedgerView:
         known = listing.known_at_us
         if known is None or listing.valid_at_us is None:
             return {}
-        found = history.ends_before(self._conn, namespace, known)
+        found = graph_rows.ends_before(self._conn, namespace, known)
         return {row: end for (row, _id), end in found.items()}
 
 

@@ -12,7 +12,7 @@ from vestig._core import PieceAxes
 from vestig.ports import CODE_BYTES, PIECES_MAX, SPECIAL_PIECE, Pieces
 from vestig.store.integrity import chain
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tables.schema import INDEX, INSERT, columns_sql
+from vestig.store.tables.schema import INDEX, columns_sql
 
 # Of the mean and the axes that codes are made with.
 AXES: Final = b"".join(PieceAxes.SHA256)
@@ -81,23 +81,6 @@ def segment_numbers(ids: bytes) -> bytes:
         for number in wide
     ]
     return array("H", numbers).tobytes()
-
-
-def write_codes(
-    conn: apsw.Connection, link: chain.Link, values: Sequence[Any], *, fresh: bool
-) -> bool:
-    """Writes a row of the table in the place of an older one; whether there was none. `fresh`: the
-    same transaction wrote the memory, so there is none."""
-    memory = values[1]
-    old = [] if fresh else fetch(conn, _SELECT, (memory,))
-    if old:
-        conn.execute("DELETE FROM token_codes WHERE memory = ?", (memory,))
-        link.replaced("token_codes", old[0], values)
-    else:
-        link.wrote("token_codes", values)
-    conn.execute(INSERT["token_codes"], values)
-    link.touched.add(memory)
-    return not old
 
 
 def drop_codes(conn: apsw.Connection, link: chain.Link) -> None:

@@ -38,7 +38,7 @@ from vestig.store.records.memory_versions import write_originals
 from vestig.store.records.projection_rows import new_rows
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.rows import from_json, memory_row, to_json
-from vestig.store.records.token_rows import AXES, write_codes
+from vestig.store.records.token_rows import AXES
 from vestig.store.records.values import StoredAnswer
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
@@ -329,48 +329,20 @@ class WriteTransaction(LedgerView):
         self.rows_written += len(memories)
 
     def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
-        fresh: list[tuple[Any, ...]] = []
-        for new in vectors:
-            row = self._nodes.row(new.memory_id)
-            values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
-            link.touched.add(row)
-            if row in self._nodes.new_memories:
-                fresh.append(values)
-                continue
-            found = fetch(
-                self._conn,
-                f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?",
-                (row,),
-            )
-            old = found[0] if found else None
-            if old is None:
-                self._conn.execute(INSERT["vectors"], values)
-                link.wrote("vectors", values)
-            else:
-                self._conn.execute(
-                    "UPDATE vectors SET salt = ?, seq = ?, model = ?, embedding = ?"
-                    " WHERE memory = ?",
-                    (values[0], *values[2:], row),
-                )
-                link.replaced("vectors", old, values)
-        if fresh:
-            self._conn.executemany(INSERT["vectors"], fresh)
-            link.wrote_all("vectors", fresh)
+        rows = [
+            (self._salts.take(), self._nodes.row(new.memory_id), self._new_seq, new.model,
+             new.embedding)
+            for new in vectors
+        ]  # fmt: skip
+        memory_versions.put_rows(self._conn, link, "vectors", rows, self._nodes.new_memories)
 
     def _token_codes(self, link: chain.Link, codes: Sequence[NewTokenCodes]) -> None:
-        fresh: list[tuple[Any, ...]] = []
-        for new in codes:
-            row = self._nodes.row(new.memory_id)
-            pieces = (new.ids, new.codes)
-            values = (self._salts.take(), row, self._new_seq, new.model, AXES, *pieces)
-            if row in self._nodes.new_memories:
-                fresh.append(values)
-            else:
-                write_codes(self._conn, link, values, fresh=False)
-        if fresh:
-            self._conn.executemany(INSERT["token_codes"], fresh)
-            link.wrote_all("token_codes", fresh)
-            link.touched.update([values[1] for values in fresh])
+        rows = [
+            (self._salts.take(), self._nodes.row(new.memory_id), self._new_seq, new.model, AXES,
+             new.ids, new.codes)
+            for new in codes
+        ]  # fmt: skip
+        memory_versions.put_rows(self._conn, link, "token_codes", rows, self._nodes.new_memories)
 
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:

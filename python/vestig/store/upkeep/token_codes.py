@@ -19,7 +19,8 @@ from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.integrity import chain
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records.claim_rows import claims_at
-from vestig.store.records.token_rows import AXES, write_codes
+from vestig.store.records.memory_versions import put_rows
+from vestig.store.records.token_rows import AXES
 from vestig.store.records.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
@@ -128,9 +129,8 @@ def _keep(ledger: Ledger, found: dict[int, Pieces], model: str, read_at: int) ->
         if not rows:
             return 0
         link, salts, seq = txn.new_link(), chain.Salts(), txn.seq + 1
-        for row in rows:
-            values = (salts.take(), row, seq, model, AXES, *found[row])
-            write_codes(conn, link, values, fresh=False)
+        codes = [(salts.take(), row, seq, model, AXES, *found[row]) for row in rows]
+        put_rows(conn, link, "token_codes", codes)
         txn.rows_written = len(rows)
         txn.close_link(link)
     return len(rows)
