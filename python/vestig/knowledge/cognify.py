@@ -38,7 +38,7 @@ from vestig.session.filter_ids import resolved
 from vestig.session.model_calls import ParsedAnswer, degradation_of, without_model
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up
-from vestig.store.ledger import unread
+from vestig.store.records import unread
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job, JobResult
 from vestig.types import Degradation, ItemError, Memory, Status
