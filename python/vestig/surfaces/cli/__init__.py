@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -59,15 +60,35 @@ def _raise_dropped_interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
+def _answer_editor(words: list[str]) -> None:
+    """Answers an event and ends, where these are the words that an installed hook is started with:
+    an editor waits for it, and a quarter of its time would go into reading options and taking
+    modules apart. Other words are for the command to read."""
+    from vestig.surfaces.hooks.command_line import hook_options
+
+    found = hook_options(words)
+    if found is None:
+        return
+    from vestig.surfaces.hooks.events import answer_event, print_answer
+
+    # an editor takes another exit of a hook for an order to drop the prompt
+    with suppress(KeyboardInterrupt):
+        print_answer(answer_event(*found))
+    os._exit(0)
+
+
 def main() -> NoReturn:
     """Entry point of the `vestig` command."""
     try:
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         sys.unraisablehook = _raise_dropped_interrupt_again
         _fill_closed_streams()
+        words = sys.argv[1:]
+        if words[:1] == ["hook"]:
+            _answer_editor(words)
         from vestig.surfaces.cli.commands import run
 
-        code = run(sys.argv[1:])
+        code = run(words)
         # what remains is the end of the process, which has nothing to interrupt
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except BaseException as error:  # an interrupt can come wrapped in an error of any kind

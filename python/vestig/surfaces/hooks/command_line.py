@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 _PROGRAM: Final = "vestig"
+_OPTIONS: Final = ("store", "config", "namespace", "profile")
 
 
 def program() -> list[str]:
@@ -21,7 +22,7 @@ def program() -> list[str]:
 def store_options(options: Mapping[str, Any]) -> list[str]:
     """The given options of every command as words, with absolute paths."""
     words = []
-    for name in ("store", "config", "namespace", "profile"):
+    for name in _OPTIONS:
         if name in options:
             value = str(options[name])
             if name in ("store", "config"):
@@ -38,6 +39,24 @@ def hook_command(event: str, options: Mapping[str, Any]) -> str:
         "SessionEnd --namespace 'my team'"
     """
     return shlex.join([*program(), "hook", event, *store_options(options)])
+
+
+def hook_options(words: Sequence[str]) -> tuple[str, dict[str, str]] | None:
+    """(event, options of every command) of the words that `hook_command` writes behind the program;
+    None for any others.
+
+    Example:
+        >>> hook_options(["hook", "SessionEnd", "--namespace", "my team"])
+        ('SessionEnd', {'namespace': 'my team'})
+        >>> hook_options(["hook", "--help"])
+    """
+    if len(words) < 2 or len(words) % 2 or words[0] != "hook" or words[1].startswith("-"):
+        return None
+    names, values = words[2::2], words[3::2]
+    known = {f"--{name}": name for name in _OPTIONS}
+    if len(set(names)) < len(names) or not set(names) <= known.keys():
+        return None
+    return words[1], {known[name]: value for name, value in zip(names, values, strict=True)}
 
 
 def is_hook_command(command: object, event: str) -> bool:

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.config.folders import project_folder
@@ -99,6 +100,16 @@ def answer_event(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     finally:
         watch.cancel()
     return None
+
+
+def print_answer(answer: dict[str, Any] | None) -> None:
+    """Writes an answer as one line, and nothing for none. An editor that is gone reads none."""
+    with suppress(OSError):
+        if answer is not None:
+            sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
 
 
 class _Hook:
