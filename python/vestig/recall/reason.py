@@ -120,6 +120,10 @@ def _step(edges: str, weight: float, p: float, u: float | None) -> Step:
     return Step(edge="|".join(ids), weight=weight, p=p, u=u)
 
 
+def _id(raw: bytes | None) -> str | None:
+    return None if raw is None else id_text("mem", raw)
+
+
 def _walked_to(row: ScanRow) -> bool:
     """Return whether only the walk reached the memory; a direct candidate that it reached too
     counts as direct and keeps its path."""
@@ -268,8 +272,7 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             )
         flags = [] if memory is None else flags_of(memory, self.query_time)
         flags.extend(f"supersedes: {id}" for id in replaced)
-        beside = (row.newer_than, row.older_than, row.in_place_of, row.start)
-        newer, older, replacing, start = (id and id_text("mem", id) for id in beside)
+        newer, older = _id(row.newer_than), _id(row.older_than)
         flags.extend(f"newer_than: {id}" for id in (newer,) if id)
         flags.extend(f"older_than: {id}" for id in (older,) if id)
         hypothetical = None
@@ -295,14 +298,14 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
             path=_path(row),
             hops=len(row.path),
             steps=tuple(_step(*step) for step in row.steps),
-            start=start,
+            start=_id(row.start),
             signal_strength=row.signal_strength,
             path_score=row.path_score,
             tracerank_boost=_boost(row),
             own_final_score=own_score,
             newer_than=newer,
             older_than=older,
-            in_place_of=replacing or UNSET,
+            in_place_of=_id(row.in_place_of) or UNSET,
             flags=tuple(flags),
             explanation=" ".join(
                 [

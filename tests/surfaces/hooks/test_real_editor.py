@@ -37,10 +37,14 @@ pytestmark = pytest.mark.skipif(
 
 
 class Model:
-    """A model that answers each request with the same words, and keeps what it was asked."""
+    """A model that answers each request with the same words, and keeps what it was asked. While
+    `free` is not set it answers nothing."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.words = ANSWER
+        self.free = threading.Event()
+        self.free.set()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -50,10 +54,12 @@ class Model:
                     self.answer(b"{}", "application/json")
                     return
                 outer.requests.append(asked)
+                outer.free.wait(120)
+                name, words = asked["model"], outer.words
                 if asked.get("stream"):
-                    self.answer(events(asked["model"]), "text/event-stream")
+                    self.answer(events(name, words), "text/event-stream")
                 else:
-                    self.answer(json.dumps(message(asked["model"])).encode(), "application/json")
+                    self.answer(json.dumps(message(name, words)).encode(), "application/json")
 
             def do_GET(self) -> None:
                 self.answer(b"{}", "application/json")
@@ -79,28 +85,28 @@ class Model:
         return f"http://127.0.0.1:{self.server.server_port}"
 
 
-def message(model: str) -> dict[str, Any]:
+def message(model: str, words: str) -> dict[str, Any]:
     return {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": [{"type": "text", "text": ANSWER}],
+        "content": [{"type": "text", "text": words}],
         "stop_reason": "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
     }
 
 
-def events(model: str) -> bytes:
-    begun = message(model) | {"content": [], "stop_reason": None}
+def events(model: str, words: str) -> bytes:
+    begun = message(model, words) | {"content": [], "stop_reason": None}
     steps: list[dict[str, Any]] = [
         {"type": "message_start", "message": begun},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {
             "type": "content_block_delta",
             "index": 0,
-            "delta": {"type": "text_delta", "text": ANSWER},
+            "delta": {"type": "text_delta", "text": words},
         },
         {"type": "content_block_stop", "index": 0},
         {
@@ -208,3 +214,39 @@ def test_hooks_of_others_survive(claude: Claude) -> None:
     for words in ((), ("--remove",)):
         assert claude.run("", "install", "claude", *words).returncode == 0
         assert json.loads(settings.read_text())["hooks"] == foreign
+
+
+def test_a_compaction_keeps_the_turns_and_not_its_summary(claude: Claude) -> None:
+    told = json.loads(claude.claude("-p", PORT, "--output-format", "json").stdout)
+    claude.wait_for(lambda: len(claude.readings()) == 1)
+    claude.model.words = "A summary of all turns: the harbour radio listens on channel sixteen."
+    compacted = claude.claude("-p", "/compact", "--resume", told["session_id"])
+    assert compacted.returncode == 0, compacted.stdout + compacted.stderr
+    assert any("summary" in json.dumps(one).lower() for one in claude.model.requests[1:])
+    # before the compaction, and at the end of the session
+    claude.wait_for(lambda: len(claude.readings()) == 3)
+    assert {*claude.memories()} == {PORT, ANSWER}
+
+
+def test_what_a_killed_editor_was_told_is_kept(claude: Claude) -> None:
+    """Its prompt stands in the transcript; no event came at its end, so the next session reads."""
+    claude.model.free.clear()
+    told = subprocess.Popen(
+        ["claude", "-p", PORT],
+        cwd=claude.project,
+        env=claude.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    transcripts = claude.folder / ".claude" / "projects"
+    claude.wait_for(
+        lambda: any(PORT in one.read_text("utf-8") for one in transcripts.rglob("*.jsonl")), 120
+    )
+    told.kill()
+    told.wait()
+    claude.model.free.set()
+    assert claude.readings() == []
+    claude.prompt("How is the weather at the lighthouse of the northern cape?")
+    claude.wait_for(lambda: len(claude.readings()) >= 2)
+    assert claude.memories()[PORT] == SCOPE
