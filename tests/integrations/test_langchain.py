@@ -34,6 +34,10 @@ class TestRetriever(standard.RetrieversIntegrationTests):  # type: ignore[name-d
         return "when do deploys run?"
 
 
+# its own mode is another; the test itself stays what it is
+pytest.mark.asyncio(standard.RetrieversIntegrationTests.test_ainvoke_returns_documents)
+
+
 def test_a_document_says_which_memory_it_is() -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(32)) as store:
         id = store.commit("Deploys run on Fridays", key="deploys", scope="s").memory_id
