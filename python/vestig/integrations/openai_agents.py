@@ -132,7 +132,7 @@ class VestigSession(SessionABC):
 
 
 def _texts(item: Any) -> Iterator[str]:
-    """What was said in an entry: its content, or the texts of its parts."""
+    """Yields what was said in an entry: its content, or the texts of its parts."""
     content = item.get("content") if isinstance(item, dict) else None
     if isinstance(content, str):
         yield content
