@@ -54,7 +54,6 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("evaluation",),
     ("",),  # vestig/__init__
     ("testing", "aio"),
-    ("integrations",),
     ("surfaces",),
     ("__main__",),
 )
@@ -88,10 +87,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "h11": ("surfaces/http/",),
     "prometheus_client": ("surfaces/http/",),
     "sqlite3": (),
-    "anthropic": ("llms/anthropic.py", "integrations/anthropic_memory.py"),
-    "langgraph": ("integrations/langgraph.py",),
-    "agents": ("integrations/openai_agents.py",),
-    "langchain_core": ("integrations/langchain.py",),
+    "anthropic": ("llms/anthropic.py",),
     "mcp": ("surfaces/mcp/",),
     "mcp_types": ("surfaces/mcp/",),
     "anyio": ("surfaces/",),

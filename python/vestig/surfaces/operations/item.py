@@ -124,7 +124,6 @@ OPERATIONS: Final = (
         run=_put,
         document="put",
         text=_kept,
-        without_store="make",
         writes=True,
     ),
     Operation(
@@ -137,7 +136,6 @@ OPERATIONS: Final = (
         run=_put_many,
         document="puts",
         text=_all_kept,
-        without_store="make",
         writes=True,
     ),
     Operation(

@@ -1,1 +1,0 @@
-"""Agent frameworks on a store, one module each, which is loaded only when it is asked for."""
