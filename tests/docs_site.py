@@ -173,7 +173,7 @@ def main() -> int:
     write_pages(BUILD / "pages")
     program = Path(sys.executable).parent / "zensical"
     if not program.exists():
-        sys.stdout.write("pages: build/pages; for the site: pip install -e '.[docs]'\n")
+        sys.stdout.write("pages: build/pages; for the site: pip install -e '.[site]'\n")
         return 0
     command = [str(program), "build", "--clean", "--strict", "--config-file", str(SETTINGS)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode

@@ -48,6 +48,11 @@ def blocks(markdown: str) -> list[Block]:
     ]
 
 
+def lacks_extra(error: ImportError) -> bool:
+    """Returns whether a module is there for an extra that is not installed."""
+    return "install vestig[" in str(error)
+
+
 def stable(text: str) -> str:
     """`text` without what may differ between two runs."""
     for pattern, words in _VOLATILE:

@@ -54,6 +54,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("evaluation",),
     ("",),  # vestig/__init__
     ("testing", "aio"),
+    ("integrations",),
     ("surfaces",),
     ("__main__",),
 )
@@ -87,7 +88,10 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "h11": ("surfaces/http/",),
     "prometheus_client": ("surfaces/http/",),
     "sqlite3": (),
-    "anthropic": ("llms/anthropic.py",),
+    "anthropic": ("llms/anthropic.py", "integrations/anthropic_memory.py"),
+    "langgraph": ("integrations/langgraph.py",),
+    "agents": ("integrations/openai_agents.py",),
+    "langchain_core": ("integrations/langchain.py",),
     "mcp": ("surfaces/mcp/",),
     "mcp_types": ("surfaces/mcp/",),
     "anyio": ("surfaces/",),
@@ -143,6 +147,7 @@ PURE = frozenset(
         "exchange/chunks.py",
         "exchange/commit_fields.py",
         "exchange/file_records.py",
+        "exchange/front_matter.py",
         "exchange/formats/chatgpt.py",
         "exchange/formats/claude.py",
         "exchange/formats/claude_code.py",

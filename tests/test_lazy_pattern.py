@@ -16,7 +16,7 @@ from vestig.lazy_pattern import lazy_pattern
 
 PACKAGE = Path(vestig.__file__).parent
 # modules that need an extra
-EXTRAS = ("vestig.surfaces.http", "vestig.surfaces.mcp")
+EXTRAS = ("vestig.surfaces.http", "vestig.surfaces.mcp", "vestig.integrations.")
 
 
 def modules() -> Iterator[Any]:

@@ -62,6 +62,9 @@ PINNED = {
     "replay_requests",
 }
 METHODS = {
+    "add_document",
+    "documents",
+    "forget_document",
     "commit_structured",
     "archive",
     "cognify",

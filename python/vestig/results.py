@@ -21,11 +21,14 @@ from vestig.types import (
 )
 
 __all__ = [
+    "AddedDocument",
     "BackupReport",
     "CompactReport",
     "DeprecateReport",
     "DiffReport",
     "DoctorReport",
+    "Document",
+    "DocumentList",
     "EdgeRebuildReport",
     "EndedMemory",
     "EnrichReport",
@@ -254,6 +257,11 @@ class ImportedFile(_Value, frozen=True, kw_only=True):
     rejected: int
     failed: int
     memories: int
+    source_id: str | None = None
+    passages: int = 0
+    added: int = 0
+    kept: int = 0
+    ended: int = 0
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
 
 
@@ -265,6 +273,11 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
     one; they stay, and `forget` takes their ids. Of an export that is taken in part, `failed`
     counts the lines that were left out and `errors` names all of them.
+
+    A document counts as one line. Of its `passages`, `added` are new, `kept` stood already, and
+    `ended` are those of its version before that it holds no longer; `source_id` is its newest
+    version, where one file was imported. `missing`: paths of documents below an imported folder
+    whose file is gone.
     """
 
     format: str
@@ -276,6 +289,12 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     failed: int
     memories: int
     dry_run: bool = False
+    source_id: str | None = None
+    passages: int = 0
+    added: int = 0
+    kept: int = 0
+    ended: int = 0
+    missing: tuple[str, ...] = ()
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     files: tuple[ImportedFile, ...] = ()
     forgotten_elsewhere: tuple[str, ...] = ()
@@ -283,6 +302,43 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     errors_more: int = 0
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+
+
+class AddedDocument(_Value, frozen=True, kw_only=True):
+    """Counts of a document that was given as text: of its `passages`, `added` are new, `kept` stood
+    already, and `ended` are those of its version before that it holds no longer. `source_id` is its
+    newest version. `errors`: passages that were refused."""
+
+    source_id: str | None
+    passages: int
+    added: int
+    kept: int
+    ended: int
+    errors: tuple[ItemError, ...] = ()
+    warnings: tuple[str, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+
+
+class Document(_Value, frozen=True, kw_only=True):
+    """The newest version of a document. `created_at`: when its file was changed; `size` in
+    bytes."""
+
+    id: str
+    path: str | None
+    title: str
+    format: str
+    scope: str | None
+    size: int
+    passages: int
+    created_at: datetime
+    ingested_at: datetime
+
+
+class DocumentList(SequenceResult[Document], frozen=True, kw_only=True):
+    """Documents, the sequence of them, the newest first; `total` counts all."""
+
+    documents: tuple[Document, ...]
+    total: int
 
 
 class DeprecateReport(_Value, frozen=True, kw_only=True):

@@ -147,6 +147,8 @@ class World:
 
     def check(self) -> None:
         store = self.store
+        if not store.count(ALL):
+            return
         stored = {one.id: one for one in store.list(ALL, limit=1000)}
         claims = {id: store.show(id, include_expired=True).claim for id in stored}
         self.check_claims(stored, {id: one for id, one in claims.items() if one is not None})

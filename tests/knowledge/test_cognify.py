@@ -191,7 +191,8 @@ def test_a_window_holds_turns_of_one_session_and_scope(opener: Opener) -> None:
 
 def test_windows_of_a_document_hold_passages_up_to_a_number_of_characters(opener: Opener) -> None:
     model = reading(noted)
-    store = opener(llm=model, config=QUIET)
+    config = {**QUIET, "summaries.enabled": False}
+    store = opener(llm=model, config=config)
     texts = [f"Passage {n} tells of valve {n}. " + f"It is turned {n * 7} times. " * 30
              for n in range(1, 21)]  # fmt: skip
     document(store, texts)

@@ -21,6 +21,11 @@ def two_entities(vestig: Vestig) -> list[str]:
     return [one["id"] for one in vestig("entity", "list", "--json").document["entities"]]
 
 
+def a_document(vestig: Vestig) -> str:
+    """Id of a document."""
+    return str(vestig("document", "add", "Tar is black.", "--json").document["source_id"])
+
+
 def a_conversation(tmp_path: Path) -> Path:
     """A file of messages."""
     path = tmp_path / "talk.json"
@@ -29,7 +34,7 @@ def a_conversation(tmp_path: Path) -> Path:
 
 
 def commands(
-    tmp_path: Path, ids: list[str], produced: str, named: list[str]
+    tmp_path: Path, ids: list[str], produced: str, named: list[str], document: str
 ) -> dict[str, tuple[str, ...]]:
     """One line for each operation, in an order in which all of them succeed."""
     bench = tmp_path / "bench"
@@ -62,6 +67,9 @@ def commands(
         "graph search": ("graph", "search", "which port"),
         "graph neighbourhood": ("graph", "neighbourhood", ids[0], "--depth", "3"),
         "retrieve": ("retrieve", str(a_conversation(tmp_path))),
+        "document add": ("document", "add", "Oak is heavy.", "--source", "wiki/oak"),
+        "document list": ("document", "list"),
+        "document forget": ("document", "forget", document, "--yes"),
         "entity list": ("entity", "list"),
         "entity show": ("entity", "show", named[0], "--expand"),
         "entity extract": ("entity", "extract"),
@@ -118,6 +126,9 @@ DOCUMENTS = {
     "memory supersede": "supersession",
     "memory update": "update",
     "memory forget": "forgotten",
+    "document add": "document",
+    "document list": "documents",
+    "document forget": "forgotten",
     "entity list": "entities",
     "entity show": "entity",
     "entity extract": "entity_backfill",
@@ -143,7 +154,7 @@ DOCUMENTS = {
 
 
 def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
     assert set(lines) == {op.name for op in operations()} - SERVERS - MODELLED
     for name, words in lines.items():
         answer = vestig(*words, "--json")
@@ -163,7 +174,7 @@ def test_a_command_for_a_model_says_that_there_is_none(vestig: Vestig, name: str
 
 
 def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig), a_document(vestig))
     for name, words in lines.items():
         answer = vestig(*words)
         assert answer.code == 0, (name, answer.err)

@@ -16,6 +16,11 @@ from vestig.api.graph import Graph
 from vestig.api.items import Items
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
+from vestig.calls.documents import (
+    AddDocumentRequest,
+    DocumentsRequest,
+    ForgetDocumentRequest,
+)
 from vestig.calls.files import ExportRequest, ImportRequest
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.opening import OpenRequest
@@ -52,9 +57,11 @@ if TYPE_CHECKING:
     from vestig.memories.states import StateChange
     from vestig.ports import Clock, CommitHook, Embedder, LanguageModel, Progress, Reranker
     from vestig.results import (
+        AddedDocument,
         CognifyReport,
         DeprecateReport,
         DiffReport,
+        DocumentList,
         ForgetReport,
         ImportReport,
         MemoryDetail,
@@ -1376,6 +1383,7 @@ class Vestig:
         entities: str | Sequence[str | Mapping[str, Any]] | None = None,
         recursive: bool = False,
         include_system: bool = False,
+        force: bool = False,
         dry_run: bool = False,
         merge: bool = False,
         partial: bool = False,
@@ -1393,6 +1401,7 @@ class Vestig:
             entities: Entities that every memory mentions: names, or TYPE:Name.
             recursive: Read the folders in a folder too.
             include_system: Take turns of the role system of a chat too.
+            force: Read documents whose file has its size and time of before too.
             dry_run: Read and count, and write nothing.
             merge: Merge an export by id into what is there.
             partial: Take what is whole of a cut or changed export; the report names the rest.
@@ -1407,6 +1416,90 @@ class Vestig:
         from vestig.exchange import importer
 
         return importer.import_files(self._session, asked)
+
+    # --- documents -------------------------------------------------------------------------
+
+    def add_document(
+        self,
+        text: str,
+        *,
+        title: str | None = None,
+        source: str | None = None,
+        format: str = "markdown",
+        scope: str | None = None,
+        tags: str | Sequence[str] | None = None,
+        entities: str | Sequence[str | Mapping[str, Any]] | None = None,
+    ) -> AddedDocument:
+        """Stores a document, cut into passages that are recalled like any memory.
+
+        Args:
+            text: The whole text; it is cut into passages.
+            title: Its title; default its first heading.
+            source: What it is known by: a text with the same source takes its place. Without one it
+                is known by its text.
+            format: How it is read; text has no headings.
+            scope: A label inside the namespace, by which reads select.
+            tags: Tags of every passage.
+            entities: Entities that every passage mentions: names, or TYPE:Name.
+
+        Raises:
+            ValidationError: a wrong argument, or a text that is blank or too long.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     first = store.add_document("# Tar\\n\\nTar is black.", source="wiki/tar")
+            ...     second = store.add_document("# Tar\\n\\nTar is brown.", source="wiki/tar")
+            ...     (first.added, second.added, second.ended), store.count()
+            ((1, 1, 1), 1)
+        """
+        asked = checked(AddDocumentRequest, given(locals()))
+        from vestig.exchange import document_calls
+
+        return document_calls.add_document(self._session, asked)
+
+    def documents(self, *, scope: str | None = None, limit: int | None = None) -> DocumentList:
+        """The newest version of each document, the newest first.
+
+        Args:
+            scope: Only documents of this scope.
+            limit: Documents at most; default all.
+        """
+        asked = checked(DocumentsRequest, given(locals()))
+        from vestig.exchange import document_calls
+
+        return document_calls.list_documents(self._session, asked)
+
+    def forget_document(
+        self,
+        id: str,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        actor: str | None = None,
+        namespace: str | None = None,
+    ) -> ForgetReport:
+        """Removes all passages of all versions of a document for good, as `forget` does, also those
+        that another document holds.
+
+        Args:
+            id: Id of a version of the document, or at least 8 characters of it.
+            force: Pinned passages too.
+            dry_run: Say what would go and keep it.
+            actor: Who forgets; kept in the tombstone.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: no document has this id.
+            ConflictError: a pinned passage; nothing is removed.
+            ForgetIncompleteError: as `forget`.
+        """
+        asked = checked(ForgetDocumentRequest, given(locals()))
+        from vestig.commit.enrich import enrich_inline
+        from vestig.exchange import document_calls
+
+        return document_calls.forget_document(self._session, asked, run_jobs=enrich_inline)
 
 
 @cache

@@ -36,6 +36,15 @@ class ImportFormat(Word):
     MESSAGES = "messages"
     MEMORIES = "memories"
     CSV = "csv"
+    DOCUMENT = "document"
+
+
+# Endings of documents: of text, and of what is converted to text.
+TEXT_ENDINGS: Final = frozenset((".md", ".markdown", ".txt", ".rst"))
+CONVERTED_ENDINGS: Final = frozenset(
+    (".pdf", ".docx", ".pptx", ".xlsx", ".odt", ".html", ".htm", ".epub", ".eml")
+)
+DOCUMENT_ENDINGS: Final = TEXT_ENDINGS | CONVERTED_ENDINGS
 
 
 # By what each is recognised, in the order in which they are tried.
@@ -51,6 +60,7 @@ FORMAT_SIGNS: Final = {
     ImportFormat.OPENAI_CHAT: '"role" and "content", or a list "messages" of these',
     ImportFormat.MEMORIES: '"content"',
     ImportFormat.CSV: "a header row with a column content or text",
+    ImportFormat.DOCUMENT: "the ending .md, .markdown, .txt or .rst",
 }
 
 
@@ -133,6 +143,9 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     recursive: Annotated[bool, Flag("Read the folders in a folder too.", "--recursive")] = False
     include_system: Annotated[
         bool, Flag("Take turns of the role system of a chat too.", "--include-system")
+    ] = False
+    force: Annotated[
+        bool, Flag("Read documents whose file has its size and time of before too.", "--force")
     ] = False
     dry_run: Annotated[bool, Flag("Read and count, and write nothing.", "--dry-run")] = False
     merge: Annotated[bool, Flag("Merge an export by id into what is there.", "--merge")] = False

@@ -14,6 +14,7 @@ import msgspec
 from vestig.changes import ChangeSet, NewMemory, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm, differences, is_same_statement
 from vestig.commit.claim_references import stored_claim
+from vestig.commit.document_version import DocumentVersion
 from vestig.commit.item import Decision, Item, Slot, TextKey
 from vestig.commit.keys import check_replaceable_by_key, neighbours, version_end
 from vestig.commit.name_resolution import NameResolution, NameVectors
@@ -21,6 +22,7 @@ from vestig.commit.near_duplicates import (
     CANDIDATES_MAX,
     SIMILAR_FOUND,
     SIMILAR_SHOWN,
+    NearDuplicate,
     SimilarMemories,
     item_form,
     similar_memories,
@@ -67,15 +69,6 @@ class SplitGroup(Exception):
     def __init__(self, place: int) -> None:
         super().__init__(place)
         self.place = place
-
-
-class NearDuplicate(msgspec.Struct, frozen=True, kw_only=True):
-    """The candidate that makes the same statement, with its cosine; else `nearest`, id and cosine
-    of the best."""
-
-    match: Memory | None = None
-    score: float | None = None
-    nearest: tuple[str, float] | None = None
 
 
 def _outcome(
@@ -158,8 +151,16 @@ def _position(memory: Memory) -> TurnPosition | None:
 class Batch:
     """Up to a thousand commits into one namespace, of which each is written or none."""
 
-    def __init__(self, session: Session, items: list[Item], names: NameVectors) -> None:
+    def __init__(
+        self,
+        session: Session,
+        items: list[Item],
+        names: NameVectors,
+        versions: Sequence[DocumentVersion] = (),
+    ) -> None:
         self.session = session
+        # documents whose last passages are among the items
+        self._versions = versions
         self.names = names
         self._name_resolution = NameResolution(session, items, names)
         self.settings = session.config.settings
@@ -286,6 +287,8 @@ class Batch:
                 # only `supersedes`, `claim` and `key` can refuse here, before any row of the item
                 # is made
                 item.error = error
+        for version in self._versions:
+            version.add_rows(view, self._rows)
         return self._rows.change_set(self.items[0].request.namespace)
 
     def _decide(self, view: LedgerView, place: int, similar: SimilarMemories) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.calls.commit import CommitRequest
 from vestig.commit.text import content_hash, normalise
 from vestig.firewall.frames import Memories, Stored, Unframed, may_hold_frames, unframed
 from vestig.ids import id_text, is_full_id
@@ -16,14 +15,13 @@ from vestig.types import Memory
 _PREFIX: Final = "mem_"
 
 
-def without_echoes(session: Session, request: CommitRequest) -> Unframed:
-    """The content of a request without frames of memories of its namespace, and without the texts
-    in them that are those of the memories."""
-    text = request.content
+def without_echoes(session: Session, namespace: str, text: str) -> Unframed:
+    """A text without frames of memories of a namespace, and without the texts in them that are
+    those of the memories."""
     if not session.config.settings.firewall.echo or not may_hold_frames(text):
         return Unframed(text, ())
     with session.ledger.read() as view:
-        lookup = _Lookup(session, view, request.namespace)
+        lookup = _Lookup(session, view, namespace)
         return unframed(text, Memories(by_id=lookup.by_id, by_text=lookup.by_text))
 
 

@@ -89,6 +89,8 @@ class Item(msgspec.Struct, kw_only=True):
     secrets: tuple[str, ...] = ()
     # memories whose own texts were taken out of this one
     echoes: tuple[str, ...] = ()
+    # the version of a document of which it is a passage
+    document: str | None = None
     # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
     windows: tuple[StoredWindow, ...] = ()

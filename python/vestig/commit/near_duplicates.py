@@ -41,6 +41,15 @@ class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     in_group: tuple[tuple[int, float], ...] = ()
 
 
+class NearDuplicate(msgspec.Struct, frozen=True, kw_only=True):
+    """The candidate that makes the same statement, with its cosine; else `nearest`, id and cosine
+    of the best."""
+
+    match: Memory | None = None
+    score: float | None = None
+    nearest: tuple[str, float] | None = None
+
+
 def similar_memories(
     session: Session, view: LedgerView, items: Sequence[Item], repeating: Container[int]
 ) -> dict[int, SimilarMemories]:

@@ -31,6 +31,7 @@ from vestig.calls.commit import CommitRequest, commit_request
 from vestig.changes import ChangeSet
 from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.claim_references import named_claim
+from vestig.commit.document_version import DocumentVersion
 from vestig.commit.echoes import without_echoes
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
@@ -199,16 +200,20 @@ def raise_strictly(session: Session, failure: Exception | None) -> None:
 
 
 def commit_part(
-    session: Session, part: Part, following: Part | None, ahead: VectorsAhead
+    session: Session,
+    part: Part,
+    following: Part | None,
+    ahead: VectorsAhead,
+    versions: Sequence[DocumentVersion] = (),
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction, while the texts of those that follow are embedded; an
-    error's index is the place in the part.
+    error's index is the place in the part. `versions`: documents that end with it.
 
     Raises:
         ProviderError: the embedder failed.
     """
     ahead.embed_ahead(_items_of(part), _items_of(following))
-    done = _commit_part(session, part, ahead)
+    done = _commit_part(session, part, ahead, versions)
     if done.provider_error is not None:
         raise done.provider_error
     raise_strictly(session, done.hook_failure)
@@ -230,7 +235,9 @@ def prepare_part(
     return part
 
 
-def _commit_part(session: Session, part: Part, ahead: VectorsAhead) -> _GroupResult:
+def _commit_part(
+    session: Session, part: Part, ahead: VectorsAhead, versions: Sequence[DocumentVersion] = ()
+) -> _GroupResult:
     """How the items ended; those for which the embedder failed are errors."""
     results, offset = part.results, part.offset
     items: list[tuple[int, Item]] = []
@@ -244,7 +251,7 @@ def _commit_part(session: Session, part: Part, ahead: VectorsAhead) -> _GroupRes
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
         for group in _by_namespace([item for _, item in run]):
             try:
-                _commit_accepted(session, group, ahead)
+                _commit_accepted(session, group, ahead, versions)
             except ProviderError as error:
                 provider_error = error
                 for item in group:
@@ -307,7 +314,7 @@ def _prepare(
         check_text(arguments["content"])
     clean = cleaned(session, arguments)
     request = commit_request(clean.arguments, session.namespace, kind)
-    said = without_echoes(session, request)
+    said = without_echoes(session, request.namespace, request.content)
     text, given = text_forms(said.text, settings.hygiene)
     turn = request.session_id is not None or request.role is not None
     if clean.refused is not None:
@@ -405,29 +412,40 @@ def _unstored(item: Item, kind: CommitOutcomeKind) -> CommitOutcome:
 # --- extract, embed, decide, write: one group, one transaction ----------------------------
 
 
-def _commit_accepted(session: Session, items: list[Item], ahead: VectorsAhead) -> None:
-    """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
+def _commit_accepted(
+    session: Session,
+    items: list[Item],
+    ahead: VectorsAhead,
+    versions: Sequence[DocumentVersion] = (),
+) -> None:
+    """Decides and writes all items that passed the gates, and with the last of them these versions
+    of documents; fills `outcome` or `error`."""
     check_depth(session)
     open_items = [item for item in items if item.outcome is None]
     groups = [open_items] if open_items else []
     while groups:
         group = groups.pop()
         try:
-            _commit_group(session, group, ahead)
+            _commit_group(session, group, ahead, () if groups else versions)
         except SplitGroup as split:
             groups += [group[split.place :], group[: split.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
     count_outcomes(session, [outcome for outcome in done if outcome is not None])
 
 
-def _commit_group(session: Session, group: list[Item], ahead: VectorsAhead) -> None:
+def _commit_group(
+    session: Session,
+    group: list[Item],
+    ahead: VectorsAhead,
+    versions: Sequence[DocumentVersion],
+) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
     with span("extract", items=len(group)):
         for item in group:
             extract(item, session.config.settings, model=session.has_model)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
-        batch = Batch(session, group, names)
+        batch = Batch(session, group, names, versions)
         embed(session, batch, ahead)
         ahead.begin()
         try:

@@ -116,7 +116,10 @@ def related_edge(
 
 
 def _add_source(rows: Rows, item: Item, memory_id: str) -> None:
-    """The agentic source, shared by (agent, session_id), and its PRODUCED edge."""
+    """The agentic source, shared by (agent, session_id), and its PRODUCED edge. The source of a
+    passage is written with the version of its document."""
+    if item.document is not None:
+        return
     request = item.request
     key = (request.namespace, request.agent, request.session_id)
     source_id = rows.agents.get(key)
@@ -161,6 +164,15 @@ def _event(
             **payload,
         },
     )
+
+
+def _first_event(rows: Rows, item: Item, memory_id: str, payload: dict[str, Any]) -> NewEvent:
+    """The event with which a memory begins; that of a passage names the version of its document."""
+    if item.document is not None:
+        kind, payload = EventType.IMPORT, {**payload, "source_id": item.document}
+    else:
+        kind = EventType.IMPORT if item.request.source == "import" else EventType.ADD
+    return _event(rows, item, memory_id, kind, payload)
 
 
 def add_memory(
@@ -218,8 +230,7 @@ def add_memory(
         "structured": request.structured is not None,
         "key": item.key,
     }
-    kind = EventType.IMPORT if request.source == "import" else EventType.ADD
-    rows.events.append(_event(rows, item, memory.id, kind, payload))
+    rows.events.append(_first_event(rows, item, memory.id, payload))
     _add_questions(rows, memory.id, item)
     rows.claims += [] if claim is None else [_new_claim(memory.id, claim)]
     _add_source(rows, item, memory.id)

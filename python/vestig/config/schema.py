@@ -194,6 +194,20 @@ class HygieneSettings(Section, frozen=True, kw_only=True):
     ] = NearDuplicateSettings()
 
 
+class DocumentSettings(Section, frozen=True, kw_only=True):
+    passage_chars: Annotated[
+        int,
+        msgspec.Meta(ge=200, le=4000),
+        doc("Longest passage of a document, in code points with its title.", shown=True),
+    ] = 800
+    timeout_s: Annotated[Count, doc("Longest time to convert a document.", shown=True)] = 60
+    memory_mb: Annotated[
+        int,
+        msgspec.Meta(ge=128, le=65_536),
+        doc("Most memory that converting a document takes, in MiB.", shown=True),
+    ] = 1024
+
+
 class SimilarSettings(Section, frozen=True, kw_only=True):
     min_score: Annotated[
         Share,
@@ -332,6 +346,7 @@ class Settings(Section, frozen=True, kw_only=True):
         Prompts, doc("Prompts of your own in place of the shipped ones, by name.")
     ] = msgspec.field(default_factory=dict)
     hygiene: HygieneSettings = HygieneSettings()
+    documents: DocumentSettings = DocumentSettings()
     similar: SimilarSettings = SimilarSettings()
     updates: UpdateSettings = UpdateSettings()
     cognify: CognifySettings = CognifySettings()

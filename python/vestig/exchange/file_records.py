@@ -81,7 +81,7 @@ class RecordFile:
         ValidationError: a folder, a damaged gzip file, or binary content.
     """
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: Input, *, is_text: bool = True) -> None:
         self._source = source
         with self._source.open() as raw:
             # what can be read at once: a stream may fail behind it
@@ -91,6 +91,8 @@ class RecordFile:
             with self._stream() as stream:
                 start = _read(stream, _PROBE_BYTES)
         self.start = start
+        if not is_text:
+            return
         if start.startswith(_UTF16_BOMS):
             raise ValidationError("path", "text in UTF-16", "UTF-8 text", "save it as UTF-8")
         if b"\x00" in start or start.startswith(_PDF_MAGIC):
@@ -137,6 +139,21 @@ class RecordFile:
                     yield Line(number, place + length, data.rstrip(b"\r\n"), is_whole)
                 place += length
                 _check_growth(place)
+
+    def whole(self, bytes_max: int) -> bytes:
+        """All unpacked bytes.
+
+        Raises:
+            ValidationError: more than so many, or a damaged gzip file.
+        """
+        with self._stream() as stream:
+            data = stream.read(bytes_max + 1)
+        if len(data) > bytes_max:
+            raise ValidationError(
+                "path", f"more than {bytes_max >> 20} MiB", f"at most {bytes_max >> 20} MiB",
+                "import it in parts",
+            )  # fmt: skip
+        return data
 
     def export_lines(self) -> Iterable[bytes]:
         """The unpacked lines, unchanged; each iteration starts anew and refuses one that is longer
@@ -250,8 +267,9 @@ def unknown(name: str, seen: str, hint: str) -> ValidationError:
     """
     accepted = "; ".join(f"{word} by {sign}" for word, sign in FORMAT_SIGNS.items())
     advice = hint or (
-        f"Text that is none of these is stored whole by `vestig add - < {shlex.quote(name)}`;"
-        " documents and pictures are not read."
+        "Text that is none of these is read as a document by"
+        f" `vestig import --format document {shlex.quote(name)}`; pictures, sound"
+        " and programs are not read."
     )
     return ValidationError(
         "format",

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from vestig.calls.claims import GivenEntity
-from vestig.calls.files import ImportFormat, ImportRequest
+from vestig.calls.files import TEXT_ENDINGS, ImportFormat, ImportRequest
 from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise
 from vestig.commit.vectors_ahead import VectorsAhead
 from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError, VestigError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
+from vestig.exchange.converter import Converter
+from vestig.exchange.counts import Run, Tally
+from vestig.exchange.document_text import document_text
+from vestig.exchange.documents import (
+    DocumentFile,
+    DocumentOptions,
+    import_documents,
+    missing_documents,
+)
 from vestig.exchange.export_secrets import mask_restored, may_hold_secrets
 from vestig.exchange.file_records import unknown
 from vestig.exchange.formats.drafts import Link
+from vestig.exchange.formats.table import is_document
 from vestig.exchange.inputs import Archive, Input, all_of, given_inputs, is_archive
 from vestig.exchange.links import write_links
-from vestig.results import ImportedFile, ImportReport
+from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
 from vestig.store.portable.restore import restore
 from vestig.telemetry.spans import span
-from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
+from vestig.types import ItemError
 
 # Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
-_ERRORS_SHOWN: Final = 100
-# The format of a report on files of several.
-_MIXED: Final = "mixed"
 # Files that lie beside the conversations of an export and hold none.
 _COMPANIONS: Final = frozenset(
     (
@@ -53,119 +61,6 @@ _ENDINGS_SHOWN: Final = 8
 _ENDINGS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 
-_COUNTS: Final = (
-    "lines",
-    "imported",
-    "skipped",
-    "duplicates",
-    "rejected",
-    "failed",
-    "memories",
-)
-
-
-class _Tally:
-    """Exact counts of the records of one file. `lone`: no other file is imported."""
-
-    def __init__(self, source: Input, run: _Run, *, lone: bool) -> None:
-        self.source = source
-        self.format: ImportFormat | None = None
-        self.lines = self.imported = self.skipped = self.duplicates = 0
-        self.rejected = self.failed = self.memories = 0
-        self.left_out: Counter[str] = Counter()
-        self._run = run
-        self._where = "" if lone else f"{source.name}: "
-
-    def refuse(self, error: ItemError) -> None:
-        """A record that could not be read."""
-        self.failed += 1
-        self._note(error.index, error.code, error.message)
-
-    def record(self, item: ImportItem, outcomes: Sequence[CommitOutcome | ItemError]) -> None:
-        """One record by the outcomes of its parts."""
-        kinds = set()
-        for outcome in outcomes:
-            if isinstance(outcome, ItemError):
-                message = f"line {item.line}: {outcome.message}"
-                self.refuse(ItemError(index=item.line - 1, code=outcome.code, message=message))
-                return
-            kinds.add(outcome.outcome)
-            self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
-            self._run.degrade(outcome.degraded)
-        if CommitOutcomeKind.INSERTED_NEW in kinds:
-            self.imported += 1
-        elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
-            self.rejected += 1
-            first = outcomes[0]
-            assert isinstance(first, CommitOutcome)
-            reason = "; ".join(first.hygiene_reasons)
-            self._note(item.line - 1, "hygiene-rejected", f"line {item.line}: {reason}")
-        else:
-            self.duplicates += 1
-
-    def counts(self) -> dict[str, Any]:
-        """The fields of a report."""
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        return {**counts, "left_out": dict(sorted(self.left_out.items()))}
-
-    def _note(self, index: int, code: str, message: str) -> None:
-        error = ItemError(index=index, code=code, message=f"{self._where}{message}")
-        self._run.errors.append(error)
-
-
-class _Run:
-    """The common ground of all files of an import: errors, warnings, and the counts of each."""
-
-    def __init__(self) -> None:
-        self.tallies: list[_Tally] = []
-        self.errors: list[ItemError] = []
-        self.warnings: dict[str, None] = {}
-        self.degraded: dict[str, Degradation] = {}
-        # files of other kinds, which are passed over
-        self.left_out: Counter[str] = Counter()
-
-    def degrade(self, entries: Sequence[Degradation]) -> None:
-        """Counts what was done less well."""
-        for entry in entries:
-            before = self.degraded.get(entry.code)
-            count = entry.count + (0 if before is None else before.count)
-            self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
-
-    def report(self) -> ImportReport:
-        """The counts of all files."""
-        total: Counter[str] = Counter()
-        left_out = Counter(self.left_out)
-        for tally in self.tallies:
-            counts = tally.counts()
-            left_out.update(counts.pop("left_out"))
-            total.update(counts)
-        formats = {tally.format.value for tally in self.tallies if tally.format is not None}
-        files = tuple(
-            ImportedFile(
-                path=tally.source.name,
-                format=None if tally.format is None else tally.format.value,
-                **tally.counts(),
-            )
-            for tally in self.tallies
-        )
-        return ImportReport(
-            format=formats.pop() if len(formats) == 1 else _MIXED,
-            lines=total["lines"],
-            imported=total["imported"],
-            skipped=total["skipped"],
-            duplicates=total["duplicates"],
-            rejected=total["rejected"],
-            failed=total["failed"],
-            memories=total["memories"],
-            left_out=dict(sorted(left_out.items())),
-            files=files if len(files) > 1 else (),
-            errors=tuple(self.errors[:_ERRORS_SHOWN]),
-            errors_more=max(0, len(self.errors) - _ERRORS_SHOWN),
-            warnings=tuple(self.warnings),
-            degraded=tuple(self.degraded.values()),
-        )
-
-
 def import_files(session: Session, asked: ImportRequest) -> ImportReport:
     """Reads files into the store's namespace; running it again skips what is recorded."""
     settings = session.config.settings
@@ -179,7 +74,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
     )
     with session.operation("import", without_store="make"):
         inputs, alone = given_inputs(asked.files, recursive=asked.recursive)
-        if alone and not is_archive(inputs[0]):
+        if alone and not is_document(inputs[0], asked.format) and not is_archive(inputs[0]):
             file = ImportFile(inputs[0], options)
             if file.format is ImportFormat.EXPORT:
                 return _restore(session, file, asked)
@@ -189,7 +84,7 @@ def import_files(session: Session, asked: ImportRequest) -> ImportReport:
             raise ValidationError(
                 "partial", True, "an export", "of other files every readable record is taken"
             )
-        with _Files(inputs, options, alone=alone) as files:
+        with _Files(inputs, options, Converter(settings.documents), alone=alone) as files:
             report = _commit(session, files, asked)
             return msgspec.structs.replace(report, dry_run=asked.dry_run)
 
@@ -200,7 +95,7 @@ def _shared(asked: ImportRequest) -> dict[str, Any]:
         "source": asked.source,
         "tags": asked.tags,
         "author": asked.author,
-        "entities": [_named(one) for one in asked.entities] or None,
+        "entities": [named(one) for one in asked.entities] or None,
         "dry_run": asked.dry_run or None,
     }
     return {name: value for name, value in given.items() if value is not None}
@@ -223,7 +118,7 @@ def _normal_forms(text: str) -> tuple[str, ...]:
     return tuple(normalise(text, settings) for settings in both)
 
 
-def _named(entity: GivenEntity) -> str | dict[str, Any]:
+def named(entity: GivenEntity) -> str | dict[str, Any]:
     """An entity as a caller of `commit` names it."""
     if entity.is_text:
         return entity.name
@@ -284,14 +179,19 @@ class _Files:
     """The files of an import, read one after the other: those in archives in their place, those
     of other kinds passed over. A context: archives are closed at its end."""
 
-    def __init__(self, inputs: list[Input], options: ImportOptions, *, alone: bool) -> None:
-        self.run = _Run()
+    def __init__(
+        self, inputs: list[Input], options: ImportOptions, converter: Converter, *, alone: bool
+    ) -> None:
+        self.run = Run()
         self._options = options
+        self._converter = converter
         self._archives: list[Archive] = []
         self._done = 0
         self._current: Input | None = None
         self._alone = alone
         self._inputs: list[Input] = []
+        # read once all records are written
+        self.documents: list[DocumentFile] = []
         self._refused: list[tuple[Input, VestigError | OSError]] = []
         for one in inputs:
             self._add(one)
@@ -301,6 +201,7 @@ class _Files:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._converter.close()
         for archive in self._archives:
             archive.close()
 
@@ -309,7 +210,7 @@ class _Files:
         """How far reading has come."""
         return self._done + (0 if self._current is None else self._current.position())
 
-    def records(self) -> Iterator[tuple[_Tally, ImportItem | Link]]:
+    def records(self) -> Iterator[tuple[Tally, ImportItem | Link]]:
         """The records of all files, each with the counts of its file; what cannot be read is
         counted there.
 
@@ -317,7 +218,7 @@ class _Files:
             ValidationError: the only file is of no known format.
         """
         for source, error in self._refused:
-            self._refuse(self._tally(source), error)
+            self._tally(source).fail(error)
         for source in self._inputs:
             self._current = source
             yield from self._of_file(source)
@@ -330,7 +231,7 @@ class _Files:
 
     def _add(self, source: Input) -> None:
         try:
-            if not is_archive(source):
+            if is_document(source, self._options.format) or not is_archive(source):
                 self._inputs.append(source)
                 return
             archive = Archive(source)
@@ -341,15 +242,25 @@ class _Files:
                 raise
             self._refused.append((source, error))
 
-    def _tally(self, source: Input) -> _Tally:
+    def _tally(self, source: Input) -> Tally:
         lone = self._alone and not self._archives
-        tally = _Tally(source, self.run, lone=lone)
+        tally = Tally(source, self.run, lone=lone)
         self.run.tallies.append(tally)
         return tally
 
-    def _of_file(self, source: Input) -> Iterator[tuple[_Tally, ImportItem | Link]]:
+    def _of_file(self, source: Input) -> Iterator[tuple[Tally, ImportItem | Link]]:
+        if is_document(source, self._options.format):
+            tally = self._tally(source)
+            tally.format = ImportFormat.DOCUMENT
+            read = partial(document_text, source, self._converter)
+            self.documents.append(
+                DocumentFile(tally, source.path, source.size, source.file_us, read)
+            )
+            return
         name = source.name.rsplit("/", 1)[-1].lower().removesuffix(".gz")
-        if not source.is_named and (not name.endswith(_ENDINGS) or name in _COMPANIONS):
+        # a file of the file system may be text that holds records
+        endings = _ENDINGS if source.path is None else (*_ENDINGS, *TEXT_ENDINGS)
+        if not source.is_named and (not name.endswith(endings) or name in _COMPANIONS):
             self.run.left_out["file of another kind"] += 1
             return
         try:
@@ -362,7 +273,7 @@ class _Files:
         except (VestigError, OSError) as error:
             if self._alone and source.is_named:
                 raise
-            self._refuse(self._tally(source), error)
+            self._tally(source).fail(error)
             return
         tally = self._tally(source)
         tally.format = file.format
@@ -374,26 +285,17 @@ class _Files:
                 else:
                     yield tally, item
         except (VestigError, OSError) as error:
-            self._refuse(tally, error)
+            tally.fail(error)
         tally.left_out.update(file.left_out)
         self.run.warnings.update(dict.fromkeys(file.warnings()))
-
-    def _refuse(self, tally: _Tally, error: VestigError | OSError) -> None:
-        tally.lines += 1
-        if isinstance(error, OSError):
-            why = error.strerror or type(error).__name__
-            code, message = ValidationError.code, f"the file cannot be read: {why}"
-        else:
-            code, message = error.code, str(error)
-        tally.refuse(ItemError(index=max(0, tally.lines - 1), code=code, message=message))
 
 
 class _NextGroup(NamedTuple):
     """The records of a transaction that the store lacked when they were read, ready to be
     committed, and how far the files were read by then; `error`: why there is none."""
 
-    records: list[tuple[_Tally, ImportItem]]
-    links: list[tuple[_Tally, Link]]
+    records: list[tuple[Tally, ImportItem]]
+    links: list[tuple[Tally, Link]]
     part: Part
     bytes_done: int
     error: Exception | None = None
@@ -430,9 +332,9 @@ class _Reader:
 
     def _grouped(
         self,
-    ) -> Iterator[tuple[list[tuple[_Tally, ImportItem]], list[tuple[_Tally, Link]]]]:
-        group: list[tuple[_Tally, ImportItem]] = []
-        links: list[tuple[_Tally, Link]] = []
+    ) -> Iterator[tuple[list[tuple[Tally, ImportItem]], list[tuple[Tally, Link]]]]:
+        group: list[tuple[Tally, ImportItem]] = []
+        links: list[tuple[Tally, Link]] = []
         size = 0
         for tally, item in self._files.records():
             length = 1 if isinstance(item, Link) else len(item.parts)
@@ -448,7 +350,7 @@ class _Reader:
             yield group, links
 
     def _prepared(
-        self, records: list[tuple[_Tally, ImportItem]], links: list[tuple[_Tally, Link]]
+        self, records: list[tuple[Tally, ImportItem]], links: list[tuple[Tally, Link]]
     ) -> _NextGroup:
         requests: list[dict[str, Any]] = []
         whole: set[int] = set()
@@ -460,9 +362,7 @@ class _Reader:
         part = prepare_part(self._session, requests, whole=whole)
         return _NextGroup(records, links, part, self._files.bytes_done)
 
-    def _unrecorded(
-        self, group: list[tuple[_Tally, ImportItem]]
-    ) -> list[tuple[_Tally, ImportItem]]:
+    def _unrecorded(self, group: list[tuple[Tally, ImportItem]]) -> list[tuple[Tally, ImportItem]]:
         """Records whose reference is new to this namespace and scope, and to this group."""
         by_scope: dict[str | None, list[str]] = {}
         for _, item in group:
@@ -507,6 +407,22 @@ def _commit(session: Session, files: _Files, asked: ImportRequest) -> ImportRepo
             if progress is not None:
                 progress(group.bytes_done, files.bytes_total)
             group = following
+    options = DocumentOptions(
+        scope=asked.scope,
+        shared={"source": asked.source, **_shared(asked)},
+        passage_chars=session.config.settings.documents.passage_chars,
+        force=asked.force,
+        dry_run=asked.dry_run,
+    )
+    import_documents(session, files.documents, options)
+    files.run.missing = tuple(missing_documents(session, _folders(asked.files), asked.scope))
     if progress is not None:
         progress(files.bytes_total, files.bytes_total)
     return files.run.report()
+
+
+def _folders(files: Any) -> list[str]:
+    """The absolute paths of the folders among what was named."""
+    named = files if isinstance(files, (list, tuple)) else [files]
+    paths = [Path(one).expanduser() for one in named if isinstance(one, (str, os.PathLike))]
+    return [os.path.abspath(path) for path in paths if path.is_dir()]

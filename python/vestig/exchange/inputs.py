@@ -39,11 +39,14 @@ _STANDARD_INPUT: Final = "standard input"
 
 class Input:
     """A file: `name` is how messages call it, `size` its bytes as they are read. `is_named`: the
-    caller named it, in place of a folder or an archive in which it lies."""
+    caller named it, in place of a folder or an archive in which it lies. Of a file of the file
+    system: its absolute `path`, and `file_us`, when it was changed (µs)."""
 
     name: str
     size: int
     is_named = True
+    path: str | None = None
+    file_us: int | None = None
 
     def open(self) -> BinaryIO:
         """Its bytes from the start; each stream is closed by who opened it.
@@ -67,7 +70,10 @@ class PathInput(Input):
         self._path = path
         if path.is_dir():
             raise ValidationError("path", self.name, "a file, this is a folder")
-        self.size = path.stat().st_size
+        status = path.stat()
+        self.size = status.st_size
+        self.path = os.path.abspath(path)
+        self.file_us = status.st_mtime_ns // 1000
         self._stream: BinaryIO | None = None
 
     def open(self) -> BinaryIO:

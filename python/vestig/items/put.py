@@ -29,6 +29,7 @@ from vestig.exchange.chunks import chunk
 from vestig.firewall.secrets import counted
 from vestig.language.text_forms import CONTROL_CHARACTERS
 from vestig.memories.states import deprecate_changes, joined
+from vestig.results import Item as StoredItem
 from vestig.results import PutOutcome
 from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session
@@ -151,7 +152,7 @@ def _parts(
     request = CommitRequest(
         content=plain, scope=place.scope, namespace=space, on_near_dup=OnNearDup.INSERT
     )
-    said = without_echoes(session, request)
+    said = without_echoes(session, space, plain)
     if said.echoes:
         warnings.append(
             f"{len(said.echoes)} memories stood in the text as the store prints them: they were"
@@ -378,3 +379,35 @@ def _outcomes(
         )
         for put in puts
     ]
+
+
+def extend(session: Session, items: Iterable[StoredItem]) -> None:
+    """Lets items that end do so later: as long after now as they did after they were put. One that
+    has changed since it was read keeps its end; so do those of a store that is read-only."""
+    ending = [one for one in items if one.expires_at is not None]
+    if not ending or session.read_only:
+        return
+    now_us, degraded = session.now_us(), list[Degradation]()
+    with session.operation("item_extend"), session.ledger.write(now_us, make=False) as txn:
+        rows = []
+        for one in ending:
+            old = item_rows.find(txn, one.namespace, one.scope, one.key)
+            if old is None or old.expires_us is None or old.version != one.version:
+                continue
+            if not old.is_expired(now_us):
+                rows.append(
+                    NewItem(
+                        namespace=one.namespace,
+                        scope=old.scope,
+                        key=old.key,
+                        value=old.value,
+                        version=old.version,
+                        created_us=old.created_us,
+                        expires_us=now_us + old.expires_us - old.updated_us,
+                    )
+                )
+        changes = ChangeSet(namespace=session.namespace, items=tuple(rows))
+        if rows:
+            txn.apply(changes)
+    if rows:
+        pipeline.follow(session, txn, changes, None, degraded)

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from vestig.config.schema import SummarySettings
 from vestig.ids import id_text
-from vestig.store.ledger import unread
-from vestig.store.ledger.unread import Readable
+from vestig.store.records import unread
 from vestig.store.records.reads import LedgerView
+from vestig.store.records.unread import Readable
 from vestig.types import Memory
 
 _CHARS_MAX: Final = 24_000

@@ -32,6 +32,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "graph": "Memories and entities, and how they are linked.",
     "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
+    "document": "Texts that are stored as passages.",
     "housekeeping": "Maintenance, at a time of your choice.",
     "config": "Configured values, where each was set, and what it means.",
 }
@@ -150,6 +151,13 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "edge",
         "Compute edges again, as commits would have made them. An interrupted run is safe to "
         "repeat.",
+    ),
+    "document add": Outline(
+        "document", "Store a whole text as passages; `import` reads files and folders."
+    ),
+    "document list": Outline("document", "Documents with their passages, the newest first."),
+    "document forget": Outline(
+        "document", "Delete a document for good: all passages of all its versions, and prove it."
     ),
     "housekeeping gc": Outline(
         "store", "Remove sources that produced nothing, and links without ends."

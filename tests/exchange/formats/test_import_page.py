@@ -14,7 +14,7 @@ from vestig.calls.files import FORMAT_SIGNS
 PAGE = (Path(__file__).parents[3] / "docs" / "import.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([a-z0-9-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 SAMPLES = {
-    name: re.findall(r"^```(json|jsonl|csv)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    name: re.findall(r"^```(json|jsonl|csv|markdown)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     for name, text in SECTIONS.items()
 }
 
@@ -30,10 +30,12 @@ def test_every_format_has_a_section_with_a_sample_and_a_command() -> None:
 def test_the_samples_come_in_as_the_page_says(name: str) -> None:
     for _, sample in SAMPLES[name]:
         data = sample.encode()
-        store, report = store_of(io.BytesIO(data))
+        file = io.BytesIO(data)
+        # a document is recognised by the name of its file
+        store, report = store_of(file, format="document" if name == "document" else "auto")
         assert (report.format, report.failed) == (name, 0), report.errors
         assert report.imported > 0
-        counted = re.search(rf"^{report.imported} (?:turns?|notes?|records?)\b.*$",
+        counted = re.search(rf"^{report.imported} (?:turns?|notes?|records?|documents?)\b.*$",
                             SECTIONS[name], re.MULTILINE)  # fmt: skip
         assert counted, f"{name}: the page does not say that {report.imported} come in"
         for kind, count in report.left_out.items():

@@ -211,12 +211,12 @@ def test_a_folder_of_logs(tmp_path: Path) -> None:
     (project / "notes.md").write_text("# Notes")
     (project / ".hidden.jsonl").write_text("no JSON at all\n")
     store, report = store_of(tmp_path / "projects", recursive=True)
-    assert (report.format, report.imported, report.failed) == ("mixed", 7, 1)
+    assert (report.format, report.imported, report.failed) == ("mixed", 8, 1)
     assert [Path(one.path).name for one in report.files] == [
-        f"{SESSION}.jsonl", "broken.jsonl", "rollout.jsonl",
+        f"{SESSION}.jsonl", "broken.jsonl", "notes.md", "rollout.jsonl",
     ]  # fmt: skip
     assert "broken.jsonl" in report.errors[0].message
-    assert report.left_out["file of another kind"] == 2
+    assert report.left_out["file of another kind"] == 1
     assert said(store, SESSION) == TURNS
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from vestig.calls.files import ImportFormat
+from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
 from vestig.exchange.formats import (
@@ -23,6 +24,7 @@ from vestig.exchange.formats import (
     openai_chat,
 )
 from vestig.exchange.formats.drafts import Found, Reading
+from vestig.exchange.inputs import Input
 
 _EXPORT_SCHEMA: Final = "vestig/export/"
 # So many records are looked at for a sign.
@@ -124,6 +126,27 @@ def detected(file: RecordFile) -> FormatRow:
     if comma_separated.header_of(comma_separated.first_line(file)) is not None:
         return ROWS[ImportFormat.CSV]
     raise nearest.of_text(file.name, comma_separated.first_line(file), unreadable)
+
+
+def is_document(source: Input, asked: ImportFormat) -> bool:
+    """Return whether a file is one text: it is asked for, or its name says so and it does not begin
+    with a record of another format."""
+    if asked is not ImportFormat.AUTO:
+        return asked is ImportFormat.DOCUMENT
+    # a member of an archive has no path
+    ending = os.path.splitext(source.name.lower().removesuffix(".gz"))[1]
+    if source.path is None or ending not in DOCUMENT_ENDINGS:
+        return False
+    if ending in CONVERTED_ENDINGS:
+        return True
+    try:
+        file = RecordFile(source)
+        if not file.start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+            return True
+        first = next(iter(file.records()), None)
+    except (ValidationError, OSError):
+        return True
+    return not isinstance(first, Record) or format_of(first.value) is None
 
 
 def fitting(file: RecordFile, named: ImportFormat) -> str:

@@ -437,7 +437,7 @@ def _nodes_of(
 def _slots_of(conn: apsw.Connection, memory_ids: Collection[str]) -> frozenset[_Slot]:
     """Where the items stand whose texts are among these memories."""
     sql = (
-        'SELECT namespace, scope, "key" FROM memories WHERE "key" IS NOT NULL'
+        f'SELECT namespace, scope, "key" FROM {MEMORIES} WHERE "key" IS NOT NULL'
         " AND t_expired_us IS NULL AND id IN (?*)"
     )
     found = select_in(conn, sql, tuple(known_ids(list(memory_ids), "mem")))

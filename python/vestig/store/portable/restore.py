@@ -235,7 +235,7 @@ class _Restoration:
         )
         for (namespace,) in () if self._merge else each(self._from, spaces):
             space = self._space(namespace)
-            for table in (*NODE_TABLES.values(), "items"):
+            for table in (*NODE_TABLES.values(), ITEMS):
                 sql = f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1"
                 if fetch(self._conn, sql, (space,)):
                     raise ConflictError(

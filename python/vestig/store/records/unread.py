@@ -6,12 +6,12 @@ A memory that was read, or was begun to be, has a job of kind `claims`; one with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from contextlib import AbstractContextManager
+from typing import Any, Final, NamedTuple, Protocol
 
 import apsw
 
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.store.ledger.ledger import Ledger
 from vestig.store.records.jobs import JobRules
 from vestig.store.records.memory_versions import write_processing
 from vestig.store.records.reads import LedgerView
@@ -118,8 +118,17 @@ def summaries(
     return [StoredSummary(id_text("mem", id), bool(own) and not stale) for id, own, stale in rows]
 
 
+class _Writable(Protocol):
+    """The ledger of a store."""
+
+    @property
+    def where(self) -> str: ...
+
+    def writer(self, *, make: bool = True) -> AbstractContextManager[apsw.Connection]: ...
+
+
 def take(
-    ledger: Ledger, namespace: str, ids: Sequence[str], now_us: int, kind: str = CLAIMS
+    ledger: _Writable, namespace: str, ids: Sequence[str], now_us: int, kind: str = CLAIMS
 ) -> list[Job]:
     """Takes the jobs of this kind of these memories, made where there are none, as
     `Ledger.due_jobs` does, but whenever the next attempt is due. Those that another process holds,

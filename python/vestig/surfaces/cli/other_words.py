@@ -27,6 +27,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "restore": "unarchive unhide",
     "stats": "status info summary",
     "doctor": "health check verify fsck diagnose repair validate",
+    "document list": "docs files sources",
     "entity list": "entities people names",
     "edge list": "edges links relations",
     "edge link": "connect relate",

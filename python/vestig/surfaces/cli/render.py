@@ -494,6 +494,9 @@ def imported(value: ImportReport, _: Args) -> str:
     counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
     rows = [("format", str(value.format))]
     rows += [(name, str(getattr(value, name))) for name in counts]
+    if value.passages or value.ended:
+        rows += [(name, str(getattr(value, name))) for name in ("added", "kept", "ended")]
+    rows += [("missing", path) for path in value.missing]
     if value.dry_run:
         rows.append(("dry run", "nothing was written"))
     rows += [(f"left out: {kind}", str(count)) for kind, count in value.left_out.items()]

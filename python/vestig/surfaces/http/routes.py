@@ -52,6 +52,9 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
     "item delete": ("POST", "item/delete"),
     "item list": ("GET", "item/list"),
     "item scopes": ("GET", "item/scopes"),
+    "document add": ("POST", "document/add"),
+    "document list": ("GET", "document/list"),
+    "document forget": ("POST", "document/forget"),
     "entity list": ("GET", "entity/list"),
     # a name may hold a slash
     "entity show": ("GET", "entity/show"),
@@ -80,6 +83,7 @@ _PATHS: Final[dict[str, tuple[Literal["GET", "POST"], str]]] = {
 _RANKED: Final = ("memory recall", "search", "graph search")
 # Their time grows with the store: they are waited for.
 _UNLIMITED: Final = (
+    "document add",
     "entity extract",
     "edge rebuild",
     "housekeeping gc",

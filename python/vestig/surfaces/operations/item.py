@@ -124,6 +124,7 @@ OPERATIONS: Final = (
         run=_put,
         document="put",
         text=_kept,
+        without_store="make",
         writes=True,
     ),
     Operation(
@@ -136,6 +137,7 @@ OPERATIONS: Final = (
         run=_put_many,
         document="puts",
         text=_all_kept,
+        without_store="make",
         writes=True,
     ),
     Operation(

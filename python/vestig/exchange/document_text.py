@@ -1,0 +1,139 @@
+"""A document as text: its bytes decoded, with what stands before them and in its file's name."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import msgspec
+
+from vestig.arguments import parse_time
+from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS
+from vestig.errors import ValidationError
+from vestig.exchange.blocks import Markup
+from vestig.exchange.converter import Converter
+from vestig.exchange.file_records import RecordFile
+from vestig.exchange.inputs import Input
+from vestig.language.text_forms import CONTROL_CHARACTERS
+from vestig.lazy_pattern import lazy_pattern
+
+FILE_BYTES_MAX: Final = 50 * 1024 * 1024
+TEXT_CHARS_MAX: Final = 20_000_000
+_DATE: Final = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)(?:-(\d\d)-(\d\d)|(\d\d)(\d\d))(?!\d)")
+_BOM: Final = "\ufeff"
+
+
+class DocumentText(msgspec.Struct, frozen=True, kw_only=True):
+    """A document before it is cut.
+
+    Args:
+        text: without control characters.
+        label: its title for want of another.
+        title: that which is given; "" = that of the text.
+        format: the ending of its file without a dot, or its markup.
+        size: bytes of its file.
+        path: what it is known by; None = by its passages.
+        file_us: when its file was changed; None where there is no file.
+        control_characters: how many were left out.
+    """
+
+    text: str
+    label: str
+    format: str
+    markup: Markup
+    size: int
+    title: str = ""
+    path: str | None = None
+    file_us: int | None = None
+    control_characters: int = 0
+
+
+def document_text(source: Input, converter: Converter) -> DocumentText:
+    """Reads a file of text, or one that is converted to text.
+
+    Raises:
+        ValidationError: too large, binary, no UTF-8, or what `Converter.markdown` raises.
+    """
+    ending = os.path.splitext(source.name.lower().removesuffix(".gz"))[1]
+    is_text = ending not in CONVERTED_ENDINGS
+    file = RecordFile(source, is_text=is_text)
+    data = file.whole(FILE_BYTES_MAX)
+    text = decoded(data) if is_text else converter.markdown(data, ending)
+    return document_of(
+        text,
+        label=file.name[: -len(ending)] if ending in DOCUMENT_ENDINGS else file.name,
+        format=ending.removeprefix(".") or Markup.MARKDOWN.value,
+        markup=Markup.RST if ending == ".rst" else Markup.MARKDOWN,
+        size=source.size,
+        path=source.path,
+        file_us=source.file_us,
+    )
+
+
+def document_of(
+    text: str,
+    *,
+    label: str,
+    format: str,
+    markup: Markup,
+    size: int,
+    title: str = "",
+    path: str | None = None,
+    file_us: int | None = None,
+) -> DocumentText:
+    """A document of a text that may hold control characters.
+
+    Raises:
+        ValidationError: too long.
+    """
+    if len(text) > TEXT_CHARS_MAX:
+        raise ValidationError(
+            "document",
+            f"{len(text):,} characters",
+            f"at most {TEXT_CHARS_MAX:,}",
+            "import it in parts",
+        )
+    text, left_out = CONTROL_CHARACTERS.subn("", text.removeprefix(_BOM))
+    return DocumentText(
+        text=text,
+        label=label,
+        title=title,
+        format=format,
+        markup=markup,
+        size=size,
+        path=path,
+        file_us=file_us,
+        control_characters=left_out,
+    )
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        ValidationError: no UTF-8; names the byte.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValidationError(
+            "document", f"byte {error.start} in line {line}, which is no UTF-8", "UTF-8 text",
+            "save it as UTF-8",
+        ) from None  # fmt: skip
+
+
+def date_in(name: str) -> int | None:
+    """The first date in the name of a file, in microseconds since 1970.
+
+    Example:
+        >>> date_in("log-20260318.md") == date_in("2026-03-18 log.md") == 1773792000_000_000
+        True
+    """
+    for found in _DATE.finditer(name):
+        year, *rest = (part for part in found.groups() if part is not None)
+        try:
+            return parse_time("-".join((year, *rest)), "date")
+        except ValidationError:
+            continue
+    return None

@@ -1,0 +1,459 @@
+"""Import of documents: each is compared, passage by passage, with its version before.
+
+Invariant: what a document lacks ends in the same transaction in which its source is written, so an
+import that is interrupted leaves the version before as it was, and one that is repeated ends as if
+it had not been interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from vestig.arguments import LABEL_CHARS_MAX
+from vestig.commit.document_version import DocumentVersion, write_versions
+from vestig.commit.echoes import without_echoes
+from vestig.commit.item import Item
+from vestig.commit.pipeline import Part, commit_part, prepare_part
+from vestig.commit.vectors_ahead import VectorsAhead
+from vestig.errors import ValidationError, VestigError
+from vestig.exchange.blocks import Markup
+from vestig.exchange.counts import Tally
+from vestig.exchange.document_text import DocumentText, date_in
+from vestig.exchange.front_matter import FrontMatter, front_matter
+from vestig.exchange.passages import CutDocument, Passage, cut_document
+from vestig.ids import new_id
+from vestig.session.secrets import cleaned
+from vestig.session.secrets import count as count_secrets
+from vestig.session.session import Session
+from vestig.store.records import documents
+from vestig.store.records.documents import DocumentName
+from vestig.store.records.reads import LedgerView
+from vestig.times import from_us, to_us
+from vestig.types import CommitOutcomeKind, ItemError, OriginType, Source
+
+# Passages of one transaction.
+_GROUP_PASSAGES: Final = 1_000
+
+
+class DocumentFile(NamedTuple):
+    """A document that is to be read: `path` and `file_us` as of `DocumentText`, `size` in bytes.
+    `read` raises `ValidationError` where it cannot be."""
+
+    tally: Tally
+    path: str | None
+    size: int
+    file_us: int | None
+    read: Callable[[], DocumentText]
+
+
+class DocumentOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Holds for all documents of an import; `shared`: arguments of `commit`."""
+
+    scope: str | None
+    shared: dict[str, Any]
+    passage_chars: int
+    force: bool = False
+    dry_run: bool = False
+
+
+class _Document(msgspec.Struct, kw_only=True, eq=False):
+    """A document that was read, and the newest version of it before."""
+
+    file: DocumentFile
+    version: DocumentVersion
+    previous: Source | None
+    passages: int
+    items: list[Item]
+    # ids of the passages of the version before
+    products: frozenset[str]
+    added: int = 0
+    kept: int = 0
+
+    @property
+    def is_same_file(self) -> bool:
+        """Return whether its file is as it was, and cut as it was."""
+        same = self.previous is not None and _is_unchanged(self.previous, self.file)
+        return same and self.previous is not None and _passages_of(self.previous) == self.passages
+
+
+class _Share(NamedTuple):
+    """Passages of a document in one transaction; `is_last`: all others are written before."""
+
+    document: _Document
+    items: list[Item]
+    is_last: bool
+
+
+class _Group(NamedTuple):
+    """Passages of a transaction. `part`: those that were new when they were read."""
+
+    shares: list[_Share]
+    part: Part
+
+
+def import_documents(
+    session: Session,
+    files: Sequence[DocumentFile],
+    options: DocumentOptions,
+) -> None:
+    """Imports documents; their tallies say how each ended."""
+    reader = _Reader(session, files, options)
+    with VectorsAhead(session) as ahead:
+        groups = reader.groups()
+        group = next(groups, None)
+        while group is not None:
+            following = next(groups, None)
+            if options.dry_run:
+                reader.count(group)
+            else:
+                _write(session, reader, group, following, ahead)
+            group = following
+
+
+def missing_documents(session: Session, folders: Sequence[str], scope: str | None) -> list[str]:
+    """Paths of the documents below these folders whose file is gone."""
+    found = []
+    with session.ledger.read() as view:
+        for name in documents.newest_versions(view, session.namespace):
+            path = name.path
+            if path is None or name.scope != scope:
+                continue
+            inside = any(path.startswith(os.path.join(one, "")) for one in folders)
+            if inside and not os.path.exists(path):
+                found.append(path)
+    return sorted(found)
+
+
+def _write(
+    session: Session,
+    reader: _Reader,
+    group: _Group,
+    following: _Group | None,
+    ahead: VectorsAhead,
+) -> None:
+    """The transaction of a group: what is new of it, and the documents that end with it."""
+    chosen = reader.divided(group)
+    part = Part([None] * len(chosen), list(enumerate(chosen)), 0)
+    ended = [share.document for share in group.shares if share.is_last]
+    changed = [one for one in ended if not _is_known(session, one)]
+    versions = [one.version for one in changed]
+    outcomes = []
+    if chosen:
+        outcomes = commit_part(
+            session, part, None if following is None else following.part, ahead, versions
+        )
+    elif versions:
+        write_versions(session, versions)
+    owners = {id(item): share.document for share in group.shares for item in share.items}
+    for item, outcome in zip(chosen, outcomes, strict=True):
+        document = owners[id(item)]
+        tally = document.file.tally
+        if isinstance(outcome, ItemError):
+            tally.refuse_part(outcome)
+            continue
+        tally.run.degrade(outcome.degraded)
+        inserted = outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+        document.added += inserted
+        document.kept += not inserted
+        tally.memories += inserted
+    for share in group.shares:
+        version = share.document.version
+        version.written, version.items = version.passage_ids(), []
+    for document in ended:
+        document.file.tally.document(
+            source_id=None if document not in changed else document.version.source_id,
+            known=document.previous,
+            passages=document.passages,
+            added=document.added,
+            kept=document.kept,
+            ended=document.version.ended if document in changed else 0,
+        )
+
+
+def _is_known(session: Session, document: _Document) -> bool:
+    """Return whether a document is as its newest version, so that no other is written."""
+    version, previous = document.version, document.previous
+    if version.items or version.written:
+        return False
+    if document.is_same_file:
+        return True
+    if document.file.file_us is not None or previous is None:
+        return False
+    with session.ledger.read() as view:
+        gone = version.gone(view, version.passage_ids())
+    return not gone and set(version.kept) <= document.products
+
+
+def _is_unchanged(previous: Source, file: DocumentFile) -> bool:
+    if file.file_us is None:
+        return False
+    same = previous.metadata.get("size") == file.size
+    return same and to_us(previous.created_at) == file.file_us
+
+
+def _passages_of(source: Source) -> int:
+    found = source.metadata.get("passages")
+    return found if isinstance(found, int) else 0
+
+
+class _Reader:
+    """Reads documents a transaction ahead of what is written."""
+
+    def __init__(
+        self, session: Session, files: Sequence[DocumentFile], options: DocumentOptions
+    ) -> None:
+        self._session = session
+        self._files = files
+        self._options = options
+        # passages that a dry run has seen
+        self._seen: set[str] = set()
+
+    def groups(self) -> Iterator[_Group]:
+        """The passages of all documents that are to be compared, a transaction at a time."""
+        shares: list[_Share] = []
+        size = 0
+        for document in self._documents():
+            items = document.items
+            document.items = []
+            while len(items) > _GROUP_PASSAGES - size:
+                taken, items = items[: _GROUP_PASSAGES - size], items[_GROUP_PASSAGES - size :]
+                yield self._prepared([*shares, _Share(document, taken, is_last=False)])
+                shares, size = [], 0
+            shares.append(_Share(document, items, is_last=True))
+            size += len(items)
+        if shares:
+            yield self._prepared(shares)
+
+    def divided(self, group: _Group) -> list[Item]:
+        """The passages that are new to the store, each once; the others are kept. All are noted in
+        the versions of their documents."""
+        chosen: dict[str, Item] = {}
+        with self._session.ledger.read() as view:
+            for document, items, _ in group.shares:
+                standing = self._standing(view, document, items)
+                for item in items:
+                    known = standing.get(item.content_hash)
+                    if known is not None:
+                        document.version.kept.append(known)
+                        document.kept += 1
+                    elif document.is_same_file:
+                        continue
+                    else:
+                        document.kept += item.content_hash in chosen
+                        first = chosen.setdefault(item.content_hash, item)
+                        document.version.items.append(first)
+        return list(chosen.values())
+
+    def count(self, group: _Group) -> None:
+        """Counts what a group would do."""
+        with self._session.ledger.read() as view:
+            for document, items, is_last in group.shares:
+                standing = self._standing(view, document, items)
+                for item in items:
+                    known = standing.get(item.content_hash)
+                    is_new = known is None and item.content_hash not in self._seen
+                    if known is not None:
+                        document.version.kept.append(known)
+                    is_new = is_new and not document.is_same_file
+                    self._seen.add(item.content_hash)
+                    document.added += is_new
+                    document.kept += not is_new
+                if is_last:
+                    gone = document.version.gone(view, document.version.kept)
+                    document.file.tally.document(
+                        source_id=None,
+                        known=document.previous,
+                        passages=document.passages,
+                        added=document.added,
+                        kept=document.kept,
+                        ended=0 if document.is_same_file else len(gone),
+                    )
+
+    def _prepared(self, shares: list[_Share]) -> _Group:
+        """A group with what is new in it as of now, to be embedded ahead."""
+        fresh: dict[str, Item] = {}
+        with self._session.ledger.read() as view:
+            for document, items, _ in shares:
+                standing = self._standing(view, document, items)
+                for item in items:
+                    if item.content_hash not in standing:
+                        fresh.setdefault(item.content_hash, item)
+        return _Group(shares, Part([None] * len(fresh), list(enumerate(fresh.values())), 0))
+
+    def _standing(
+        self, view: LedgerView, document: _Document, items: Sequence[Item]
+    ) -> dict[str, str]:
+        """Content hash → id of the unexpired passages with these texts in the document's scope, and
+        of what the version before produced."""
+        space = document.version.namespace
+        known = view.known_hashes(space, [item.content_hash for item in items])
+        found: dict[str, str] = {}
+        for item in items:
+            if item.content_hash not in known or item.content_hash in found:
+                continue
+            memory = view.first_with_text(*item.text_key)
+            if memory is None:
+                continue
+            passage = memory.origin_type is OriginType.DOCUMENT and memory.session_id is None
+            if passage or memory.id in document.products:
+                found[item.content_hash] = memory.id
+        return found
+
+    def _documents(self) -> Iterator[_Document]:
+        """The documents whose files have changed."""
+        with self._session.ledger.read() as view:
+            newest = documents.newest_versions(view, self._session.namespace)
+        for file in self._files:
+            previous = newest.get(DocumentName(self._options.scope, file.path))
+            if previous is not None and not self._options.force and _is_unchanged(previous, file):
+                file.tally.unchanged(previous.id, _passages_of(previous))
+                continue
+            try:
+                yield self._document(file, previous)
+            except (VestigError, OSError) as error:
+                file.tally.fail(error)
+
+    def _document(self, file: DocumentFile, previous: Source | None) -> _Document:
+        text, rules = self._clean(file.read())
+        matter = FrontMatter()
+        if text.markup is Markup.MARKDOWN:
+            matter = front_matter(text.text)
+        if matter.left_out:
+            file.tally.left_out["front matter field"] += matter.left_out
+        if text.control_characters:
+            file.tally.run.warn(f"{text.control_characters} control characters were left out")
+        cut = cut_document(
+            text.text[matter.body :],
+            self._options.passage_chars,
+            title=text.title or matter.title,
+            name=text.label,
+            markup=text.markup,
+        )
+        if not cut.passages and previous is None:
+            raise ValidationError("document", "", "", message="the document holds no text")
+        name = DocumentName(self._options.scope, file.path)
+        version = self._version(file, text, cut, name)
+        dated = _dated(matter.date_us, text, version.file_us)
+        requests = [
+            self._request(passage, version, *dated, tags=matter.tags) for passage in cut.passages
+        ]
+        part = prepare_part(self._session, requests, whole=range(len(requests)))
+        items = [item for _, item in part.items if item.outcome is None]
+        for item in items:
+            item.document = version.source_id
+        for failed in part.results:
+            if isinstance(failed, ItemError):
+                file.tally.refuse_part(failed)
+        if rules:
+            count_secrets(self._session, rules, "masked")
+        if file.path is None:
+            previous = self._known_by_passages(items)
+        products: frozenset[str] = frozenset()
+        if previous is not None:
+            with self._session.ledger.read() as view:
+                made = documents.products(view, previous.id)
+            products = frozenset(memory.id for memory in made)
+        return _Document(
+            file=file,
+            version=version,
+            previous=previous,
+            passages=len(items),
+            items=items,
+            products=products,
+        )
+
+    def _clean(self, text: DocumentText) -> tuple[DocumentText, tuple[str, ...]]:
+        """A document without secrets and without what the store printed of its memories.
+
+        Raises:
+            ValidationError: it holds a secret, and these are refused.
+        """
+        given = {"content": text.text, "title": text.label, "topic": text.title}
+        clean = cleaned(self._session, given)
+        if clean.refused is not None:
+            count_secrets(self._session, clean.rules, "rejected")
+            raise ValidationError(
+                "document", "", "", message=f"Content contains a secret ({clean.refused})"
+            )
+        said = without_echoes(self._session, self._session.namespace, clean.arguments["content"])
+        label, title = clean.arguments["title"], clean.arguments["topic"]
+        changed = msgspec.structs.replace(text, text=said.text, label=label, title=title)
+        return changed, clean.rules
+
+    def _version(
+        self, file: DocumentFile, text: DocumentText, cut: CutDocument, name: DocumentName
+    ) -> DocumentVersion:
+        file_us = self._session.now_us() if file.file_us is None else file.file_us
+        metadata: dict[str, Any] = {
+            "title": cut.title,
+            "format": text.format,
+            "size": text.size,
+            "passages": len(cut.passages),
+        }
+        if self._options.scope is not None:
+            metadata["scope"] = self._options.scope
+        return DocumentVersion(
+            source_id=new_id("source"),
+            namespace=self._session.namespace,
+            name=name,
+            file_us=file_us,
+            metadata=metadata,
+        )
+
+    def _request(
+        self,
+        passage: Passage,
+        version: DocumentVersion,
+        t_ref_us: int,
+        time_from: str,
+        *,
+        tags: Sequence[str],
+    ) -> dict[str, Any]:
+        """The arguments of `commit` of a passage."""
+        shared, path = self._options.shared, version.name.path
+        request = {
+            **shared,
+            "content": passage.content,
+            "title": passage.title or None,
+            "origin_type": OriginType.DOCUMENT.value,
+            "scope": self._options.scope,
+            "t_ref": from_us(t_ref_us),
+            "artifact_ref": path if path and len(path) <= LABEL_CHARS_MAX else None,
+            "metadata": {"passage": passage.number, "time_from": time_from},
+        }
+        if tags:
+            request["tags"] = [*tags, *(one for one in shared.get("tags") or () if one not in tags)]
+        if passage.links:
+            request["entities"] = [*shared.get("entities", ()), *passage.links]
+        return request
+
+    def _known_by_passages(self, items: Sequence[Item]) -> Source | None:
+        """The version of a document without a path that has exactly these passages."""
+        if not items:
+            return None
+        with self._session.ledger.read() as view:
+            first = view.first_with_text(*items[0].text_key)
+            if first is None:
+                return None
+            for source in view.sources(self._session.namespace, first.id):
+                name = documents.name_of(source)
+                if source.source_type == "file" and name == (self._options.scope, None):
+                    made = documents.products(view, source.id)
+                    texts = {one.content_hash for one in made if one.t_expired is None}
+                    if texts == {item.content_hash for item in items}:
+                        return source
+        return None
+
+
+def _dated(date_us: int | None, text: DocumentText, now_us: int) -> tuple[int, str]:
+    """When a document was written, and what says so."""
+    if date_us is not None:
+        return date_us, "front_matter"
+    named = date_in(text.label)
+    if named is not None:
+        return named, "file_name"
+    return (now_us, "now") if text.file_us is None else (text.file_us, "file_time")

@@ -1,0 +1,1 @@
+"""Agent frameworks on a store, one module each, which is loaded only when it is asked for."""

@@ -1,0 +1,287 @@
+"""The store of LangGraph (`BaseStore`): its namespaces are scopes, its items are items."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from vestig.calls.filter import FilterFields
+from vestig.calls.items import key_of_part
+from vestig.items.put import extend
+from vestig.results import Item as StoredItem
+from vestig.times import from_us
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        PutOp,
+        SearchItem,
+        SearchOp,
+        TTLConfig,
+        get_text_at_path,
+        tokenize_path,
+    )
+except ImportError as error:
+    raise ImportError(
+        "vestig.integrations.langgraph needs LangGraph: install vestig[langgraph]"
+    ) from error
+
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+
+_PAGE: Final = 1_000
+_WHOLE: Final = ("$",)
+# Characters that a part of a scope cannot have.
+_ESCAPED: Final = (("%", "%25"), ("/", "%2F"), ("\x1f", "%1F"))
+_Namespace = tuple[str, ...]
+
+
+class VestigStore(BaseStore):
+    """A store of LangGraph in a store of Vestig; of one process or several.
+
+    Values are kept as they are, and found by the words of the fields that are indexed.
+
+    Args:
+        store: an open store.
+        scope: the scope below which all namespaces lie.
+        fields: paths of the fields by which searches find an item, where a put names none; default
+            the whole value.
+        ttl: `default_ttl` in minutes and `refresh_on_read`, as LangGraph defines them.
+
+    Example:
+        >>> import vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> opened = vestig.open(":memory:", embedder=HashingEmbedder())
+        >>> store = VestigStore(opened, fields=["likes"])
+        >>> store.put(("users", "ada"), "tea", {"likes": "Ada likes green tea"})
+        >>> store.get(("users", "ada"), "tea").value
+        {'likes': 'Ada likes green tea'}
+        >>> [one.key for one in store.search(("users",), query="what does Ada like?")]
+        ['tea']
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        store: Vestig,
+        *,
+        scope: str = "langgraph",
+        fields: Iterable[str] = _WHOLE,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        self._store = store
+        self._root = scope
+        self._fields = tuple(fields)
+        self.ttl_config = ttl
+
+    def batch(self, ops: Iterable[Any]) -> list[Any]:
+        """Answers reads from the state before the call, then does its puts, of which the last of a
+        key counts: all values in one transaction, then deletions."""
+        results: list[Any] = []
+        puts: dict[tuple[_Namespace, str], PutOp] = {}
+        for op in ops:
+            if isinstance(op, GetOp):
+                results.append(self._get(op))
+            elif isinstance(op, SearchOp):
+                results.append(self._search(op))
+            elif isinstance(op, ListNamespacesOp):
+                results.append(self._namespaces(op))
+            elif isinstance(op, PutOp):
+                puts[op.namespace, op.key] = op
+                results.append(None)
+            else:
+                raise ValueError(f"Unknown operation type: {type(op)}")
+        self._put(puts.values())
+        return results
+
+    async def abatch(self, ops: Iterable[Any]) -> list[Any]:
+        """Does what `batch` does, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    # --- writing -------------------------------------------------------------------------------
+
+    def _put(self, ops: Iterable[PutOp]) -> None:
+        gone: dict[str, list[str]] = {}
+        puts: list[dict[str, Any]] = []
+        for op in ops:
+            scope = self._scope(op.namespace)
+            if op.value is None:
+                gone.setdefault(scope, []).append(op.key)
+            else:
+                puts.append(
+                    {
+                        "key": op.key,
+                        "scope": scope,
+                        "value": dict(op.value),
+                        "text": self._text(op),
+                        "expires": self._end(op.ttl),
+                    }
+                )
+        for start in range(0, len(puts), _PAGE):
+            self._store.items.put_many(puts[start : start + _PAGE])
+        for scope, keys in gone.items():
+            self._store.items.delete(keys, scope=scope)
+
+    def _text(self, op: PutOp) -> str | None:
+        if op.index is False:
+            return None
+        paths = self._fields if op.index is None else op.index
+        found = [
+            text
+            for path in paths
+            for text in get_text_at_path(op.value, path if path == "$" else tokenize_path(path))
+        ]
+        return "\n".join(found) or None
+
+    def _end(self, minutes: float | None) -> Any:
+        if minutes is None:
+            return None
+        return from_us(self._store._session.now_us()) + timedelta(minutes=minutes)
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def _get(self, op: GetOp) -> Item | None:
+        found = self._store.items.get(op.key, scope=self._scope(op.namespace))
+        if found is None:
+            return None
+        if op.refresh_ttl:
+            self._refresh([found])
+        return Item(**self._fields_of(found))
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        found = sorted(
+            (one for one in self._below(op.namespace_prefix) if _passes(one.value, op.filter)),
+            key=lambda one: one.created_at,
+        )
+        scored = [(one, None) for one in found] if not op.query else self._ranked(op, found)
+        chosen = scored[op.offset : op.offset + op.limit]
+        if op.refresh_ttl:
+            self._refresh([one for one, _ in chosen])
+        return [SearchItem(**self._fields_of(one), score=score) for one, score in chosen]
+
+    def _ranked(
+        self, op: SearchOp, found: list[StoredItem]
+    ) -> list[tuple[StoredItem, float | None]]:
+        """Items by how well they answer the query, then those that do not, in their order."""
+        wanted = {(one.scope, one.key): one for one in found}
+        where: FilterFields = {"scope_prefix": self._scope(op.namespace_prefix)}
+        hits = self._store.recall(op.query, where=where, limit=_PAGE)
+        scored: dict[tuple[str | None, str], float | None] = {}
+        for hit in hits:
+            place = hit.memory.scope, key_of_part(hit.memory.key or "")
+            if place in wanted:
+                scored.setdefault(place, hit.score)
+        rest = [place for place in wanted if place not in scored]
+        return [(wanted[place], scored.get(place)) for place in (*scored, *rest)]
+
+    def _below(self, prefix: _Namespace) -> Iterator[StoredItem]:
+        scope, offset = self._scope(prefix), 0
+        while page := self._store.items.list(scope, offset=offset, limit=_PAGE):
+            yield from page
+            offset += len(page)
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[_Namespace]:
+        found = [self._namespace(one) for one in self._store.items.scopes(self._root)]
+        for condition in op.match_conditions or ():
+            found = [one for one in found if _matches(condition, one)]
+        if op.max_depth is not None:
+            found = list({one[: op.max_depth] for one in found})
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+    def _refresh(self, items: Iterable[StoredItem]) -> None:
+        """Items that end do so later: as long after now as they did after they were put."""
+        extend(self._store._session, items)
+
+    # --- names ---------------------------------------------------------------------------------
+
+    def _scope(self, namespace: _Namespace) -> str:
+        """The scope of a namespace.
+
+        Example:
+            >>> store = VestigStore.__new__(VestigStore)
+            >>> store._root = "langgraph"
+            >>> store._scope(("a/b", "c")), store._namespace(store._scope(("a/b", "c")))
+            ('langgraph/a%2Fb/c', ('a/b', 'c'))
+        """
+        return "/".join((self._root, *map(_escaped, namespace)))
+
+    def _namespace(self, scope: str | None) -> _Namespace:
+        inner = cast("str", scope)[len(self._root) + 1 :]
+        return tuple(map(_plain, inner.split("/"))) if inner else ()
+
+    def _fields_of(self, item: StoredItem) -> dict[str, Any]:
+        return {
+            "namespace": self._namespace(item.scope),
+            "key": item.key,
+            "value": item.value,
+            "created_at": item.created_at,
+            "updated_at": item.updated_at,
+        }
+
+
+def _escaped(label: str) -> str:
+    for char, code in _ESCAPED:
+        label = label.replace(char, code)
+    return label
+
+
+def _plain(part: str) -> str:
+    for char, code in reversed(_ESCAPED):
+        part = part.replace(code, char)
+    return part
+
+
+def _matches(condition: MatchCondition, namespace: _Namespace) -> bool:
+    path = tuple(condition.path)
+    if len(namespace) < len(path):
+        return False
+    if condition.match_type == "prefix":
+        part = namespace[: len(path)]
+    elif condition.match_type == "suffix":
+        part = namespace[len(namespace) - len(path) :]
+    else:
+        raise ValueError(f"Unsupported match type: {condition.match_type}")
+    return all(wanted in ("*", one) for wanted, one in zip(path, part, strict=True))
+
+
+def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return not wanted or all(_equals(value.get(name), one) for name, one in wanted.items())
+
+
+def _equals(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        if any(name.startswith("$") for name in wanted):
+            return all(_holds(value, name, one) for name, one in wanted.items())
+        inner = isinstance(value, dict)
+        return inner and all(_equals(value.get(name), one) for name, one in wanted.items())
+    if isinstance(wanted, (list, tuple)):
+        return (
+            isinstance(value, (list, tuple))
+            and len(value) == len(wanted)
+            and all(map(_equals, value, wanted))
+        )
+    return bool(value == wanted)
+
+
+def _holds(value: Any, operator: str, wanted: Any) -> bool:
+    match operator:
+        case "$eq":
+            return bool(value == wanted)
+        case "$ne":
+            return bool(value != wanted)
+        case "$gt":
+            return float(value) > float(wanted)
+        case "$gte":
+            return float(value) >= float(wanted)
+        case "$lt":
+            return float(value) < float(wanted)
+        case "$lte":
+            return float(value) <= float(wanted)
+    raise ValueError(f"Unsupported operator: {operator}")

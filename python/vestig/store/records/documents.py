@@ -1,0 +1,94 @@
+"""Documents: sources of type `file`, each a version of one.
+
+A document is known by its scope and its path; one without a path by its passages alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from vestig.ids import id_bytes
+from vestig.store.records.reads import LedgerView
+from vestig.store.records.rows import MEMORY_SELECT, memory_of, source_of
+from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import each, fetch
+from vestig.store.tables.graph import EDGE_CODES
+from vestig.types import Memory, Source
+
+_VERSIONS: Final = (
+    "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.path, s.agent, s.session_id,"
+    " s.metadata FROM sources s WHERE s.namespace = ? AND s.source_type = 'file'"
+)
+_NEWEST: Final = f'{_VERSIONS} AND s.path = ? ORDER BY s."row" DESC'
+_PRODUCED: Final = EDGE_CODES["PRODUCED"]
+# Passages that an import recorded and no source produced: it ended before their last transaction.
+_UNFINISHED: Final = (
+    f'{MEMORY_SELECT} WHERE m."row" IN (SELECT e.memory FROM events e WHERE e.artifact_ref = ?)'
+    " AND m.namespace = ? AND m.scope IS ? AND m.t_expired_us IS NULL"
+    " AND m.origin_type = 'document' AND NOT EXISTS (SELECT 1 FROM edges p"
+    f' WHERE p.to_row = m."row" AND p.edge_type = {_PRODUCED} AND p.expired_seq = 0)'
+)
+_PRODUCTS: Final = (
+    f'{MEMORY_SELECT} WHERE m."row" IN (SELECT e.to_row FROM edges e JOIN sources s'
+    f' ON s."row" = e.from_row WHERE s.id = ? AND e.edge_type = {_PRODUCED}'
+    " AND e.expired_seq = 0)"
+)
+
+
+class DocumentName(NamedTuple):
+    """A document is known by it; without a path by its passages alone."""
+
+    scope: str | None
+    path: str | None
+
+
+def name_of(source: Source) -> DocumentName:
+    """The name of the document of which a source is a version."""
+    return DocumentName(source.metadata.get("scope"), source.path)
+
+
+def versions(view: LedgerView, namespace: str) -> Iterator[Source]:
+    """The versions of all documents, oldest first."""
+    with store_faults(view.where):
+        for row in each(view.connection, f'{_VERSIONS} ORDER BY s."row"', (namespace,)):
+            yield source_of(row)
+
+
+def newest_versions(view: LedgerView, namespace: str) -> dict[DocumentName, Source]:
+    """The newest version of each document that has a path, oldest first."""
+    found: dict[DocumentName, Source] = {}
+    for source in versions(view, namespace):
+        if source.path is not None:
+            found.pop(name_of(source), None)
+            found[name_of(source)] = source
+    return found
+
+
+def newest_version(view: LedgerView, namespace: str, name: DocumentName) -> Source | None:
+    """The newest version of a document; None of one that is new, or has no path."""
+    if name.path is None:
+        return None
+    with store_faults(view.where):
+        for row in each(view.connection, _NEWEST, (namespace, name.path)):
+            source = source_of(row)
+            if name_of(source) == name:
+                return source
+    return None
+
+
+def products(view: LedgerView, source_id: str) -> list[Memory]:
+    """The memories that a version produced, expired ones too."""
+    return _memories(view, _PRODUCTS, (id_bytes(source_id),))
+
+
+def unfinished(view: LedgerView, namespace: str, name: DocumentName) -> list[Memory]:
+    """Unexpired passages of an import of a document that was interrupted."""
+    if name.path is None:
+        return []
+    return _memories(view, _UNFINISHED, (name.path, namespace, name.scope))
+
+
+def _memories(view: LedgerView, sql: str, values: Sequence[Any]) -> list[Memory]:
+    with store_faults(view.where):
+        return [memory_of(row, view.where) for row in fetch(view.connection, sql, tuple(values))]

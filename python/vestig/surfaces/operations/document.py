@@ -1,0 +1,76 @@
+"""The operations on documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.calls import documents
+from vestig.surfaces.cli import render
+from vestig.surfaces.operation import YES, Call, Operation
+
+if TYPE_CHECKING:
+    from vestig.results import AddedDocument, DocumentList
+
+
+def _forget(call: Call) -> Any:
+    from vestig.errors import ConflictError
+
+    given = dict(call.args)
+    agreed = given.pop("yes", False) or given.get("dry_run", False)
+    if not agreed:
+        plan = call.store.forget_document(**{**given, "dry_run": True})
+        if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
+            raise ConflictError("nothing was forgotten: the plan was not confirmed")
+    return call.store.forget_document(**given)
+
+
+def _added(value: AddedDocument, _: Mapping[str, Any]) -> str:
+    """Id and counts of a document."""
+    counts = ("passages", "added", "kept", "ended")
+    lines = [f"{value.source_id or 'nothing is stored'}"]
+    lines += [f"{name}: {getattr(value, name)}" for name in counts]
+    return "\n".join(lines)
+
+
+def _listed(value: DocumentList, _: Mapping[str, Any]) -> str:
+    """id | passages | when its file was changed | path or title."""
+    if not value.documents:
+        return "No documents found."
+    return "\n".join(
+        f"{one.id} | {one.passages} | {one.created_at:%Y-%m-%d} | {one.path or one.title}"
+        for one in value
+    )
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="document add",
+        call=documents.AddDocumentRequest,
+        method="add_document",
+        document="document",
+        text=_added,
+        exit_code=lambda report: 1 if report.errors else 0,
+        without_store="make",
+        writes=True,
+    ),
+    Operation(
+        name="document list",
+        call=documents.DocumentsRequest,
+        method="documents",
+        document="documents",
+        text=_listed,
+        without_store="empty",
+    ),
+    Operation(
+        name="document forget",
+        call=documents.ForgetDocumentRequest,
+        method="forget_document",
+        options=(YES,),
+        run=_forget,
+        document="forgotten",
+        text=render.forgotten,
+        writes=True,
+        confirmed="always",
+    ),
+)

@@ -1,0 +1,135 @@
+"""The memory tool answers what the SDK's own tool for local files answers."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig.testing import HashingEmbedder
+
+tools = pytest.importorskip("anthropic.lib.tools", reason="the Anthropic SDK is not installed")
+from anthropic.lib.tools._beta_builtin_memory_tool import (  # noqa: E402
+    BetaLocalFilesystemMemoryTool,
+)
+
+from vestig.integrations.anthropic_memory import MemoryTool  # noqa: E402
+
+OPERATIONS = 1_200
+NAMES = ["a", "b.md", "c d", ".hidden", "d", "é"]
+WORDS = ["", "one\ntwo\nthree\n", "Ada likes tea", "tea\ntea", "x\r\ny", "\n\n", "ok", "{}"]
+
+
+@pytest.fixture
+def store() -> Iterator[vestig.Vestig]:
+    with vestig.open(":memory:", embedder=HashingEmbedder(16)) as opened:
+        yield opened
+
+
+def path(rng: random.Random) -> str:
+    if rng.random() < 0.05:
+        odd = ["/memories", "/memories/", "/memories/../x", "/etc", "/memories/a/../b.md",
+               "/memories//a/", "/memories/.."]  # fmt: skip
+        return rng.choice(odd)
+    return "/memories/" + "/".join(rng.choice(NAMES) for _ in range(rng.randint(1, 3)))
+
+
+def command(rng: random.Random) -> dict[str, Any]:
+    kind = rng.choice(["view", "view", "create", "create", "create", "str_replace", "insert",
+                       "delete", "rename"])  # fmt: skip
+    given: dict[str, Any] = {"command": kind}
+    if kind == "rename":
+        return given | {"old_path": path(rng), "new_path": path(rng)}
+    given["path"] = path(rng)
+    if kind == "view" and rng.random() < 0.3:
+        given["view_range"] = rng.choice([[1, 2], [2, -1], [0, 1], [5, 9], [2, 1]])
+    if kind == "create":
+        given["file_text"] = rng.choice(WORDS)
+    if kind == "str_replace":
+        given |= {"old_str": rng.choice(["tea", "one", "none"]), "new_str": rng.choice(WORDS)}
+    if kind == "insert":
+        given |= {"insert_line": rng.choice([-1, 0, 1, 2, 9]), "insert_text": rng.choice(WORDS)}
+    return given
+
+
+def answer(tool: Any, given: dict[str, Any]) -> tuple[str, str]:
+    """Whether it went well, and what it said."""
+    try:
+        return "done", str(tool.call(given))
+    except tools.ToolError as error:
+        return "refused", str(error)
+    except OSError:
+        return "os error", ""
+
+
+def without_folder_sizes(text: str) -> str:
+    """A listing without the sizes of folders, which are those of a file system."""
+    lines = text.split("\n")
+    if not lines[0].startswith("Here're the files"):
+        return text
+    return "\n".join(
+        [lines[0], re.sub(r"^\S+\t", "\t", lines[1])]
+        + [re.sub(r"^\S+\t(.*/)$", r"\t\1", line) for line in lines[2:]]
+    )
+
+
+def folders_made(tool: Any, root: Path) -> set[str]:
+    return {f"/memories/{one.relative_to(root)}" for one in root.rglob("*") if one.is_dir()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_answers_like_the_tool_for_local_files(
+    store: vestig.Vestig, tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    theirs, mine = BetaLocalFilesystemMemoryTool(str(tmp_path)), MemoryTool(store)
+    seen: set[str] = set()
+    for number in range(OPERATIONS // 3):
+        given = command(rng)
+        before = folders_made(theirs, theirs.memory_root)
+        wanted, got = answer(theirs, given), answer(mine, given)
+        # empty folders that a command of theirs leaves though it failed
+        if wanted[0] != "done":
+            left = sorted(folders_made(theirs, theirs.memory_root) - before, reverse=True)
+            for one in left:
+                (tmp_path / one.lstrip("/")).rmdir()
+        if wanted[0] == "os error":
+            assert got[0] == "refused", (number, given, got)
+            continue
+        shown = [without_folder_sizes(one[1]) for one in (wanted, got)]
+        assert (wanted[0], shown[0]) == (got[0], shown[1]), (number, given)
+        seen.add(f"{wanted[0]} {given['command']}")
+    assert {f"done {kind}" for kind in ("view", "create", "delete", "rename")} <= seen
+
+
+def test_files_are_found_by_searches_and_deleted_for_good(store: vestig.Vestig) -> None:
+    tool = MemoryTool(store, scope="user/ada")
+    tool.call({"command": "create", "path": "/memories/x/a.md", "file_text": "Ada likes green tea"})
+    (found,) = store.recall("what does Ada like?", scope="user/ada")
+    assert (found.memory.key, found.content) == ("/memories/x/a.md", "Ada likes green tea")
+    MemoryTool(store).call({"command": "create", "path": "/memories/x/a.md", "file_text": "other"})
+    tool.clear_all_memory()
+    assert [one.scope for one in store.items.list()] == ["memory-tool"] * 2
+    assert store.count(where={"include_expired": True}) == 1
+
+
+def test_of_two_writers_the_slower_is_told(store: vestig.Vestig) -> None:
+    tool = MemoryTool(store)
+    tool.call({"command": "create", "path": "/memories/a", "file_text": "one"})
+    real = tool._items.get
+
+    def get(*args: Any, **kwargs: Any) -> Any:
+        found = real(*args, **kwargs)
+        store.items.put("/memories/a", "between", scope="memory-tool")
+        return found
+
+    tool._items = type("Items", (), {"get": staticmethod(get), "put_many": store.items.put_many})
+    with pytest.raises(tools.ToolError, match="was changed meanwhile"):
+        tool.call({"command": "insert", "path": "/memories/a", "insert_line": 0,
+                   "insert_text": "x"})  # fmt: skip
+    assert store.items.get("/memories/a", scope="memory-tool").value == "between"  # type: ignore[union-attr]
