@@ -9,7 +9,7 @@ from typing import Any
 
 from vestig.api.store import Vestig
 from vestig.calls.declaration import checked
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query

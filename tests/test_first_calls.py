@@ -89,7 +89,7 @@ def test_a_guess_is_answered_with_the_name(store: Vestig, guess: str) -> None:
 
 
 def test_every_name_that_is_answered_with_exists(store: Vestig) -> None:
-    from vestig.api.other_names import _STORE
+    from vestig.api.guards import _STORE
 
     for ours, others in _STORE.items():
         found: Any = store

@@ -19,9 +19,8 @@ from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import Request, rows_of
-from vestig.calls.files import ImportRequest
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter, FilterFields, Where
-from vestig.calls.opening import OpenRequest
+from vestig.calls.upkeep import ImportRequest, OpenRequest
 from vestig.surfaces.table import operations
 
 PINNED = {

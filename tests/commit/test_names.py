@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from vestig.calls.claims import GivenEntity
-from vestig.calls.commit import CommitRequest
+from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.calls.declaration import rows_of
 from vestig.commit.names import (
     EntityMention,

@@ -6,8 +6,8 @@ import pytest
 
 import vestig
 from vestig.language.time import direction
+from vestig.language.time.cues import Sentence
 from vestig.language.time.expressions import find_times
-from vestig.language.time.sentence import Sentence
 
 READ = 64
 

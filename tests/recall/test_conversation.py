@@ -13,7 +13,7 @@ import pytest
 from calls import selecting
 from vestig.calls import declaration
 from vestig.calls.argument import SEED_MAX
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.conversation import LAST_CHARS, conversation_text, messages_text
 from vestig.recall.request import (

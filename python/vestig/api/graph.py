@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vestig.api.argument_faults import names_faults_of_methods
-from vestig.api.fork_gate import apart_from_forks_of_methods
+from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.graph import (
@@ -26,7 +25,7 @@ from vestig.calls.graph import (
     RebuildEdgesRequest,
     UnlinkRequest,
 )
-from vestig.calls.search import SearchRequest
+from vestig.calls.queries import SearchRequest
 from vestig.results import EdgeRebuildReport
 from vestig.session.secrets import cleaned, count
 from vestig.session.session import Session

@@ -6,8 +6,7 @@ import builtins
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vestig.api.argument_faults import names_faults_of_methods
-from vestig.api.fork_gate import apart_from_forks_of_methods
+from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
 from vestig.calls.declaration import checked, given
 from vestig.calls.filter import Time
 from vestig.calls.items import (

@@ -10,37 +10,40 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NoReturn, overload
 
 from vestig.api.admin import Admin
-from vestig.api.argument_faults import names_faults, names_faults_of_methods
-from vestig.api.fork_gate import apart_from_forks, apart_from_forks_of_methods
 from vestig.api.graph import Graph
+from vestig.api.guards import (
+    apart_from_forks,
+    apart_from_forks_of_methods,
+    names_faults,
+    names_faults_of_methods,
+)
 from vestig.api.items import Items
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
+<<<<<<< HEAD
 from vestig.calls.documents import (
     AddDocumentRequest,
     DocumentsRequest,
     ForgetDocumentRequest,
 )
 from vestig.calls.files import ExportRequest, ImportRequest
+=======
+>>>>>>> 234499d4 (api, calls, language, telemetry: what is only read together is one module)
 from vestig.calls.filter import Filter, FilterFields, Time, Words
-from vestig.calls.opening import OpenRequest
-from vestig.calls.reads import (
+from vestig.calls.memories import (
     CountRequest,
+    DeprecateRequest,
     DiffRequest,
     EventsRequest,
+    ForgetRequest,
     GetRequest,
     ListRequest,
     ShowRequest,
-)
-from vestig.calls.recall import RecallRequest
-from vestig.calls.retrieve import RetrieveRequest
-from vestig.calls.states import (
-    DeprecateRequest,
-    ForgetRequest,
     StateRequest,
     SupersedeRequest,
 )
-from vestig.calls.upkeep import CognifyRequest
+from vestig.calls.queries import RecallRequest, RetrieveRequest
+from vestig.calls.upkeep import CognifyRequest, ExportRequest, ImportRequest, OpenRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport
@@ -172,7 +175,7 @@ class Vestig:
     if not TYPE_CHECKING:  # a type checker knows the attributes that there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            from vestig.api.other_names import no_attribute
+            from vestig.api.guards import no_attribute
 
             no_attribute(name)
 

@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
-from vestig.calls.argument import NO_FACTS, Argument, Facts, Object, or_null
+from vestig.calls.argument import (
+    NO_FACTS,
+    Argument,
+    Facts,
+    Flag,
+    Id,
+    Label,
+    Namespace,
+    Object,
+    Time,
+    or_null,
+)
 from vestig.calls.filter import KEYWORDS, Where, nearest_argument
 from vestig.errors import ValidationError
 from vestig.hints import nearest_name, unknown_name_error
@@ -77,7 +88,7 @@ def rows_of(declaration: type[Request]) -> Mapping[str, Argument]:
     """The arguments of a call by name, in the order of their declaration.
 
     Example:
-        >>> from vestig.calls.reads import CountRequest
+        >>> from vestig.calls.memories import CountRequest
         >>> list(rows_of(CountRequest))
         ['where', 'as_of', 'known_at', 'valid_at', 'namespace']
     """
@@ -112,7 +123,7 @@ def checked(declaration: type[_R], arguments: Mapping[str, Any], path: str = "")
             all that there are; a missing one.
 
     Example:
-        >>> from vestig.calls.reads import ListRequest
+        >>> from vestig.calls.memories import ListRequest
         >>> checked(ListRequest, {"limit": 3, "tags": "infra"}).where.tags
         ('infra',)
         >>> checked(ListRequest, {"limit": 0})
@@ -191,7 +202,7 @@ def schema_of(
     """The JSON schema of an object of arguments. An optional one may be null, which is absent.
 
     Example:
-        >>> from vestig.calls.reads import CountRequest
+        >>> from vestig.calls.memories import CountRequest
         >>> schema_of({"namespace": rows_of(CountRequest)["namespace"]})["properties"].keys()
         dict_keys(['namespace'])
     """
@@ -206,3 +217,23 @@ def _described(row: Argument, required: bool, facts: Facts) -> dict[str, Any]:
     plain = row.schema(facts)
     note = f" Default: {row.default_text}." if row.default_text else ""
     return (plain if required else or_null(plain)) | {"description": row.help + note}
+
+
+WHERE = "Which memories take part: a `vestig.Filter`, or an object of its fields."
+
+NAMESPACE = Namespace("The namespace to act in instead of the store's own.", "--namespace")
+InNamespace = Annotated[str | None, NAMESPACE]
+MemoryId = Annotated[str, Id("Id of the memory, or at least 8 characters of it.")]
+Reason = Annotated[str | None, Label("Why; kept in the event.", "--reason", chars_max=500)]
+AsOf = Annotated[
+    int | None,
+    Time("What was known and true at this time: `known_at` and `valid_at` at once.", "--as-of"),
+]
+KnownAt = Annotated[int | None, Time("Only what was recorded by this time.", "--known-at")]
+ValidAt = Annotated[int | None, Time("Only facts that hold at this time.", "--valid-at")]
+QueryTime = Annotated[
+    int | None,
+    Time("The moment at which the query is asked, for words such as yesterday; default now."),
+]
+Touch = Annotated[bool, Flag("Count this as an access of each result.", "--touch")]
+Trace = Annotated[bool, Flag("Add each stage with its time and counts.", "--trace")]

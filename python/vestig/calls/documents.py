@@ -4,9 +4,8 @@ from typing import Annotated, ClassVar
 
 from vestig.arguments import SCOPE_CHARS_MAX, SOURCE_CHARS_MAX
 from vestig.calls.argument import Choice, Flag, Id, Integer, Label, Text, Words
-from vestig.calls.claims import Entities, GivenEntity
-from vestig.calls.declaration import Request
-from vestig.calls.shared import InNamespace
+from vestig.calls.commit import Entities, GivenEntity
+from vestig.calls.declaration import InNamespace, Request
 from vestig.types import Word
 
 

@@ -15,7 +15,7 @@ from vestig.calls.argument import (
     Text,
     Words,
 )
-from vestig.calls.claims import Entities, GivenEntity
+from vestig.calls.commit import Entities, GivenEntity
 from vestig.calls.declaration import Request
 from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.types import Word

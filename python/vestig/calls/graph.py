@@ -5,8 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from vestig.arguments import SCOPE_CHARS_MAX, check_unicode
 from vestig.calls.argument import Choice, Flag, Function, Id, Ids, Integer, Label, Number, Words
-from vestig.calls.declaration import Request, given_all
-from vestig.calls.shared import AsOf, InNamespace, KnownAt, ValidAt
+from vestig.calls.declaration import AsOf, InNamespace, KnownAt, Request, ValidAt, given_all
 from vestig.errors import ValidationError
 from vestig.types import EdgeType
 

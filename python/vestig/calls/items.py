@@ -21,8 +21,7 @@ from vestig.calls.argument import (
     Time,
     key_name,
 )
-from vestig.calls.declaration import Request, checked
-from vestig.calls.shared import InNamespace
+from vestig.calls.declaration import InNamespace, Request, checked
 from vestig.errors import ValidationError
 
 # Of a key, and of a scope.

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vestig.calls.claims import GivenEntity
-from vestig.calls.commit import CommitRequest
+from vestig.calls.commit import CommitRequest, GivenEntity
 from vestig.changes import StoredWindow, TurnPosition
 from vestig.commit.canonical_form import CanonicalForm
 from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions

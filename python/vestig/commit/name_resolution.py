@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.calls.claims import GivenEntity
+from vestig.calls.commit import GivenEntity
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
 from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.calls.claims import GivenEntity
+from vestig.calls.commit import GivenEntity
 from vestig.changes import NewEntity
 from vestig.config.recall_sections import EntitySettings
 from vestig.errors import ValidationError

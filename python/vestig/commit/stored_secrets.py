@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from vestig.calls.declaration import checked
 from vestig.calls.filter import NO_FILTER
-from vestig.calls.states import DeprecateRequest, ForgetRequest, StateRequest
+from vestig.calls.memories import DeprecateRequest, ForgetRequest, StateRequest
 from vestig.calls.upkeep import SecretsRequest
 from vestig.commit import pipeline
 from vestig.commit.text import normalise

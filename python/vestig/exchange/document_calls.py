@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vestig.calls.documents import AddDocumentRequest, DocumentsRequest, ForgetDocumentRequest
-from vestig.calls.states import ForgetRequest
+from vestig.calls.memories import ForgetRequest
 from vestig.errors import NotFoundError, ValidationError
 from vestig.exchange.blocks import Markup
 from vestig.exchange.counts import Run, Tally

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Repeat
-from vestig.calls.search import SearchRequest
+from vestig.calls.queries import SearchRequest
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError

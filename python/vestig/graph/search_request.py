@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.calls.filter import ENTITY as ENTITY_KIND
 from vestig.calls.filter import Filter
-from vestig.calls.search import SearchRequest
+from vestig.calls.queries import SearchRequest
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.recall.request import query_argument

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from vestig.calls.reads import DiffRequest
+from vestig.calls.memories import DiffRequest
 from vestig.errors import ValidationError
 from vestig.filters import filter_parts, moments
 from vestig.ids import id_text, split_ids

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from vestig.calls.items import DeleteRequest
-from vestig.calls.states import ForgetRequest
+from vestig.calls.memories import ForgetRequest
 from vestig.errors import (
     ConflictError,
     ForgetIncompleteError,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.calls.filter import Filter
-from vestig.calls.reads import (
+from vestig.calls.memories import (
     ORDERS,
     CountRequest,
     EventsRequest,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.arguments import listed
-from vestig.calls.states import DeprecateRequest, StateRequest, SupersedeRequest
+from vestig.calls.memories import DeprecateRequest, StateRequest, SupersedeRequest
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id

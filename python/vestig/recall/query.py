@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import QueryEntity, QueryName, ScoreFormula
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.config.weights import newest

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from vestig.answers import Analysis, ContextBlock, Counts, Formula, RecallHit, RecallResult
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.weights import KINDS

@@ -10,7 +10,7 @@ import msgspec
 
 from vestig.answers import RecallResult
 from vestig.arguments import listed
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.recall.query import BoundQuery, Query, scan_together
 from vestig.recall.recall import OneRecall, checked_config, checked_request, embedded_queries

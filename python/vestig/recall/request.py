@@ -13,7 +13,7 @@ import msgspec
 
 from vestig.arguments import text_argument
 from vestig.calls.argument import RANDOM
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments
 from vestig.ports import is_finite

@@ -11,8 +11,7 @@ from typing import Final, Literal, TypeVar
 from vestig.errors import ProviderError, StoreLockedError
 from vestig.retrieve.result import ToolCall
 from vestig.session.session import Session
-from vestig.time_limit import within
-from vestig.times import from_us
+from vestig.times import from_us, within
 
 _T = TypeVar("_T")
 # A search that takes longer than this hangs, and one that failed three times will fail again; the

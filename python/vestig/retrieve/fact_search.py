@@ -14,7 +14,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 
 from vestig.answers import ScoreFormula
-from vestig.calls.recall import RecallRequest
+from vestig.calls.queries import RecallRequest
 from vestig.commit.text import content_hash, normalise
 from vestig.config import Config
 from vestig.config.schema import HygieneSettings

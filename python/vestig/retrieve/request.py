@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.arguments import label, text_argument, time_us
 from vestig.calls.filter import Filter
-from vestig.calls.retrieve import RetrieveRequest
+from vestig.calls.queries import RetrieveRequest
 from vestig.config.recall_sections import RetrieveSettings
 from vestig.errors import ValidationError
 from vestig.filters import FilterParts, Moments, filter_parts, moments

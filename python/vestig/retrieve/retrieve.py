@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET
 
-from vestig.calls.retrieve import RetrieveRequest
+from vestig.calls.queries import RetrieveRequest
 from vestig.config import Config
 from vestig.recall.context.block import Measure
 from vestig.recall.context.shares import fitting_text
@@ -46,7 +46,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.logs import INFO, log_event
 from vestig.telemetry.spans import span
-from vestig.time_limit import within
+from vestig.times import within
 from vestig.types import Degradation, Memory
 
 # Steps of the trace that `debug` shows.

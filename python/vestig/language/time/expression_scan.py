@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from vestig.language.time.cues import Place
 from vestig.language.time.direction import Direction, Directions
 from vestig.language.time.expressions import FoundTimes, TemporalExpression
 from vestig.language.time.patterns import (
@@ -20,7 +21,6 @@ from vestig.language.time.patterns import (
     LIST_GAP,
     WEEKDAYS,
 )
-from vestig.language.time.sentence import Place
 from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 from vestig.lazy_pattern import lazy_pattern
 

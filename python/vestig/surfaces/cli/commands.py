@@ -16,7 +16,7 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
-from vestig.telemetry.error_types import caused_by_interrupt
+from vestig.telemetry.spans import caused_by_interrupt
 
 if TYPE_CHECKING:
     from vestig.calls.argument import Argument, Words

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.calls.argument import Argument, Flag, Integer
 from vestig.calls.declaration import rows_of
-from vestig.calls.files import ImportRequest
+from vestig.calls.upkeep import ImportRequest
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import decoded
@@ -171,7 +171,7 @@ def from_query(rows: Mapping[str, Argument], pairs: Sequence[tuple[str, str]]) -
         ValidationError: a name twice; a value that its kind cannot be read from.
 
     Example:
-        >>> from vestig.calls.reads import ListRequest
+        >>> from vestig.calls.memories import ListRequest
         >>> from_query(rows_of(ListRequest), [("limit", "3"), ("where", '{"tags": "infra"}')])
         {'limit': 3, 'where': {'tags': 'infra'}}
     """

@@ -20,7 +20,7 @@ from vestig.api.store import Vestig
 from vestig.arguments import time_us
 from vestig.calls.declaration import checked
 from vestig.calls.filter import Filter, checked_filter
-from vestig.calls.retrieve import RetrieveRequest
+from vestig.calls.queries import RetrieveRequest
 from vestig.errors import ValidationError
 from vestig.filters import moments
 from vestig.language.text_forms import one_line

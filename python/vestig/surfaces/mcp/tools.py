@@ -26,8 +26,7 @@ from vestig.calls.argument import (
 from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import rows_of
 from vestig.calls.filter import FIELDS, Where
-from vestig.calls.recall import RecallRequest
-from vestig.calls.retrieve import RetrieveRequest
+from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.mcp import answers
 from vestig.surfaces.mcp.answers import OpenStore

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from vestig.calls.argument import Flag
 from vestig.calls.declaration import rows_of
-from vestig.calls.states import ForgetRequest
+from vestig.calls.memories import ForgetRequest
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.graph import NeighbourhoodRequest
-from vestig.calls.search import SearchRequest
+from vestig.calls.queries import SearchRequest
 from vestig.language.text_forms import one_line
 from vestig.surfaces.operation import Operation
 from vestig.surfaces.operations.layout import EXPLAIN

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from vestig.arguments import Provenance
-from vestig.calls import commit, reads, recall, states
+from vestig.calls import commit, memories, queries
 from vestig.calls.argument import Flag, Integer
 from vestig.calls.declaration import rows_of
 from vestig.errors import ConflictError, ValidationError
@@ -88,7 +88,7 @@ def _supersede(call: Call) -> Any:
 
 
 def _deprecate(call: Call) -> Any:
-    given = filter_arguments(call.args, rows_of(states.DeprecateRequest))
+    given = filter_arguments(call.args, rows_of(memories.DeprecateRequest))
     sure = given.pop("yes", False) or given.get("dry_run", False)
     if "where" in given and not sure:
         plan = call.store.deprecate(**{**given, "dry_run": True})
@@ -102,7 +102,7 @@ def _deprecate(call: Call) -> Any:
 def _state(action: str) -> Operation:
     return Operation(
         name=f"memory {action}",
-        call=states.StateRequest,
+        call=memories.StateRequest,
         document="state",
         text=render.state,
         writes=True,
@@ -135,7 +135,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="search",
-        call=recall.RecallRequest,
+        call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
         run=_search,
         document="recall",
@@ -144,7 +144,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory recall",
-        call=recall.RecallRequest,
+        call=queries.RecallRequest,
         options=(*LAYOUT, *WALK),
         run=_recall,
         document="recall",
@@ -153,7 +153,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory show",
-        call=reads.ShowRequest,
+        call=memories.ShowRequest,
         document="memory",
         text=render.detail,
         # what is only read writes nothing
@@ -161,14 +161,14 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory get",
-        call=reads.GetRequest,
+        call=memories.GetRequest,
         run=_get,
         document="memory",
         text=render.detail,
     ),
     Operation(
         name="memory list",
-        call=reads.ListRequest,
+        call=memories.ListRequest,
         options=(
             Integer(
                 "Characters shown of each text.", "--snippet-len", name="snippet_len", default=80
@@ -182,27 +182,27 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="count",
-        call=reads.CountRequest,
+        call=memories.CountRequest,
         document="count",
         text=lambda number, _: str(number),
         without_store="empty",
     ),
     Operation(
         name="diff",
-        call=reads.DiffRequest,
+        call=memories.DiffRequest,
         document="diff",
         text=render.difference,
         without_store="empty",
     ),
     Operation(
         name="memory events",
-        call=reads.EventsRequest,
+        call=memories.EventsRequest,
         document="events",
         text=render.events,
     ),
     Operation(
         name="memory deprecate",
-        call=states.DeprecateRequest,
+        call=memories.DeprecateRequest,
         options=(YES,),
         run=_deprecate,
         document="state",
@@ -214,7 +214,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="memory supersede",
-        call=states.SupersedeRequest,
+        call=memories.SupersedeRequest,
         run=_supersede,
         document="supersession",
         text=render.supersession,

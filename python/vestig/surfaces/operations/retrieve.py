@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vestig.calls.argument import Text
-from vestig.calls.retrieve import RetrieveRequest
+from vestig.calls.queries import RetrieveRequest
 from vestig.language.text_forms import one_line
 from vestig.surfaces.operation import Call, Operation, filter_arguments
 

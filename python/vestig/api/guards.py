@@ -1,4 +1,6 @@
-"""Arguments whose own methods raise: texts, lists, mappings, time zones of a caller's own class."""
+"""Guards of every public call: what is said of arguments and attributes that do not exist, and what
+keeps a call and a fork of its process apart.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
 from types import FrameType
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, NoReturn, ParamSpec, TypeVar
 
 from vestig.calls.filter import nearest_argument
 from vestig.errors import ValidationError, VestigError
 from vestig.hints import nearest_name, unknown_name
+from vestig.store.sqlite import forks
 
 _DEPTH_MAX: Final = 8
 
@@ -143,3 +146,65 @@ def _holds(value: object, owner: object, depth: int) -> bool:
     elif isinstance(value, dict):
         inner = (*dict.keys(value), *dict.values(value))
     return any(_holds(item, owner, depth - 1) for item in inner)
+
+
+def apart_from_forks(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, during which no fork happens. In a child of a fork that did not wait it raises
+    `ConflictError`: locks that it would need may never be free."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with forks.inside():
+            forks.require_usable(function.__name__)
+            return function(*args, **kwargs)
+
+    return call
+
+
+def apart_from_forks_of_methods(cls: type[_C]) -> type[_C]:
+    """A class with `apart_from_forks` around its public methods but `close`."""
+    for name, method in list(vars(cls).items()):
+        if inspect.isfunction(method) and not name.startswith("_") and name != "close":
+            setattr(cls, name, apart_from_forks(method))
+    return cls
+
+
+_STORE: Final[Mapping[str, str]] = {
+    "commit": "add remember save store note insert write create learn add_memory memorize",
+    "commit_many": "add_many add_all save_all insert_many bulk_add extend add_texts add_documents",
+    "recall": "query ask find lookup retrieve_memories similarity_search",
+    "list": "all get_all list_all memories keys values",
+    "forget": "delete remove erase purge discard delete_all",
+    "deprecate": "retract withdraw invalidate expire revoke",
+    "supersede": "replace",
+    "update": "edit modify set change",
+    "events": "history log audit timeline",
+    "import_": "load ingest",
+    "export": "dump",
+    "items.put": "put set_item kv",
+    "admin.stats": "stats status info",
+    "admin.doctor": "doctor check verify health",
+    "admin.backup": "backup snapshot",
+    "admin.rebuild": "rebuild reindex",
+    "admin.compact": "compact vacuum optimize",
+    "graph.entities": "entities",
+    "graph.link": "link relate connect",
+    "graph.edges": "edges links relations",
+}
+
+
+def no_attribute(name: str) -> NoReturn:
+    """Raises the error of an attribute that a store does not have.
+
+    Raises:
+        AttributeError: always; with the method that does it, where there is one.
+
+    Example:
+        >>> no_attribute("remember")
+        Traceback (most recent call last):
+        ...
+        AttributeError: a store has no attribute 'remember'; use store.commit
+    """
+    ours = next((ours for ours, others in _STORE.items() if name in others.split()), "")
+    hint = f"; use store.{ours}" if ours else ""
+    raise AttributeError(f"a store has no attribute {name!r}{hint}")
