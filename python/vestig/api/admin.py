@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from vestig.api.guards import apart_from_forks_of_methods, names_faults_of_methods
 from vestig.calls.declaration import checked, given
+from vestig.calls.files import BackupRequest
 from vestig.calls.filter import Filter, FilterFields
 from vestig.calls.upkeep import (
-    BackupRequest,
     EnrichRequest,
     GcRequest,
     PruneRequest,

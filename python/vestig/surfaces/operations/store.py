@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vestig.calls import upkeep
+from vestig.calls import files, upkeep
 from vestig.calls.argument import Flag, Text, Texts
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
@@ -141,7 +141,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="export",
-        call=upkeep.ExportRequest,
+        call=files.ExportRequest,
         options=(Text("File to write; - is standard output.", name="file"),),
         run=_export,
         document="export",
@@ -149,7 +149,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="import",
-        call=upkeep.ImportRequest,
+        call=files.ImportRequest,
         options=(
             Texts(
                 "Files, folders or patterns; .zip and .gz too; - is standard input.",
@@ -168,7 +168,7 @@ OPERATIONS: Final = (
     ),
     Operation(
         name="backup",
-        call=upkeep.BackupRequest,
+        call=files.BackupRequest,
         method="admin.backup",
         document="backup",
         text=render.backup,
