@@ -298,7 +298,7 @@ _EVERYWHERE = re.compile(
 def help_pages() -> str:
     """Headings and help texts of all commands; options that all share are shown once, and a short
     form names the command whose text is its own."""
-    from vestig.surfaces.table import operations
+    from vestig.surfaces.operation import operations
 
     long_forms = {f"vestig {op.short}": op.name for op in operations() if op.short}
     pages = []
@@ -336,7 +336,7 @@ _ARGS = re.compile(r"(?m)^ {8}Args:\n(?:(?: {12}.*)?\n)+?(?=\n|^ {8}\S)")
 def declared_calls() -> dict[str, tuple[str, type[Any]]]:
     """The public calls that are declared: name → (module of its class, declaration)."""
     from vestig.calls.upkeep import ImportRequest
-    from vestig.surfaces.table import operations
+    from vestig.surfaces.operation import operations
 
     places = {"": "store", "admin": "admin", "graph": "graph", "items": "items"}
     found: dict[str, tuple[str, type[Any]]] = {"import_": ("store", ImportRequest)}

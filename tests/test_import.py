@@ -242,7 +242,7 @@ def operations_of(loaded: set[str]) -> set[str]:
 def test_a_command_loads_its_own_module_alone(tmp_path: Path) -> None:
     words = ("recall", "who?", "--store", str(tmp_path / "store"))
     loaded, _ = loaded_by(cli(*words))
-    assert operations_of(loaded) == {"memory", "layout"}
+    assert operations_of(loaded) == {"memory"}
     loaded, _ = loaded_by(cli("config", "explain", "recall.default_limit"))
     assert operations_of(loaded) == {"store"}
 

@@ -15,8 +15,7 @@ from vestig.calls.filter import NO_FILTER, Filter, Where
 from vestig.errors import ValidationError
 from vestig.surfaces.cli.commands import _argument
 from vestig.surfaces.json_schema import arguments_schema, read_arguments
-from vestig.surfaces.operation import Operation
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import Operation, operations
 
 
 class PlaceRequest(Request, frozen=True, kw_only=True):

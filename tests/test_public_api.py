@@ -21,7 +21,7 @@ from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import Request, rows_of
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter, FilterFields, Where
 from vestig.calls.upkeep import ImportRequest, OpenRequest
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import operations
 
 PINNED = {
     "CommitOutcome",

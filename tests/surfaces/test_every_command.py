@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_answers import Vestig
 
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import operations
 
 
 def an_edge(vestig: Vestig) -> str:

@@ -15,7 +15,7 @@ from command_answers import FACTS, Vestig
 
 from vestig.surfaces.cli import cli, run
 from vestig.surfaces.cli.other_words import COMMANDS
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import operations
 
 _ID = re.compile(r"(?:mem|evt|source|ent)_[0-9a-f-]{36}|\d{4}-\d\d-\d\d[T ][\d:.]+(?: UTC|Z)")
 

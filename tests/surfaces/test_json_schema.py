@@ -25,8 +25,7 @@ from vestig.surfaces.json_schema import (
     read_arguments,
     where_name,
 )
-from vestig.surfaces.operation import Arguments
-from vestig.surfaces.table import operation, operations
+from vestig.surfaces.operation import Arguments, operation, operations
 from vestig.testing import HashingEmbedder
 
 OFFERED = {op.name: op.arguments for op in operations() if op.arguments is not None}

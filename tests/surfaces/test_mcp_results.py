@@ -18,8 +18,7 @@ from vestig.ids import NewIds, new_id
 from vestig.recall.context.short_forms import measure
 from vestig.retrieve.retrieve import Retrieved
 from vestig.surfaces.mcp import answers
-from vestig.surfaces.mcp.answers import OpenStore
-from vestig.surfaces.mcp.results import BUDGET_MIN
+from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
 from vestig.surfaces.mcp.tools import TOOLS
 from vestig.testing import HashingEmbedder
 

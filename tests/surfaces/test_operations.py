@@ -16,9 +16,8 @@ from vestig.arguments import Provenance
 from vestig.calls.argument import Choice
 from vestig.calls.filter import FIELDS
 from vestig.surfaces.cli import cli
-from vestig.surfaces.operation import Operation
+from vestig.surfaces.operation import Operation, operation, operations
 from vestig.surfaces.outlines import GROUPS, OUTLINES
-from vestig.surfaces.table import operation, operations
 
 VERBS = ("add", "recall", "show", "get", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")

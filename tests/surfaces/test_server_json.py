@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from vestig.surfaces.cli import run
-from vestig.surfaces.table import operation
+from vestig.surfaces.operation import operation
 
 ROOT = Path(__file__).parent.parent.parent
 SERVER = json.loads((ROOT / "server.json").read_text("utf-8"))

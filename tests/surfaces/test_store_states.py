@@ -9,7 +9,7 @@ import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as library
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import operations
 from vestig.testing import HashingEmbedder
 
 

@@ -28,7 +28,8 @@ from vestig.session.entity_names import types_of
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job, JobResult, UniquenessCollision
-from vestig.times import to_us, within
+from vestig.time_limit import within
+from vestig.times import to_us
 from vestig.types import EventType, Memory, Stability, Status
 
 MODEL_KINDS: Final = tuple(PROMPTS)

@@ -40,7 +40,8 @@ from vestig.session.model_calls import ParsedAnswer, degradation_of
 from vestig.session.session import Session
 from vestig.store.records.jobs import JobRules
 from vestig.store.records.values import Job, JobResult
-from vestig.times import DAY_US, within
+from vestig.time_limit import within
+from vestig.times import DAY_US
 from vestig.types import Degradation, Memory
 
 EMBED: Final = "embed"

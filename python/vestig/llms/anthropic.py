@@ -28,7 +28,7 @@ from vestig.ports import (
     ModelRequest,
     ModelUsage,
 )
-from vestig.times import within
+from vestig.time_limit import within
 
 _BASE_URL: Final = "https://api.anthropic.com"
 _STATUS_WRONG: Final = 300

@@ -16,7 +16,7 @@ from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_texts
 from vestig.session.session import Session
 from vestig.store.records.reads import LedgerView
-from vestig.telemetry.spans import error_type
+from vestig.telemetry.error_types import error_type
 from vestig.types import Degradation
 
 _T = TypeVar("_T")

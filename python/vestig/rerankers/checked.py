@@ -9,7 +9,7 @@ from typing import Final
 
 from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Reranker
-from vestig.times import within
+from vestig.time_limit import within
 
 _FLOAT32_BYTES = 4
 

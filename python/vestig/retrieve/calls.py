@@ -11,7 +11,8 @@ from typing import Final, Literal, TypeVar
 from vestig.errors import ProviderError, StoreLockedError
 from vestig.retrieve.result import ToolCall
 from vestig.session.session import Session
-from vestig.times import from_us, within
+from vestig.time_limit import within
+from vestig.times import from_us
 
 _T = TypeVar("_T")
 # A search that takes longer than this hangs, and one that failed three times will fail again; the

@@ -46,7 +46,7 @@ from vestig.session.session import Session
 from vestig.session.transaction import ahead_notice
 from vestig.telemetry.logs import INFO, log_event
 from vestig.telemetry.spans import span
-from vestig.times import within
+from vestig.time_limit import within
 from vestig.types import Degradation, Memory
 
 # Steps of the trace that `debug` shows.

@@ -37,7 +37,7 @@ from vestig.results import ModelCost
 from vestig.session.model_answers import UnreadableAnswerError, read_answer, schema_of
 from vestig.session.observer import Metrics
 from vestig.telemetry.spans import span
-from vestig.times import within
+from vestig.time_limit import within
 from vestig.types import Degradation
 
 _PER_TOKENS: Final = 1_000_000

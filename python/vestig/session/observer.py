@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.telemetry.error_types import error_code, error_type
 from vestig.telemetry.logs import INFO, WARNING, log_event, log_operation
-from vestig.telemetry.spans import Trace, error_code, error_type
+from vestig.telemetry.spans import Trace
 from vestig.telemetry.trace_file import TraceFile
 from vestig.times import format_us, to_us
 from vestig.types import Degradation

@@ -81,7 +81,7 @@ def arguments_schema(
         facts: of the server.
 
     Example:
-        >>> from vestig.surfaces.table import operation
+        >>> from vestig.surfaces.operation import operation
         >>> sorted(arguments_schema(operation("count").arguments)["properties"])
         ['as_of', 'known_at', 'namespace', 'valid_at', 'where']
     """
@@ -173,7 +173,7 @@ def read_arguments(arguments: Arguments, given: object) -> dict[str, Any]:
             (true is no integer); nothing confirmed.
 
     Example:
-        >>> from vestig.surfaces.table import operation
+        >>> from vestig.surfaces.operation import operation
         >>> count = operation("count").arguments
         >>> read_arguments(count, {"where": {"tags": "infra"}, "as_of": None})
         {'where': {'tags': 'infra'}}

@@ -1,8 +1,13 @@
-"""Operations: one entry of the table that all surfaces are made from, and one call."""
+"""Operations: one call, declared for all surfaces, and the table of them.
+
+The command line makes its commands, help and JSON from it, and servers their routes and tools.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -216,3 +221,33 @@ def filter_arguments(given: Mapping[str, Any], own: Mapping[str, Any] = {}) -> d
     where = {n: value for n, value in given.items() if n in FIELDS and n not in own}
     rest = {name: value for name, value in given.items() if name not in where}
     return rest | ({"where": where} if where else {})
+
+
+def operations() -> tuple[Operation, ...]:
+    """Every operation, in the order of help texts.
+
+    Example:
+        >>> [op.name for op in operations()][:2]
+        ['memory add', 'memory add-structured']
+    """
+    return tuple(operation(name) for name in OUTLINES)
+
+
+def operation(name: str) -> Operation:
+    """One operation by name; the modules of others are not loaded.
+
+    Raises:
+        KeyError: unknown.
+
+    Example:
+        >>> operation("memory add").writes
+        True
+    """
+    return _declared(OUTLINES[name].home)[name]
+
+
+@cache
+def _declared(module: str) -> Mapping[str, Operation]:
+    home = importlib.import_module(f"vestig.surfaces.operations.{module}")
+    declared: tuple[Operation, ...] = home.OPERATIONS
+    return {one.name: one for one in declared}

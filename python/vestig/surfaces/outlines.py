@@ -87,7 +87,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         short="update",
     ),
     "memory forget": Outline(
-        "forget",
+        "memory",
         "Delete memories for good: no byte of them stays in any file of the store. Prints "
         "what would be deleted and asks first. Memories are named by id or selected by "
         "filters. Backups and exports are other files and stay.",
@@ -109,7 +109,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     "item list": Outline("item", "Items page by page, by scope and key."),
     "item scopes": Outline("item", "Scopes that hold items."),
     "replay": Outline(
-        "replay",
+        "evaluate",
         "Run recorded requests of retrieve under two configurations and compare what they find.",
     ),
     "search": Outline("memory", "Memories that answer a question, as a plain list."),
@@ -124,31 +124,31 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "Memories and entities that are nearest by links to some, and the links between them all.",
     ),
     "retrieve": Outline(
-        "retrieve",
+        "memory",
         "What an agent needs to know to answer the end of a conversation: facts and turns, "
         "from several rounds of searches. For one question use `recall`.",
     ),
     "entity list": Outline(
-        "entity", "People, places and things that memories mention, the most mentioned first."
+        "graph", "People, places and things that memories mention, the most mentioned first."
     ),
-    "entity show": Outline("entity", "One entity, and the memories that mention it."),
-    "entity extract": Outline("entity", "Find entities in memories that have none yet."),
-    "entity merge": Outline("entity", "Merge one entity into another; its name becomes an alias."),
+    "entity show": Outline("graph", "One entity, and the memories that mention it."),
+    "entity extract": Outline("graph", "Find entities in memories that have none yet."),
+    "entity merge": Outline("graph", "Merge one entity into another; its name becomes an alias."),
     "entity expire": Outline(
-        "entity", "Hide an entity and its edges; time travel still shows them."
+        "graph", "Hide an entity and its edges; time travel still shows them."
     ),
     "entity purge": Outline(
-        "entity",
+        "graph",
         "Remove expired and merged entities for good. Prints what would be removed and asks first.",
     ),
-    "edge list": Outline("edge", "Edges, newest first."),
-    "edge show": Outline("edge", "One edge with all its fields."),
+    "edge list": Outline("graph", "Edges, newest first."),
+    "edge show": Outline("graph", "One edge with all its fields."),
     "edge link": Outline(
-        "edge", "Link two memories (RELATED, SUMMARIZES) or two entities (RELATION)."
+        "graph", "Link two memories (RELATED, SUMMARIZES) or two entities (RELATION)."
     ),
-    "edge unlink": Outline("edge", "End an edge; time travel still shows it."),
+    "edge unlink": Outline("graph", "End an edge; time travel still shows it."),
     "edge rebuild": Outline(
-        "edge",
+        "graph",
         "Compute edges again, as commits would have made them. An interrupted run is safe to "
         "repeat.",
     ),
@@ -216,7 +216,7 @@ OUTLINES: Final[Mapping[str, Outline]] = {
         "store", "Meaning, default, range and effective value of a key or a section, or of all."
     ),
     "housekeeping entity-backfill": Outline(
-        "entity",
+        "graph",
         "Add entities to memories that were stored without any: first the entities of all "
         "memories, then the links. An interrupted run is safe to repeat.",
     ),

@@ -13,9 +13,8 @@ import pytest
 from served import Reply, Site, raw, serving
 from vestig.config import load
 from vestig.errors import ConfigError
-from vestig.surfaces.http.access import Access, is_loopback
-from vestig.surfaces.http.admission import Admission, RateLimiter
-from vestig.surfaces.http.refusals import Refusal
+from vestig.surfaces.http.access import Access, Refusal, is_loopback
+from vestig.surfaces.http.service import Admission, RateLimiter
 
 
 @pytest.fixture

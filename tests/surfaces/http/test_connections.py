@@ -25,9 +25,8 @@ import pytest
 from mcp_process import MAIN, written_config
 from served import JSON, Reply, Site, raw, serving, still_open
 from vestig.surfaces.http import server
-from vestig.surfaces.http.bodies import Bodies
-from vestig.surfaces.http.connections import Connections, Limits
-from vestig.surfaces.http.refusals import Refusal
+from vestig.surfaces.http.access import Bodies, Refusal
+from vestig.surfaces.http.listener import Connections, Limits
 
 HALF_HEAD = b"POST /api/memory/recall HTTP/1.1\r\nHost: local"
 HALF_BODY = (

@@ -16,7 +16,7 @@ from vestig.surfaces.cli.opening import configuration, open_session
 from vestig.surfaces.cli.other_words import instead_of, options_instead_of
 from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.outlines import GROUPS, OUTLINES
-from vestig.telemetry.spans import caused_by_interrupt
+from vestig.telemetry.error_types import caused_by_interrupt
 
 if TYPE_CHECKING:
     from vestig.calls.argument import Argument, Words
@@ -439,7 +439,7 @@ class _Command(click.Command):
     def _too_many(self, ctx: click.Context) -> str:
         """Return what to do about words that no argument takes: those of a text belong in
         quotes."""
-        from vestig.surfaces.table import operation
+        from vestig.surfaces.operation import operation
 
         extra = " ".join(ctx.args)[:_TYPED_CHARS]
         takes = [row for row in operation(self._operation).params if not row.flag]
@@ -455,7 +455,7 @@ class _Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            from vestig.surfaces.table import operation
+            from vestig.surfaces.operation import operation
 
             found = operation(self._operation)
             self.params = _parameters(found)

@@ -12,10 +12,9 @@ from fastapi.telemetry import TelemetryConfig
 
 from vestig.surfaces import wire
 from vestig.surfaces.http import openapi
-from vestig.surfaces.http.access import Access
+from vestig.surfaces.http.access import Access, Refusal
 from vestig.surfaces.http.gate import Application, Gate
 from vestig.surfaces.http.imports import Imports
-from vestig.surfaces.http.refusals import Refusal
 from vestig.surfaces.http.routes import PREFIX, Route, routes
 from vestig.surfaces.http.service import Service, problem_response
 

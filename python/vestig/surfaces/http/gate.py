@@ -7,9 +7,16 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any, Final
 
 from vestig.ids import new_id
-from vestig.surfaces.http.access import Access, header, request_id_of, values
-from vestig.surfaces.http.admission import Admission
-from vestig.surfaces.http.refusals import ClientGone, busy, send_problem
+from vestig.surfaces.http.access import (
+    Access,
+    ClientGone,
+    busy,
+    header,
+    request_id_of,
+    send_problem,
+    values,
+)
+from vestig.surfaces.http.service import Admission
 
 # an application as servers call it
 Scope = MutableMapping[str, Any]

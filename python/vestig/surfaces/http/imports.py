@@ -15,10 +15,16 @@ from fastapi.responses import StreamingResponse
 from vestig.errors import StoreFullError
 from vestig.results import ImportReport
 from vestig.surfaces import wire
-from vestig.surfaces.http.access import header
-from vestig.surfaces.http.bodies import check_length, pieces, too_large
+from vestig.surfaces.http.access import (
+    ClientGone,
+    Refusal,
+    busy,
+    check_length,
+    header,
+    pieces,
+    too_large,
+)
 from vestig.surfaces.http.calls import Answer
-from vestig.surfaces.http.refusals import ClientGone, Refusal, busy
 from vestig.surfaces.http.routes import IMPORT_PARAMETERS, from_query
 from vestig.surfaces.http.service import LINES, Service, check_media_type
 from vestig.surfaces.json_schema import read_object

@@ -1,5 +1,9 @@
-"""Where a server listens, how it goes on when connections or descriptors run out, and how a signal
-ends it."""
+"""Where a server listens, and HTTP/1.1 on its connections: how it goes on when connections or
+descriptors run out, how long each may take to ask, and how a signal ends it.
+
+A server stays reachable while others hold connections open: where there is no room for a new one,
+the one that has kept the server waiting longest makes room. Refusals are problem objects.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,296 @@ import contextlib
 import errno
 import functools
 import logging
+import resource
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, Protocol, cast
 
+import h11
+import msgspec
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import ConfigError
 from vestig.ids import new_id
-from vestig.surfaces.http.connections import Connections, Limits
-from vestig.surfaces.http.protocol import ServerProtocol
-from vestig.surfaces.http.refusals import Refusal, place_of, send_problem
+from vestig.surfaces import wire
+from vestig.surfaces.http.access import Refusal, busy, place_of, problem_of, send_problem
 from vestig.telemetry.logs import logger
+
+# Descriptors that are left for the store, for logs, and for what one turn of the loop accepts.
+_DESCRIPTORS_LEFT: Final = 96
+_CONNECTIONS_LEAST: Final = 8
+_HEAD_S: Final = 10.0
+# Connections at once, also where more descriptors are free: each costs a little memory, and a store
+# answers far fewer at a time. One address takes a quarter of them at most.
+CONNECTIONS_MAX: Final = 512
+CONNECTIONS_PER_CLIENT_MAX: Final = 128
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many connections there may be, and how long a client may take.
+
+    Attributes:
+        connections: at once.
+        per_client: of one address.
+        head_s: seconds from a connection, or from an answer, to the end of the next head.
+        body_s: seconds for a body, beside those that it may take for its size; also those in which
+            a client has to take more of an answer.
+    """
+
+    connections: int
+    per_client: int
+    head_s: float
+    body_s: float
+
+    @classmethod
+    def of(cls, settings: ServeSettings) -> Limits:
+        """Those of the configuration, within the descriptors that the process may open."""
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        room = CONNECTIONS_MAX
+        if descriptors != resource.RLIM_INFINITY:
+            room = min(room, max(_CONNECTIONS_LEAST, descriptors - _DESCRIPTORS_LEFT))
+        return cls(
+            connections=room,
+            per_client=min(room, CONNECTIONS_PER_CLIENT_MAX),
+            head_s=min(_HEAD_S, settings.request_timeout_s),
+            body_s=settings.request_timeout_s,
+        )
+
+
+class Connection(Protocol):
+    """A connection as those see it that share the server with it."""
+
+    address: str
+
+    def drop(self) -> None:
+        """Ends it at once, without an answer."""
+
+
+class Connections:
+    """All connections of one server; used by one event loop."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._count: dict[str, int] = {}
+        self._all = 0
+        # those whose client has to send more, the longest first
+        self._waiting: dict[Connection, None] = {}
+
+    def enter(self, new: Connection) -> bool:
+        """Counts a connection that waits for its first request; false: there is no room for it,
+        for every other one is being answered."""
+        own = self._count.get(new.address, 0)
+        if own >= self.limits.per_client and not self._make_room(new.address):
+            return False
+        if self._all >= self.limits.connections and not self._make_room(None):
+            return False
+        self._all += 1
+        self._count[new.address] = self._count.get(new.address, 0) + 1
+        self._waiting[new] = None
+        return True
+
+    def leave(self, gone: Connection) -> None:
+        """Takes a counted connection out."""
+        self._waiting.pop(gone, None)
+        self._all -= 1
+        self._count[gone.address] -= 1
+        if not self._count[gone.address]:
+            del self._count[gone.address]
+
+    def waits(self, one: Connection) -> None:
+        """Its client has to send more, from now on."""
+        self._waiting.pop(one, None)
+        self._waiting[one] = None
+
+    def works(self, one: Connection) -> None:
+        """Its request has come whole."""
+        self._waiting.pop(one, None)
+
+    def make_room(self, count: int) -> None:
+        """Ends so many of those that have kept the server waiting longest."""
+        for _ in range(count):
+            if not self._make_room(None):
+                return
+
+    def _make_room(self, address: str | None) -> bool:
+        for one in self._waiting:
+            if address is None or one.address == address:
+                one.drop()
+                return True
+        return False
+
+
+# A body that comes slower than this is given up.
+_BYTES_PER_S_LEAST: Final = 4 * 1024
+_REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
+
+
+class _Reader(h11.Connection):
+    """Reads requests, and refuses those whose end two readers may see at two places."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = [name for name, _ in event.headers]
+            coded = b"transfer-encoding" in names
+            if coded and (b"content-length" in names or event.http_version != b"1.1"):
+                raise h11.RemoteProtocolError("two lengths of one body")
+        return event
+
+
+class ServerProtocol(H11Protocol):
+    """One connection of a server.
+
+    Args:
+        connections: all of them.
+    """
+
+    def __init__(self, connections: Connections, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self.conn = _Reader(h11.SERVER)
+        self.address = ""
+        self._all = connections
+        self._limits = connections.limits
+        self._is_counted = False
+        # what the client has to send: the head or the body of a request, or nothing
+        self._phase = ""
+        self._since_s = 0.0
+        self._body_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
+
+    # --- events ------------------------------------------------------------------------------
+
+    def connection_made(self, transport: object) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self.address = self.client[0] if self.client else ""
+        self._is_counted = self._all.enter(self)
+        if self._is_counted:
+            self._look()
+        else:
+            self._refuse(busy())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._set_deadline(None)
+        self.resume_writing()
+        if self._is_counted:
+            self._is_counted = False
+            self._all.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._body_bytes += len(data)
+        super().data_received(data)
+        self._look()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._look()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """A client that has said all may still hear the answer; one that stopped within a request
+        is told so."""
+        cycle = self.cycle
+        answered = cycle is None or cycle.response_complete
+        if cycle is not None and not answered and not cycle.more_body:
+            cycle.keep_alive = False
+            return True
+        if not answered or self.conn.trailing_data[0]:
+            self.send_400_response("")
+        return False
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(self._limits.body_s, self.drop)
+
+    def resume_writing(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+        if self.flow is not None:
+            super().resume_writing()
+
+    def drop(self) -> None:
+        """Ends it at once, without an answer."""
+        if self._is_counted:
+            self._is_counted = False
+            self._all.leave(self)
+        self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Refuse what came: it is no request."""
+        self._refuse(Refusal("validation", "expected a request of HTTP/1.1", status=400))
+
+    # --- time --------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Notes what the client has to send now, and until when."""
+        if not self._is_counted or self.transport.is_closing():
+            self._set_deadline(None)
+            return
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            phase = "head"
+        else:
+            phase = "body" if cycle.more_body else ""
+        if phase == self._phase:
+            return
+        self._phase = phase
+        self._since_s, self._body_bytes = self.loop.time(), 0
+        if not phase:
+            self._all.works(self)
+            self._set_deadline(None)
+            return
+        self._all.waits(self)
+        self._set_deadline(self._limits.head_s if phase == "head" else self._limits.body_s)
+
+    def _set_deadline(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._too_late)
+
+    def _too_late(self) -> None:
+        if self._phase == "body":
+            allowed_s = self._limits.body_s + self._body_bytes / _BYTES_PER_S_LEAST
+            left_s = self._since_s + allowed_s - self.loop.time()
+            if left_s > 0:
+                self._set_deadline(left_s)
+                return
+        elif not self.conn.trailing_data[0]:
+            self.transport.close()
+            return
+        self._refuse(Refusal("not-ready", "the request did not come in time", status=408))
+
+    # --- refusals ----------------------------------------------------------------------------
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answers with a problem and closes; within an answer there is nothing to say."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:
+                self.transport.close()
+                return
+        request_id = new_id("req")
+        status, shown, headers = problem_of(refusal, request_id)
+        body = wire.encode(shown)
+        lines = [
+            f"HTTP/1.1 {status} {_REASONS[status]}",
+            "content-type: application/problem+json",
+            f"content-length: {len(body)}",
+            f"x-request-id: {request_id}",
+            *(f"{name.lower()}: {value}" for name, value in headers.items()),
+            "connection: close",
+        ]
+        self.transport.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+        self.transport.close()
+
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _QUEUE: Final = 2048

@@ -13,8 +13,7 @@ from vestig.calls.upkeep import ImportRequest
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import decoded
-from vestig.surfaces.operation import Arguments, Operation
-from vestig.surfaces.table import operations
+from vestig.surfaces.operation import Arguments, Operation, operations
 
 PREFIX: Final = "/api/memory"
 _INTEGER: Final = lazy_pattern(r"-?[0-9]{1,16}")

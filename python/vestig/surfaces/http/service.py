@@ -1,34 +1,293 @@
-"""One request on its way: read, admitted, run in a thread, answered, logged."""
+"""One request on its way: read, admitted, run in a thread, answered, logged; and what a server says
+of itself: its health and its counters.
+
+A pool with a short queue bounds how many requests run at once, and a limit how many one client
+asks for. The log has routes, times, counts and codes.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import queue
 import tempfile
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from typing import IO, Any, BinaryIO, Final, TypeVar, cast
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from vestig.api.store import Vestig
 from vestig.config.service_sections import ServeSettings
 from vestig.errors import StoreDamagedError, VestigError
 from vestig.firewall.secrets import masked_text
 from vestig.ids import new_id
+from vestig.lazy_pattern import lazy_pattern
 from vestig.session.session import Session
 from vestig.store.records.values import RequestRecord
 from vestig.surfaces import wire
-from vestig.surfaces.http.access import header, is_loopback
-from vestig.surfaces.http.admission import Admission, RateLimiter
-from vestig.surfaces.http.bodies import Bodies, check_length
+from vestig.surfaces.http.access import (
+    Bodies,
+    ClientGone,
+    Refusal,
+    busy,
+    check_length,
+    header,
+    is_loopback,
+    problem_of,
+)
 from vestig.surfaces.http.calls import Answer, CallInput, Calls
-from vestig.surfaces.http.exposition import CONTENT_TYPE, metrics_text
-from vestig.surfaces.http.health import health
-from vestig.surfaces.http.refusals import ClientGone, Refusal, problem_of
-from vestig.surfaces.http.request_log import RequestLog
 from vestig.surfaces.http.routes import Route, from_query
+from vestig.types import JobState
+
+_CLIENTS_MAX: Final = 10_000
+
+
+class Admission:
+    """Places for `running_max` requests; `waiting_max` more wait for one, `wait_s` at most. Used
+    by one event loop."""
+
+    def __init__(self, running_max: int, waiting_max: int, wait_s: float) -> None:
+        self._free = running_max
+        self._waiting_max = waiting_max
+        self._wait_s = wait_s
+        self._queue: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether a request that comes is refused at once."""
+        return self._free == 0 and len(self._queue) >= self._waiting_max
+
+    async def enter(self) -> None:
+        """Takes a place; `leave` gives it back.
+
+        Raises:
+            Refusal: none became free in time.
+        """
+        if self._free:
+            self._free -= 1
+            return
+        if self.is_full:
+            raise busy()
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(place)
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await place
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if place.done() and not place.cancelled():
+                # the place was handed over in the same moment
+                self.leave()
+            elif place in self._queue:
+                # `leave` takes out what was given up
+                self._queue.remove(place)
+            if isinstance(error, TimeoutError):
+                raise busy() from None
+            raise
+
+    def leave(self) -> None:
+        """Gives a place back: to the one that waits longest."""
+        while self._queue:
+            place = self._queue.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
+
+
+class RateLimiter:
+    """At most `requests` per client in each window of `window_s`, counted from the window's first
+    request."""
+
+    def __init__(self, requests: int, window_s: float) -> None:
+        self._requests = requests
+        self._window_s = window_s
+        self._windows: dict[str, tuple[float, int]] = {}
+
+    def check(self, client: str, now_s: float) -> None:
+        """Counts one request.
+
+        Raises:
+            Refusal: the client has had its share; says when the window ends.
+        """
+        began, count = self._windows.get(client, (now_s, 0))
+        if now_s - began >= self._window_s:
+            began, count = now_s, 0
+        if count >= self._requests:
+            wait = max(1, round(began + self._window_s - now_s + 0.5))
+            raise Refusal(
+                "rate-limited",
+                f"expected at most {self._requests} requests in {self._window_s:g} seconds",
+                headers={"Retry-After": str(wait)},
+            )
+        if len(self._windows) >= _CLIENTS_MAX:
+            self._drop_ended(now_s)
+        self._windows[client] = (began, count + 1)
+
+    def _drop_ended(self, now_s: float) -> None:
+        ended = [name for name, (at, _) in self._windows.items() if now_s - at >= self._window_s]
+        for name in ended or list(self._windows)[: _CLIENTS_MAX // 2]:
+            del self._windows[name]
+
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_LABEL: Final = lazy_pattern(r'(\w+)="([^"]*)"')
+_HISTOGRAM: Final = "vestig_operation_duration_seconds"
+
+
+class _Counters(Collector):
+    """Numbers as `store.admin.metrics()` names them, by family."""
+
+    def __init__(self, numbers: Mapping[str, float]) -> None:
+        self._numbers = numbers
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for shown, number in self._numbers.items():
+            name, _, labels = shown.partition("{")
+            family, kind = _family(name)
+            found = families.get(family)
+            if found is None:
+                found = families[family] = Metric(family, _HELP.get(kind, ""), kind)
+            found.add_sample(name, dict(_LABEL.findall(labels)), number)
+        yield from families.values()
+
+
+_HELP: Final = {
+    "counter": "Since the store was opened.",
+    "gauge": "As it is now.",
+    "histogram": "Seconds since the store was opened.",
+}
+
+
+def _family(name: str) -> tuple[str, str]:
+    """(family, kind) of a sample."""
+    if name.startswith(_HISTOGRAM):
+        return _HISTOGRAM, "histogram"
+    if name.endswith("_total"):
+        return name.removesuffix("_total"), "counter"
+    return name, "gauge"
+
+
+def metrics_text(numbers: Mapping[str, float]) -> bytes:
+    """The numbers in the text format.
+
+    Example:
+        >>> print(metrics_text({'vestig_jobs{state="pending"}': 2}).decode())
+        # HELP vestig_jobs As it is now.
+        # TYPE vestig_jobs gauge
+        vestig_jobs{state="pending"} 2.0
+        <BLANKLINE>
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Counters(numbers))
+    return generate_latest(registry)
+
+
+def health(session: Session, damage: VestigError | None = None) -> tuple[int, dict[str, Any]]:
+    """(status, document): `healthy`; `degraded` where something works in a weaker way, named by
+    its field; `unhealthy` where the store is lost, damaged or no longer at its path (503).
+
+    Args:
+        damage: that the last read or the last write met.
+    """
+    found: dict[str, Any] = {
+        "status": "healthy",
+        "ledger": "ok",
+        "projection": "ok",
+        "embedder": "ok" if session.mismatch is None else session.mismatch.code,
+        "llm": session.models.provider or "none",
+        "pending_jobs": 0,
+        "failed_jobs": 0,
+        "version": version("vestig"),
+        "seq": 0,
+    }
+    try:
+        if damage is not None:
+            raise damage
+        session.ledger.require("empty")
+        session.ledger.check_place()
+        session.keeper.check_history()
+        with session.ledger.read() as view:
+            found["seq"] = view.seq
+            jobs = view.stats(session.namespace)["jobs"]
+        if session.keeper.core.applied_seq < found["seq"]:
+            # the next read brings it up to date
+            found["projection"] = "behind"
+    except VestigError as error:
+        found |= {"status": "unhealthy", "ledger": error.code}
+        return 503, wire.document("health", found)
+    found["pending_jobs"] = sum(jobs.get(state.value, 0) for state in _OPEN)
+    found["failed_jobs"] = jobs.get(JobState.FAILED.value, 0)
+    if found["embedder"] != "ok" or found["failed_jobs"]:
+        found["status"] = "degraded"
+    return 200, wire.document("health", found)
+
+
+_OPEN = (JobState.PENDING, JobState.RUNNING, JobState.SUBMITTED)
+
+
+_PENDING_MAX: Final = 10_000
+_PAUSE_S: Final = 1.0
+
+
+class RequestLog:
+    """Takes entries at once and writes them together, at most a second later, in a thread of its
+    own. What cannot be written is counted and lost: no request fails for its entry."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._entries: queue.Queue[RequestRecord] = queue.Queue(_PENDING_MAX)
+        self._ended = threading.Event()
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="vestig-request-log", daemon=True)
+        self._thread.start()
+
+    def add(self, entry: RequestRecord) -> None:
+        """Takes one entry."""
+        try:
+            self._entries.put_nowait(entry)
+        except queue.Full:
+            self._lost(1)
+            return
+        self._woken.set()
+
+    def close(self) -> None:
+        """Writes what was taken."""
+        self._ended.set()
+        self._woken.set()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while True:
+            self._woken.wait()
+            ending = self._ended.wait(_PAUSE_S)
+            self._woken.clear()
+            self._write()
+            if ending:
+                return
+
+    def _write(self) -> None:
+        entries = []
+        while not self._entries.empty():
+            entries.append(self._entries.get_nowait())
+        if not entries or self._session.ledger.missing is not None:
+            return
+        try:
+            self._session.ledger.log_requests(entries)
+        except Exception:  # whatever it is, it is counted, and no request fails for it
+            self._lost(len(entries))
+
+    def _lost(self, count: int) -> None:
+        self._session.metrics.add("vestig_request_log_failures_total", count)
+
 
 _T = TypeVar("_T")
 _JSON: Final = "application/json"

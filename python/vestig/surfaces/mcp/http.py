@@ -17,11 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vestig.config.service_sections import ServeSettings
 from vestig.ids import new_id
-from vestig.surfaces.http.access import Access
-from vestig.surfaces.http.bodies import Bodies
+from vestig.surfaces.http.access import Access, Bodies, ClientGone, Refusal, send_problem
 from vestig.surfaces.http.listener import Server as Listener
 from vestig.surfaces.http.listener import listen
-from vestig.surfaces.http.refusals import ClientGone, Refusal, send_problem
 from vestig.surfaces.mcp.lines import LINE_BYTES_MAX, Refused, answer_to_refused, read_line
 
 PATH: Final = "/mcp"

@@ -29,8 +29,7 @@ from vestig.calls.filter import FIELDS, Where
 from vestig.calls.queries import RecallRequest, RetrieveRequest
 from vestig.surfaces.json_schema import read_object
 from vestig.surfaces.mcp import answers
-from vestig.surfaces.mcp.answers import OpenStore
-from vestig.surfaces.mcp.results import BUDGET_MIN
+from vestig.surfaces.mcp.answers import BUDGET_MIN, OpenStore
 
 _COMMIT_ROWS: Final = rows_of(CommitRequest)
 _RECALL_ROWS: Final = rows_of(RecallRequest)

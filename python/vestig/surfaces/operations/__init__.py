@@ -1,1 +1,1 @@
-"""The operations by what they act on; `vestig.surfaces.table` lists them all."""
+"""The operations by what they act on; `vestig.surfaces.operation` lists them all."""

@@ -1,20 +1,289 @@
-"""`graph search`, `graph neighbourhood`: memories and entities by meaning or by links."""
+"""The operations on entities, edges and the graph that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.calls import graph
+from vestig.calls.argument import Choice
 from vestig.calls.graph import NeighbourhoodRequest
 from vestig.calls.queries import SearchRequest
 from vestig.language.text_forms import one_line
-from vestig.surfaces.operation import Operation
-from vestig.surfaces.operations.layout import EXPLAIN
+from vestig.surfaces.operation import YES, Call, Operation
+from vestig.surfaces.operations.memory import EXPLAIN
 from vestig.types import Edge, Entity
 
 if TYPE_CHECKING:
+    from vestig.graph.backfill import BackfillReport
+    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
+    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.neighbourhood import Neighbourhood
     from vestig.graph.search_result import SearchHit, SearchResult
+    from vestig.results import EdgeRebuildReport
+
+_SNIPPET_CHARS: Final = 80
+_PLANNED_IDS: Final = 20
+
+
+def _purge(call: Call) -> Any:
+    from vestig.errors import ConflictError
+
+    given = dict(call.args)
+    agreed = given.pop("yes", False) or given.get("dry_run", False)
+    if not agreed:
+        plan = call.store.graph.purge_entities(**{**given, "dry_run": True})
+        if not plan.entity_ids:
+            return plan
+        if call.confirm is None or not call.confirm(_plan(plan)):
+            raise ConflictError("nothing was removed: the plan was not confirmed")
+    return call.store.graph.purge_entities(**given)
+
+
+def _listed(page: EntityPage, _: Mapping[str, Any]) -> str:
+    """id | type | mentions | name and aliases."""
+    if not page.entities:
+        return "No entities found."
+    return "\n".join(_line(one.entity, one.mentions) for one in page)
+
+
+def _line(entity: Entity, mentions: int) -> str:
+    known = f" (also {', '.join(entity.aliases)})" if entity.aliases else ""
+    state = ""
+    if entity.merged_into is not None:
+        state = f" [merged into {entity.merged_into}]"
+    elif entity.expired_at is not None:
+        state = " [expired]"
+    cells = (entity.id, entity.entity_type, str(mentions), f"{entity.canonical_name}{known}{state}")
+    return " | ".join(cells)
+
+
+def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
+    from vestig.language.text_forms import one_line
+    from vestig.times import to_plain
+
+    plain = to_plain(detail)
+    hidden = {"memory_ids", "memories"}
+    rows = [
+        (name, value if not isinstance(value, list) else ", ".join(map(str, value)))
+        for name, value in plain.items()
+        if name not in hidden and value not in (None, "", [])
+    ]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:<{width}}  {value}" for name, value in rows]
+    if args.get("expand"):
+        lines += [
+            "",
+            *(
+                f"{one.id} | {one_line(one.content, _SNIPPET_CHARS)}"
+                for one in detail.memories or ()
+            ),
+        ]
+        return "\n".join(lines)
+    return "\n".join([*lines, *(f"{'memory':<{width}}  {id}" for id in detail.memory_ids)])
+
+
+def _extracted(report: BackfillReport, _: Mapping[str, Any]) -> str:
+    would = "would be " if report.dry_run else ""
+    return (
+        f"{report.memories} memories read: {report.entities_added} entities and"
+        f" {report.mentions_added} mentions {would}added"
+    )
+
+
+def _merged(change: EntityChange, _: Mapping[str, Any]) -> str:
+    return (
+        f"Entity {change.merged_id} merged into {change.id}: {change.edges_moved} edges moved,"
+        f" {change.edges_folded} were there already"
+    )
+
+
+def _expired(change: EntityChange, _: Mapping[str, Any]) -> str:
+    return f"Entity {change.id} expired with {change.edges_expired} edges"
+
+
+def _plan(report: PurgeReport) -> str:
+    ids = report.entity_ids
+    lines = [f"{len(ids)} expired entities would be removed for good:"]
+    lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
+    if len(ids) > _PLANNED_IDS:
+        lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
+    return "\n".join(
+        [*lines, f"Rows: {report.entities_removed} entities, {report.edges_removed} edges"]
+    )
+
+
+def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
+    if not report.entity_ids:
+        return "Nothing to remove"
+    if report.dry_run:
+        return _plan(report)
+    return f"{report.entities_removed} entities and {report.edges_removed} edges removed"
+
+
+_OF_ENTITIES: Final = (
+    Operation(
+        name="entity list",
+        call=graph.EntitiesRequest,
+        method="graph.entities",
+        document="entities",
+        text=_listed,
+    ),
+    Operation(
+        name="entity show",
+        call=graph.EntityRequest,
+        method="graph.entity",
+        document="entity",
+        text=_shown,
+    ),
+    Operation(
+        name="entity extract",
+        call=graph.ExtractEntitiesRequest,
+        method="graph.extract_entities",
+        document="entity_backfill",
+        text=_extracted,
+        writes=True,
+    ),
+    Operation(
+        name="entity merge",
+        call=graph.MergeEntitiesRequest,
+        method="graph.merge_entities",
+        document="entity",
+        text=_merged,
+        writes=True,
+    ),
+    Operation(
+        name="entity expire",
+        call=graph.ExpireEntityRequest,
+        method="graph.expire_entity",
+        document="entity",
+        text=_expired,
+        writes=True,
+    ),
+    Operation(
+        name="entity purge",
+        call=graph.PurgeEntitiesRequest,
+        method="graph.purge_entities",
+        options=(YES,),
+        run=_purge,
+        document="entities_purged",
+        text=_purged,
+        writes=True,
+        confirmed="always",
+    ),
+    Operation(
+        name="housekeeping entity-backfill",
+        call=graph.EntityBackfillRequest,
+        method="graph.entity_backfill",
+        document="entity_backfill",
+        text=_extracted,
+        writes=True,
+    ),
+)
+
+
+_EVERY: Final = "ALL"
+
+
+def _list(call: Call) -> Any:
+    given = dict(call.args)
+    if given.get("edge_type") == _EVERY:
+        del given["edge_type"]
+    return call.store.graph.edges(**given)
+
+
+def _line_of_edge(detail: EdgeDetail) -> str:
+    """id | type | weight | both ends."""
+    edge = detail.edge
+    label = f"{edge.edge_type}:{edge.relation}" if edge.relation is not None else edge.edge_type
+    gone = " (ended)" if edge.t_expired is not None else ""
+    ends = f"{detail.from_label} → {detail.to_label}"
+    return f"{edge.id} | {label} | {edge.weight:.4f} | {ends}{gone}"
+
+
+def _listed_edges(page: EdgePage, _: Mapping[str, Any]) -> str:
+    if not page.edges:
+        return "No edges found."
+    return "\n".join(_line_of_edge(detail) for detail in page)
+
+
+def _shown_edge(detail: EdgeDetail, _: Mapping[str, Any]) -> str:
+    from vestig.times import to_plain
+
+    plain = to_plain(detail)
+    rows = [(name, value) for name, value in plain.items() if value is not None]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _linked(change: EdgeChange, _: Mapping[str, Any]) -> str:
+    known = "" if change.changed else " (was there already)"
+    return f"Edge stored: {change.id}{known}"
+
+
+def _unlinked(change: EdgeChange, _: Mapping[str, Any]) -> str:
+    return f"Edge {change.id} " + ("ended" if change.changed else "had ended already")
+
+
+def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
+    return (
+        f"{report.memories} memories compared: {report.kept} edges kept,"
+        f" {report.added} added, {report.expired} ended, {report.reweighted} given"
+        " another weight"
+    )
+
+
+_OF_EDGES: Final = (
+    Operation(
+        name="edge list",
+        call=graph.EdgesRequest,
+        method="graph.edges",
+        options=(
+            Choice(
+                "Type of edge.",
+                "--type",
+                name="edge_type",
+                words=(_EVERY, *graph.EDGE_TYPES),
+                default=_EVERY,
+            ),
+        ),
+        run=_list,
+        document="edges",
+        text=_listed_edges,
+    ),
+    Operation(
+        name="edge show",
+        call=graph.EdgeRequest,
+        method="graph.edge",
+        document="edge",
+        text=_shown_edge,
+    ),
+    Operation(
+        name="edge link",
+        call=graph.LinkRequest,
+        method="graph.link",
+        document="edge",
+        text=_linked,
+        writes=True,
+    ),
+    Operation(
+        name="edge unlink",
+        call=graph.UnlinkRequest,
+        method="graph.unlink",
+        document="edge",
+        text=_unlinked,
+        writes=True,
+    ),
+    Operation(
+        name="edge rebuild",
+        call=graph.RebuildEdgesRequest,
+        method="graph.rebuild_edges",
+        document="edges_rebuilt",
+        text=_rebuilt,
+        writes=True,
+    ),
+)
+
 
 _LABEL_CHARS: Final = 100
 
@@ -27,7 +296,7 @@ def _label(hit: SearchHit) -> str:
     return one_line(node.content, _LABEL_CHARS)
 
 
-def _line(hit: SearchHit, explained: bool) -> str:
+def _hit_line(hit: SearchHit, explained: bool) -> str:
     depth = f", depth={hit.graph_depth}" if hit.graph_depth else ""
     raw = f", undecayed={hit.raw_score:.4f}" if isinstance(hit.raw_score, float) else ""
     if explained and hit.similarity is not None:
@@ -39,7 +308,7 @@ def _text(result: SearchResult, args: Mapping[str, Any]) -> str:
     if not result.results:
         return "Nothing found."
     lines = [f"score: {result.score_scale}" + (", decayed" if result.decayed else "")]
-    return "\n".join([*lines, *(_line(hit, bool(args.get(EXPLAIN.name))) for hit in result)])
+    return "\n".join([*lines, *(_hit_line(hit, bool(args.get(EXPLAIN.name))) for hit in result)])
 
 
 def _edge_line(edge: Edge, labels: Mapping[str, str]) -> str:
@@ -61,7 +330,7 @@ def _around(found: Neighbourhood, _: Mapping[str, Any]) -> str:
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
-OPERATIONS: Final = (
+_OF_SEARCH: Final = (
     Operation(
         name="graph search",
         method="graph.search",
@@ -80,3 +349,6 @@ OPERATIONS: Final = (
         without_store="empty",
     ),
 )
+
+
+OPERATIONS: Final = (*_OF_ENTITIES, *_OF_EDGES, *_OF_SEARCH)

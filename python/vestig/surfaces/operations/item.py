@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.calls import items
 from vestig.calls.argument import Text
 from vestig.language.text_forms import one_line
-from vestig.surfaces.cli.why import json_line
+from vestig.surfaces.cli.render import json_line
 from vestig.surfaces.operation import YES, Call, Operation
 
 if TYPE_CHECKING:

@@ -2,19 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.arguments import Provenance
 from vestig.calls import commit, memories, queries
-from vestig.calls.argument import Flag, Integer
+from vestig.calls.argument import Choice, Flag, Integer, Text
 from vestig.calls.declaration import rows_of
+from vestig.calls.memories import ForgetRequest
+from vestig.calls.queries import RetrieveRequest
 from vestig.errors import ConflictError, ValidationError
+from vestig.language.text_forms import one_line
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import YES, Call, Operation, filter_arguments
-from vestig.surfaces.operations.layout import LAYOUT, WALK
 from vestig.types import CommitOutcomeKind
+
+if TYPE_CHECKING:
+    from vestig.retrieve.result import RetrieveResult
+
+
+def _forget(call: Call) -> Any:
+    from vestig.errors import ConflictError, ValidationError
+
+    given = filter_arguments(call.args, rows_of(ForgetRequest))
+    if given.pop("finish", False):
+        others = sorted(set(given) - {"yes"})
+        if others:
+            raise ValidationError("finish", others[0], "--finish alone")
+        return call.store.admin.forget_finish()
+    if given.pop("keep_summaries", False):
+        given["summaries"] = "keep"
+    agreed = given.pop("yes", False) or given.get("dry_run", False)
+    if not agreed:
+        plan = call.store.forget(**{**given, "dry_run": True})
+        if not plan.memory_ids and not plan.rows_removed.get("items"):
+            return plan
+        if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
+            raise ConflictError("nothing was forgotten: the plan was not confirmed")
+    return call.store.forget(**given)
+
+
+_FORGET: Final = Operation(
+    name="memory forget",
+    call=ForgetRequest,
+    options=(
+        YES,
+        Flag(
+            "Keep the summaries that cover what goes; the report lists them.",
+            "--keep-summaries",
+            name="keep_summaries",
+        ),
+        Flag(
+            "Repeat the erase of an earlier call that could not be completed.",
+            "--finish",
+            name="finish",
+        ),
+    ),
+    run=_forget,
+    document="forgotten",
+    text=render.forgotten,
+    # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
+    exit_code=lambda report: (
+        1 if report.rows_removed.get("memories") == report.rows_removed.get("items", 0) == 0 else 0
+    ),
+    writes=True,
+    confirmed="always",
+)
+
+
+EXPLAIN: Final = Flag(
+    "Say why each result is there; with --json, all that its score is made of.",
+    "--explain",
+    name="explain",
+)
+LAYOUT: Final = (
+    EXPLAIN,
+    Flag("Print the time of each stage on stderr.", "--timing", name="timing"),
+    Choice(
+        "Layout.",
+        "--format",
+        name="format",
+        words=("text", "compact", "explain", "list", "json"),
+    ),
+)
+# How edges are walked: keys of the configuration that a call may set.
+WALK: Final = (
+    Choice(
+        "Whether edges are drawn or taken by a threshold.",
+        "--mode",
+        name="mode",
+        words=("probabilistic", "deterministic"),
+        default_text="walk.mode",
+    ),
+    Choice(
+        "Whether the walk takes the strongest signal first, or goes depth first.",
+        "--order",
+        name="order",
+        words=("best", "dfs"),
+        default_text="walk.order",
+    ),
+)
 
 
 def _add(call: Call) -> Any:
@@ -109,7 +197,7 @@ def _state(action: str) -> Operation:
     )
 
 
-OPERATIONS: Final = (
+_OF_MEMORIES: Final = (
     Operation(
         name="memory add",
         call=commit.CommitRequest,
@@ -230,3 +318,86 @@ OPERATIONS: Final = (
         writes=True,
     ),
 )
+
+
+_LINE_CHARS: Final = 1_000
+
+
+def _request(text: bytes) -> dict[str, Any]:
+    """The arguments of a file: a request as one JSON object, or its messages as a list."""
+    from vestig.surfaces.json_schema import decoded, read_arguments
+
+    found = decoded(text)
+    arguments = _RETRIEVE.arguments
+    assert arguments is not None
+    return read_arguments(arguments, {"messages": found} if isinstance(found, list) else found)
+
+
+def _retrieve(call: Call) -> Any:
+    from pathlib import Path
+
+    given = filter_arguments(call.args)
+    source = given.pop("file")
+    if source == "-" and call.input is not None:
+        found = _request(call.input().read().encode())
+    else:
+        found = _request(Path(source).read_bytes())
+    where = given.pop("where", None)
+    if where is not None:
+        inside = found.get("where") or {}
+        _check_once(where, inside, "where.")
+        found["where"] = {**inside, **where}
+    _check_once(given, found)
+    return call.store.retrieve(found.pop("messages"), **found, **given)
+
+
+def _check_once(options: Mapping[str, Any], file: Mapping[str, Any], prefix: str = "") -> None:
+    """Check that the file does not say too what an option says."""
+    from vestig.errors import ValidationError
+
+    for name in options:
+        if file.get(name) is not None:
+            allowed = "either the option or the field of the file, not both"
+            raise ValidationError(f"{prefix}{name}", "given twice", allowed)
+
+
+def _text(result: RetrieveResult, _: Mapping[str, Any]) -> str:
+    """How sure, then facts and turns by line."""
+    score = result.metadata.confidence_score
+    lines = [f"confidence {result.confidence} ({score:.2f}), {result.metadata.stop_reason}"]
+    for title, texts in (("Facts", result.facts), ("Messages", result.messages)):
+        if texts:
+            lines += ["", f"{title}:", *(f"- {one_line(text, _LINE_CHARS)}" for text in texts)]
+    if result.context_summary:
+        # what a model wrote is quoted: no line of it can pass for one of Vestig's
+        lines += ["", "Summary:", *(f"> {line}" for line in result.context_summary.splitlines())]
+    if not result.facts and not result.messages:
+        lines += ["", "No memories found."]
+    return "\n".join([*lines, *_steps(result)])
+
+
+def _steps(result: RetrieveResult) -> list[str]:
+    """The trace, where there is one."""
+    trace = result.reasoning_trace or ()
+    lines = [f"{one.iteration} {one.step}: {one_line(one.detail, _LINE_CHARS)}" for one in trace]
+    return ["", "Steps:", *lines] if lines else []
+
+
+_RETRIEVE: Final = Operation(
+    name="retrieve",
+    call=RetrieveRequest,
+    options=(
+        Text(
+            "A JSON file: an object with messages and any of the options, or the list of messages"
+            " alone; - reads standard input.",
+            name="file",
+        ),
+    ),
+    run=_retrieve,
+    document="retrieve",
+    text=_text,
+    without_store="empty",
+)
+
+
+OPERATIONS: Final = (*_OF_MEMORIES, _FORGET, _RETRIEVE)
