@@ -180,7 +180,7 @@ def _deprecate(call: Call) -> Any:
     sure = given.pop("yes", False) or given.get("dry_run", False)
     if "where" in given and not sure:
         plan = call.store.deprecate(**{**given, "dry_run": True})
-        if not plan.memory_ids:
+        if not plan.memory_ids and not plan.rows_removed.get("items"):
             return plan
         if call.confirm is None or not call.confirm(render.deprecation_plan(plan, call.args)):
             raise ConflictError("nothing was withdrawn: the plan was not confirmed")
