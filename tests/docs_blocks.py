@@ -335,7 +335,7 @@ _ARGS = re.compile(r"(?m)^ {8}Args:\n(?:(?: {12}.*)?\n)+?(?=\n|^ {8}\S)")
 
 def declared_calls() -> dict[str, tuple[str, type[Any]]]:
     """The public calls that are declared: name → (module of its class, declaration)."""
-    from vestig.calls.upkeep import ImportRequest
+    from vestig.calls.files import ImportRequest
     from vestig.surfaces.operation import operations
 
     places = {"": "store", "admin": "admin", "graph": "graph", "items": "items"}

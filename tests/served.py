@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from vestig.api.store import Vestig
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config, load
 from vestig.config.service_sections import ServeSettings
 from vestig.ports import Clock

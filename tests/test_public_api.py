@@ -19,8 +19,9 @@ from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.calls.commit import CommitRequest
 from vestig.calls.declaration import Request, rows_of
+from vestig.calls.files import ImportRequest
 from vestig.calls.filter import FIELDS, KEYWORDS, Filter, FilterFields, Where
-from vestig.calls.upkeep import ImportRequest, OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.surfaces.operation import operations
 
 PINNED = {

@@ -9,7 +9,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.api.store import Vestig
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.calibration import calibrations

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vestig.calls.upkeep import ImportFormat as Format
+from vestig.calls.files import ImportFormat as Format
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.formats.drafts import Link

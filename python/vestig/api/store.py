@@ -20,15 +20,12 @@ from vestig.api.guards import (
 from vestig.api.items import Items
 from vestig.calls.commit import UpdateRequest
 from vestig.calls.declaration import checked, given
-<<<<<<< HEAD
 from vestig.calls.documents import (
     AddDocumentRequest,
     DocumentsRequest,
     ForgetDocumentRequest,
 )
 from vestig.calls.files import ExportRequest, ImportRequest
-=======
->>>>>>> 234499d4 (api, calls, language, telemetry: what is only read together is one module)
 from vestig.calls.filter import Filter, FilterFields, Time, Words
 from vestig.calls.memories import (
     CountRequest,
@@ -42,8 +39,9 @@ from vestig.calls.memories import (
     StateRequest,
     SupersedeRequest,
 )
+from vestig.calls.opening import OpenRequest
 from vestig.calls.queries import RecallRequest, RetrieveRequest
-from vestig.calls.upkeep import CognifyRequest, ExportRequest, ImportRequest, OpenRequest
+from vestig.calls.upkeep import CognifyRequest
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.ids import memory_id_text
 from vestig.results import ExportReport

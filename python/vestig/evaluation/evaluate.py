@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.api.store import Vestig
 from vestig.arguments import count_argument
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.errors import ValidationError
 from vestig.evaluation import variants

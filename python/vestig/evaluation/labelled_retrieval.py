@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import StoredUnits, import_benchmark, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query, Unit

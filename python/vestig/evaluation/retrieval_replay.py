@@ -12,8 +12,8 @@ import msgspec
 from vestig.api.store import Vestig
 from vestig.arguments import path_argument, texts_argument
 from vestig.calls.declaration import checked, rows_of
+from vestig.calls.opening import OpenRequest
 from vestig.calls.queries import RetrieveRequest
-from vestig.calls.upkeep import OpenRequest
 from vestig.config import Config
 from vestig.errors import NotFoundError, ValidationError
 from vestig.evaluation.comparison import differences

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.calls.upkeep import ImportFormat
+from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import RecordFile, Unreadable

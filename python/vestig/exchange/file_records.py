@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 
-from vestig.calls.upkeep import FORMAT_SIGNS
+from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
 from vestig.exchange.inputs import BYTES_MAX, Input
 from vestig.exchange.json_values import (

@@ -10,13 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-<<<<<<< HEAD
 from vestig.calls.commit import GivenEntity
 from vestig.calls.files import TEXT_ENDINGS, ImportFormat, ImportRequest
-=======
-from vestig.calls.commit import GivenEntity
-from vestig.calls.upkeep import ImportFormat, ImportRequest
->>>>>>> 234499d4 (api, calls, language, telemetry: what is only read together is one module)
 from vestig.commit.pipeline import Part, commit_part, prepare_part
 from vestig.commit.text import normalise
 from vestig.commit.vectors_ahead import VectorsAhead

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vestig import config as configuration
 from vestig.arguments import path_argument
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.config import Config
 from vestig.config.files import without_tilde
 from vestig.config.schema import Settings

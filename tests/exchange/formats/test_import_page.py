@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chats import store_of
-from vestig.calls.upkeep import FORMAT_SIGNS
+from vestig.calls.files import FORMAT_SIGNS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "import.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([a-z0-9-]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))

@@ -17,7 +17,7 @@ from test_notes import GRAPH, MEM0
 from test_session_logs import CODEX, LOG
 
 from chats import as_file, as_lines, store_of
-from vestig.calls.upkeep import FORMAT_SIGNS
+from vestig.calls.files import FORMAT_SIGNS
 from vestig.errors import ValidationError
 
 SECRET = "The larch hull is nine metres long"

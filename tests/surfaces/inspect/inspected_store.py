@@ -11,7 +11,7 @@ from typing import Any, Final
 import vestig
 from served import Site, serving_store
 from vestig.api.store import Vestig
-from vestig.calls.upkeep import OpenRequest
+from vestig.calls.opening import OpenRequest
 from vestig.config import load
 from vestig.session.opening import open_session
 from vestig.surfaces.inspect.app import application, settings_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from vestig.arguments import parse_time
-from vestig.calls.upkeep import ImportFormat
+from vestig.calls.files import ImportFormat
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, Unreadable, unknown
 

@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-<<<<<<< HEAD
 from vestig.calls.files import CONVERTED_ENDINGS, DOCUMENT_ENDINGS, ImportFormat
-=======
-from vestig.calls.upkeep import ImportFormat
->>>>>>> 234499d4 (api, calls, language, telemetry: what is only read together is one module)
 from vestig.errors import ValidationError
 from vestig.exchange.file_records import Record, RecordFile, Unreadable
 from vestig.exchange.formats import (

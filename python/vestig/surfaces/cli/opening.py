@@ -46,7 +46,7 @@ def open_store(config: Config, **options: Any) -> Vestig:
 
 def open_session(config: Config, **options: Any) -> Session:
     """Return what `open_store` wraps."""
-    from vestig.calls.upkeep import OpenRequest
+    from vestig.calls.opening import OpenRequest
     from vestig.registry import make_embedder
     from vestig.session import opening
 

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.calls.argument import Argument, Flag, Integer
 from vestig.calls.declaration import rows_of
-from vestig.calls.upkeep import ImportRequest
+from vestig.calls.files import ImportRequest
 from vestig.errors import ValidationError
 from vestig.lazy_pattern import lazy_pattern
 from vestig.surfaces.json_schema import decoded
