@@ -21,6 +21,7 @@ from vestig.store.integrity.digest_check import CheckedMemories
 from vestig.store.integrity.witness import Witness, WitnessFiles
 from vestig.store.ledger import migrations
 from vestig.store.ledger.absent_store import AbsentStore, WithoutStore
+from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
 from vestig.store.records import jobs, request_rows, settings
 from vestig.store.records.reads import LedgerView
 from vestig.store.records.values import Job, JobResult, RequestRecord, StoredAnswer
@@ -40,35 +41,6 @@ if TYPE_CHECKING:
 _CHECKPOINT_PAGES: Final = 1_000
 _BATCH_CHECKPOINT_PAGES: Final = 16_384
 _BATCH_ROWS: Final = 100
-
-
-class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a ledger is opened."""
-
-    read_only: bool = False
-    lock_timeout_s: float = 5.0
-    durability: str = "full"
-    jobs: jobs.JobRules = jobs.JobRules()
-
-
-class LedgerFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The open files of a store: how the ledger is read, and the copies of its witness (None:
-    read-only)."""
-
-    plan: ReadPlan
-    witness: WitnessFiles | None
-    options: LedgerOptions
-    place: files.Place | None
-    # which store was here before, where its folder is gone and this one was begun in its place
-    replaced: str = ""
-
-
-class PendingLedger(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger that is not there yet. `open_files(make)` opens it, and makes it where asked."""
-
-    missing: AbsentStore
-    options: LedgerOptions
-    open_files: Callable[[bool], LedgerFiles]
 
 
 class _Connected:
@@ -182,6 +154,8 @@ class Ledger:
         self._readers = Connections(self._plan, self._options.lock_timeout_s, self._place)
         self._writer: apsw.Connection | None = None
         self._log: int | None = None
+        # of the transaction that is open, where it goes to a database first
+        self._writing: Upstream | None = None
         if self._in_memory:
             self._writer = open_writer(None, self._options.durability)
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
@@ -411,7 +385,7 @@ class Ledger:
             if txn.applied is None:
                 if txn.keeps_answer:
                     with store_faults(self._where):
-                        conn.execute("COMMIT")
+                        self.commit(conn)
                 return
             if self._pending is not None:
                 raise ConflictError(f"{self._where}: expected a change of something stored")
@@ -454,10 +428,11 @@ class Ledger:
             )
 
     @contextmanager
-    def writer(self, *, make: bool = True) -> Iterator[apsw.Connection]:
+    def writer(self, *, make: bool = True, local: bool = False) -> Iterator[apsw.Connection]:
         """The writing connection inside BEGIN IMMEDIATE, for bookkeeping that takes no seq; what is
         not committed on leaving is undone. `make`: a store that is missing is made first; without
         it, for calls that only change what is stored, the connection is to an empty one in memory.
+        `local`: what is written concerns these files alone, and no upstream takes it.
 
         Raises:
             StoreLockedError: no lock in time, or a read-only store.
@@ -470,9 +445,9 @@ class Ledger:
             )
         self.check_place()
         with forks.inside():
-            yield from self._locked_writer()
+            yield from self._locked_writer(None if local else self._options.upstream)
 
-    def _locked_writer(self) -> Iterator[apsw.Connection]:
+    def _locked_writer(self, upstream: Upstream | None) -> Iterator[apsw.Connection]:
         started = time.monotonic()
         deadline = started + self._options.lock_timeout_s
         if not self._write_lock.acquire(timeout=max(0.0, self._options.lock_timeout_s)):
@@ -485,11 +460,28 @@ class Ledger:
                 )
             self._write_depth += 1
             try:
-                yield from self._immediate(started, deadline)
+                if upstream is None:
+                    yield from self._immediate(started, deadline)
+                else:
+                    yield from self._upstream_first(upstream, started, deadline)
             finally:
                 self._write_depth -= 1
         finally:
             self._write_lock.release()
+
+    def _upstream_first(
+        self, upstream: Upstream, started: float, deadline: float
+    ) -> Iterator[apsw.Connection]:
+        """The writer of `_immediate` at the newest state of the upstream, whose lock is held."""
+        with upstream.turn(deadline):
+            for conn in self._immediate(started, deadline):
+                with store_faults(self._where):
+                    upstream.begin(conn)
+                self._writing = upstream
+                try:
+                    yield conn
+                finally:
+                    self._writing = None
 
     def _immediate(self, started: float, deadline: float) -> Iterator[apsw.Connection]:
         try:
@@ -569,6 +561,13 @@ class Ledger:
     def _commit(self, conn: apsw.Connection, rows: int) -> None:
         batch = rows >= _BATCH_ROWS
         conn.wal_autocheckpoint(_BATCH_CHECKPOINT_PAGES if batch else _CHECKPOINT_PAGES)
+        self.commit(conn)
+
+    def commit(self, conn: apsw.Connection) -> None:
+        """Ends the transaction of `writer` with all that it wrote: first where the truth is, if
+        this ledger is a copy of it."""
+        if self._writing is not None:
+            self._writing.publish(conn)
         conn.execute("COMMIT")
 
     def touch(self, namespace: str, touch: AccessTouch) -> None:
@@ -581,7 +580,7 @@ class Ledger:
             return
         with self.writer(make=False) as conn, store_faults(self._where):
             jobs.touch(conn, namespace, touch)
-            conn.execute("COMMIT")
+            self.commit(conn)
 
     def due_jobs(
         self,
@@ -597,7 +596,7 @@ class Ledger:
             return []
         with self.writer(make=False) as conn, store_faults(self._where):
             taken = self._take(conn, namespace, now_us, kinds, limit, ids)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return taken
 
     def _take(
@@ -636,7 +635,7 @@ class Ledger:
             due = jobs.due_memories(conn, namespace, kinds, now_us=now_us, limit=limit, ids=ids)
             for job in self._take(conn, namespace, now_us, kinds, len(due), due):
                 by_memory.setdefault(job.memory_id, []).append(job)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return list(by_memory.values())
 
     def finish_jobs(self, results: Sequence[JobResult], now_us: int) -> list[str]:
@@ -656,7 +655,7 @@ class Ledger:
             for one, job in open_:
                 jobs.end(conn, job, now_us, one.error, self._options.jobs)
             if txn.applied is None:
-                conn.execute("COMMIT")
+                self.commit(conn)
         return [one.job_id for one, _ in open_]
 
     def due_job_counts(self, now_us: int, kinds: Sequence[str]) -> dict[str, int]:
@@ -676,7 +675,7 @@ class Ledger:
         `until_us`. `reason` becomes their last error. How many."""
         with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.release(conn, job_ids, now_us, until_us, reason)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return count
 
     def submit_jobs(self, job_ids: Sequence[str], batch_id: str, now_us: int) -> int:
@@ -687,7 +686,7 @@ class Ledger:
         """
         with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.submit(conn, job_ids, batch_id, now_us)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return count
 
     def submitted_batches(self, namespace: str) -> dict[str, list[Job]]:
@@ -704,7 +703,7 @@ class Ledger:
         """
         with self.writer(make=False) as conn, store_faults(self._where):
             reserved = request_rows.reserve_calls(conn, day, count, limit)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return reserved
 
     def reserved_model_calls(self, day: int) -> int:
@@ -719,15 +718,15 @@ class Ledger:
 
     def log_requests(self, requests: Sequence[RequestRecord]) -> None:
         """Appends to the log of requests; takes no seq."""
-        with self.writer(make=False) as conn, store_faults(self._where):
+        with self.writer(make=False, local=True) as conn, store_faults(self._where):
             request_rows.log_requests(conn, requests)
-            conn.execute("COMMIT")
+            self.commit(conn)
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
         """Makes failed jobs of these kinds pending again; how many."""
         with self.writer(make=False) as conn, store_faults(self._where):
             count = jobs.retry_failed(conn, namespace, kinds, now_us)
-            conn.execute("COMMIT")
+            self.commit(conn)
         return count
 
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
@@ -735,12 +734,12 @@ class Ledger:
         raw = msgspec.msgpack.encode(identity)
         with self.writer() as conn, store_faults(self._where):
             settings.write_setting(conn, settings.IDENTITY, raw)
-            conn.execute("COMMIT")
+            self.commit(conn)
 
     @contextmanager
     def _idle_writer(self) -> Iterator[apsw.Connection]:
         """The writer with no transaction open."""
-        with self.writer(make=False) as conn, store_faults(self._where):
+        with self.writer(make=False, local=True) as conn, store_faults(self._where):
             conn.execute("ROLLBACK")
             yield conn
 

@@ -22,8 +22,9 @@ from vestig.store.ledger.absent_store import (
     find_record,
     remember_path,
 )
-from vestig.store.ledger.ledger import Ledger, LedgerFiles, LedgerOptions, PendingLedger
+from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import Migration
+from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger
 from vestig.store.records import settings
 from vestig.store.records.jobs import JobRules
 from vestig.store.sqlite import files, forks

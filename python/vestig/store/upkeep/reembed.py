@@ -151,7 +151,7 @@ def _begin(ledger: Ledger, identity: EmbeddingIdentity) -> int:
             conn.execute(f"DELETE FROM {NEW_VECTORS.name}")
             conn.execute(f"INSERT INTO {NEW_VECTORS.name} VALUES (?, ?, ?)", identity_row)
         count = unfinished_vectors(conn)
-        conn.execute("COMMIT")
+        ledger.commit(conn)
     return count or 0
 
 
@@ -210,7 +210,7 @@ def _keep(ledger: Ledger, rows: Sequence[int], vectors: Sequence[bytes], read_at
         conn.executemany(
             f"INSERT OR REPLACE INTO {NEW_VECTORS.name} SELECT ?1, ?2, ?3 WHERE {_THERE}", made
         )
-        conn.execute("COMMIT")
+        ledger.commit(conn)
 
 
 def _switch(ledger: Ledger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
