@@ -11,6 +11,7 @@
     │   ├── ConfigNotFoundError (FileNotFoundError) a named file is missing
     │   └── EmbeddingMismatchError                  model or dimension differs from the store
     ├── StoreLockedError                            no write lock in time
+    │   └── OutcomeUnknownError                     perhaps stored: the database does not answer
     ├── StoreFullError                              no room left on the disk
     ├── StoreDamagedError                           an integrity check failed, or a newer schema
     │   └── ForgetIncompleteError                   residue after a hard delete
@@ -47,6 +48,7 @@ __all__ = [
     "ModelBudgetError",
     "ModelCallError",
     "NotFoundError",
+    "OutcomeUnknownError",
     "ProviderError",
     "ProviderTimeoutError",
     "StoreDamagedError",
@@ -167,6 +169,13 @@ class StoreLockedError(VestigError):
     """No write lock within `store.lock_timeout_s`, or a store that cannot be written."""
 
     code = "store-locked"
+
+
+class OutcomeUnknownError(StoreLockedError):
+    """The connection to PostgreSQL was lost while a change was committed there, and nobody answers:
+    it is stored whole, or not at all. Repeat the call with the same Idempotency-Key."""
+
+    code = "outcome-unknown"
 
 
 class StoreFullError(VestigError):

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 def open_store(
     path: str | os.PathLike[str] | None = None,
     *,
+    tenant: str | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     profile: str | None = None,
     namespace: str | None = None,
@@ -95,8 +96,9 @@ def open_store(
     from an empty store and make nothing.
 
     Args:
-        path: The directory of the store; ":memory:" keeps everything in memory; default store.path
-            of the configuration.
+        path: The directory of the store; ":memory:" keeps everything in memory; postgresql://… is
+            the database of a tenant; default store.path of the configuration.
+        tenant: The name of a tenant, where path is an address of PostgreSQL.
         config: Path of a configuration file, or an object of keys that win over every file.
         profile: Recall profile of this store.
         namespace: The namespace in which all calls act unless they name another.
@@ -167,6 +169,8 @@ class Vestig:
     def __repr__(self) -> str:
         session = self._session
         place = ":memory:" if session.directory is None else str(session.directory)
+        if session.tenant is not None:
+            place = session.tenant.text
         state = ", closed" if session.closed else ""
         return f"<vestig.Vestig {place} namespace={session.namespace}{state}>"
 
@@ -206,9 +210,40 @@ class Vestig:
             if self._worker is not None:
                 self._worker.close()
             with forks.inside():
+                if session.tenant is not None:
+                    session.tenant.close()
                 session.keeper.close()
                 session.ledger.close()
                 session.observer.close()
+
+    @property
+    def position(self) -> int | None:
+        """How many changes of its tenant this copy holds; None for a store of one machine. After a
+        write it is a token: `fresh` on another machine reads at least that."""
+        tenant = self._session.tenant
+        return None if tenant is None else tenant.copy.position
+
+    def fresh(self, *, min_position: int | None = None) -> int | None:
+        """Reads what other machines wrote, at once and not within `fleet.max_staleness_s`.
+
+        Args:
+            min_position: A position that is there afterwards, as `position` gave it.
+
+        Returns:
+            The position that reads have from now on; None for a store of one machine, which is
+            always fresh.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or has no such position.
+        """
+        session = self._session
+        session.check_open()
+        tenant = session.tenant
+        if tenant is None:
+            return None
+        tenant.copy.look_now()
+        session.follow_tenant(min_position)
+        return tenant.copy.position
 
     def _start_worker(self) -> None:
         """Works the queue of jobs in the background until `close`."""

@@ -15,9 +15,12 @@ class OpenRequest(Request, frozen=True, kw_only=True):
     path: Annotated[
         Any,
         Port(
-            'The directory of the store; ":memory:" keeps everything in memory; default'
-            " store.path of the configuration."
+            'The directory of the store; ":memory:" keeps everything in memory;'
+            " postgresql://… is the database of a tenant; default store.path of the configuration."
         ),
+    ] = None
+    tenant: Annotated[
+        Any, Port("The name of a tenant, where path is an address of PostgreSQL.")
     ] = None
     config: Annotated[
         Any, Port("Path of a configuration file, or an object of keys that win over every file.")

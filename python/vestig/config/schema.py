@@ -53,6 +53,7 @@ from vestig.config.recall_sections import (
 )
 from vestig.config.service_sections import (
     PROMPT_MEANINGS,
+    FleetSettings,
     LlmSettings,
     McpSettings,
     Prices,
@@ -390,6 +391,7 @@ class Settings(Section, frozen=True, kw_only=True):
     firewall: FirewallSettings = FirewallSettings()
     serve: ServeSettings = ServeSettings()
     mcp: McpSettings = McpSettings()
+    fleet: FleetSettings = FleetSettings()
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,5 @@
-"""Keys of language models, `llm` and `prompts`, of the servers, `serve` and `mcp`, and of
-`telemetry`.
+"""Keys of language models, `llm` and `prompts`, of the servers, `serve` and `mcp`, of `fleet`
+and of `telemetry`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from vestig.config.kinds import (
     Text,
     Timeout,
     VariableName,
+    Wait,
     doc,
 )
 
@@ -163,6 +164,29 @@ class RateLimit(Section, frozen=True, kw_only=True):
             " machine, 10 from others."
         ),
     ] = None
+
+
+class FleetSettings(Section, frozen=True, kw_only=True):
+    cache_dir: Annotated[
+        Text | None,
+        doc(
+            "Folder for this machine's copies of tenants; null: tenants in the user's cache folder."
+        ),
+    ] = None
+    max_open: Annotated[Count, doc("Tenants that a server keeps open; the files stay.")] = 200
+    max_cache_bytes: Annotated[
+        CountOrZero | None,
+        doc("Bytes that copies may take before those not used for longest go; null: no limit."),
+    ] = None
+    max_staleness_s: Annotated[
+        Wait, doc("Seconds that a read may lie behind what others wrote.")
+    ] = 1.0
+    max_offline_s: Annotated[
+        Wait, doc("Seconds for which reads go on while PostgreSQL does not answer.")
+    ] = 3_600.0
+    snapshot_bytes: Annotated[
+        Count, doc("Bytes of changes after which a tenant's snapshot is made anew.")
+    ] = 4_194_304
 
 
 class ServeSettings(Section, frozen=True, kw_only=True):

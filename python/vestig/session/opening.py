@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vestig import config as configuration
 from vestig.arguments import path_argument
@@ -23,6 +24,9 @@ from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import reserve
 from vestig.telemetry.trace_file import TraceFile
+
+if TYPE_CHECKING:
+    from vestig.session.tenant import TenantCopy
 
 MEMORY_PATH = ":memory:"
 
@@ -176,26 +180,50 @@ def _trace_file(config: Config) -> TraceFile | None:
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
 
 
-def open_session(request: OpenRequest) -> Session:
-    """Everything one open store needs."""
-    _check_ports(request)
-    loaded = load_config(request.config, request.profile)
-    settings, given = loaded.settings, request.embedder
-    space = settings.namespace if request.namespace is None else request.namespace
-    directory = store_directory(request.path, loaded)
-    embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
-    reranker = request.reranker
-    if reranker is None:
-        reranker = make_reranker(settings.reranker)
-    language_model = request.llm
-    if language_model is None:
-        language_model = make_language_model(settings.llm)
-    check_reranker(reranker, settings)
+def _is_address(path: object) -> bool:
+    """Return whether a store is named by where its database is, not by a folder."""
+    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
+
+
+def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> TenantCopy:
+    """The copy of a tenant, not opened yet.
+
+    Raises:
+        ConfigError: the extra is not installed, or the address cannot be read.
+        ValidationError: no name of a tenant, or an argument that concerns folders.
+    """
+    for name in ("accept_ledger", "init", "change_embedder", "read_only"):
+        if getattr(request, name):
+            raise ValidationError(
+                name, True, "false for a tenant", "the truth is in PostgreSQL, not in a folder"
+            )
+    try:
+        from vestig.session.tenant import TenantCopy
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"path: expected the package {error.name} for a tenant in PostgreSQL; install"
+            " vestig[fleet]"
+        ) from None
+
+    def open_keeper(ledger: Ledger, directory: Path) -> ProjectionKeeper:
+        stored = ledger.embedding_identity()
+        mismatch = None if stored is None else mismatch_of(stored, embedder)
+        if mismatch is not None:
+            raise mismatch
+        return keeper_for(ledger, directory, stored or identity_of(embedder, loaded))
+
+    return TenantCopy(str(request.path), request.tenant, loaded.settings, open_keeper)
+
+
+def _open_folder(
+    request: OpenRequest, loaded: Config, embedder: Embedder, directory: Path | None
+) -> tuple[Ledger, ProjectionKeeper, EmbeddingMismatchError | None]:
+    """Ledger and projection of a folder, or of a store in memory."""
     ledger = open_ledger(
         directory,
         read_only=request.read_only,
-        lock_timeout_s=settings.store.lock_timeout_s,
-        durability=settings.store.durability,
+        lock_timeout_s=loaded.settings.store.lock_timeout_s,
+        durability=loaded.settings.store.durability,
         state_dir=state_folder(directory),
         accept=request.accept_ledger,
         without_store="refuse" if request.must_exist else "empty",
@@ -215,8 +243,41 @@ def open_session(request: OpenRequest) -> Session:
         if request.accept_ledger:
             keeper.accept_history()
         keeper.check_history()
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger, keeper, mismatch
+
+
+def open_session(request: OpenRequest) -> Session:
+    """Everything one open store needs."""
+    _check_ports(request)
+    loaded = load_config(request.config, request.profile)
+    settings, given = loaded.settings, request.embedder
+    space = settings.namespace if request.namespace is None else request.namespace
+    path = settings.store.path if request.path is None else request.path
+    in_database = _is_address(path)
+    if request.tenant is not None and not in_database:
+        raise ValidationError("path", path, "postgresql://… where a tenant is named")
+    directory = None if in_database else store_directory(request.path, loaded)
+    embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
+    reranker = request.reranker
+    if reranker is None:
+        reranker = make_reranker(settings.reranker)
+    language_model = request.llm
+    if language_model is None:
+        language_model = make_language_model(settings.llm)
+    check_reranker(reranker, settings)
+    tenant = _open_tenant(request, loaded, embedder) if in_database else None
+    if tenant is None:
+        opened = _open_folder(request, loaded, embedder, directory)
+    else:
+        opened = (*tenant.open(), None)
+    ledger, keeper, mismatch = opened
+    try:
         trace_file = _trace_file(loaded)
     except BaseException:
+        keeper.close()
         ledger.close()
         raise
     return Session(
@@ -230,7 +291,8 @@ def open_session(request: OpenRequest) -> Session:
         language_model=language_model,
         clock=request.clock or system_clock,
         namespace=space,
-        directory=directory,
+        directory=directory if tenant is None else tenant.directory,
+        tenant=tenant,
         hook=request.on_commit,
         read_only=ledger.read_only,
     )

@@ -49,6 +49,7 @@ from vestig.types import Memory
 
 if TYPE_CHECKING:
     from vestig.session.model_calls import ModelCalls
+    from vestig.session.tenant import TenantCopy
 
 _T = TypeVar("_T")
 
@@ -86,6 +87,8 @@ class _Operation:
         if self._traced is not None:
             self._traced.__enter__()
         try:
+            if self._traced is not None and self._session.tenant is not None:
+                self._session.follow_tenant()
             self._session.ledger.require(self._without_store)
         except BaseException as error:
             self.__exit__(type(error), error, None)
@@ -120,8 +123,10 @@ class Session:
         reranker: Reranker | None = None,
         language_model: LanguageModel | None = None,
         trace_file: TraceFile | None = None,
+        tenant: TenantCopy | None = None,
     ) -> None:
         self.config = config
+        self.tenant = tenant
         self.ledger = ledger
         self.keeper = keeper
         self.embedder = embedder
@@ -221,6 +226,20 @@ class Session:
             raise ModelBudgetError(
                 f"llm.max_calls_per_day: a call cannot be counted: {error}"
             ) from error
+
+    def follow_tenant(self, min_position: int | None = None) -> None:
+        """Brings the copy of a tenant up to date; one that had to be built anew takes the place of
+        the old one, which calls under way go on to read.
+
+        Raises:
+            StoreLockedError: PostgreSQL has not answered for too long, or has no such position.
+            NotFoundError: the tenant is gone.
+        """
+        assert self.tenant is not None
+        fresh = self.tenant.refresh(self.ledger, min_position)
+        if fresh is not None:
+            self.ledger, self.keeper = fresh
+            self._caches = {}
 
     def cache(self, kind: type[_C]) -> _C:
         """The cache of this kind."""

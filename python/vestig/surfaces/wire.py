@@ -19,6 +19,7 @@ _CODES: Final[dict[str, tuple[int, int, str]]] = {
     "config": (2, 500, "Invalid configuration"),
     "embedding-mismatch": (2, 500, "Other embedding model"),
     "store-locked": (3, 503, "Store locked"),
+    "outcome-unknown": (3, 504, "Outcome unknown"),
     "store-full": (3, 507, "Disk full"),
     "store-damaged": (3, 500, "Store damaged"),
     "forget-incomplete": (3, 500, "Forgetting incomplete"),

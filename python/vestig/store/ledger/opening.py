@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
+from vestig.errors import ConflictError, StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store.integrity import chain
 from vestig.store.integrity.witness import Witness, WitnessFiles, check_witness, witness_files
 from vestig.store.ledger import migrations
@@ -24,7 +24,7 @@ from vestig.store.ledger.absent_store import (
 )
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.migrations import Migration
-from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger
+from vestig.store.ledger.options import LedgerFiles, LedgerOptions, PendingLedger, Upstream
 from vestig.store.records import settings
 from vestig.store.records.jobs import JobRules
 from vestig.store.sqlite import files, forks
@@ -50,6 +50,7 @@ def open_ledger(
     schema: Sequence[Migration] | None = None,
     without_store: WithoutStore = "make",
     init: bool = False,
+    upstream: Upstream | None = None,
 ) -> Ledger:
     """The ledger of the store in folder `path`; None = in memory.
 
@@ -58,12 +59,13 @@ def open_ledger(
     that is older than its witness (`vestig rebuild --accept-ledger`). `schema`
     replaces the list of migrations. `without_store`: on a path without a store it is made now,
     stands for an empty one until something is written, or is refused. `init`: a store may
-    begin among other files, or where one was lost.
+    begin among other files, or where one was lost. `upstream`: the ledger is a copy of what it has;
+    without it a copy is refused.
 
     Raises:
         ValidationError: a folder name that is too long, or a bad option.
         NotFoundError: no store, and `read_only` or `without_store="refuse"`.
-        ConflictError: the folder holds other files and no store.
+        ConflictError: the folder holds other files and no store, or a copy of a tenant.
         StoreLockedError: a network file system, or no permission.
         StoreDamagedError: the ledger is lost, damaged, older than its witness, or of another
             schema version.
@@ -83,6 +85,7 @@ def open_ledger(
         lock_timeout_s=lock_timeout_s,
         durability=durability,
         jobs=JobRules() if job_rules is None else job_rules,
+        upstream=upstream,
     )
     if path is None:
         return Ledger(None, options)
@@ -219,6 +222,8 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
         if store_uuid is None:
             raise damaged(where, "no store identity")
         self._refuse_another(store_uuid)
+        if self.options.upstream is None:
+            _refuse_copy(conn, ledger.parent)
         copies = WitnessFiles(witness_files(ledger.parent, store_uuid, self.state_dir))
         seen = copies.read()
         conn.execute("BEGIN")
@@ -261,6 +266,20 @@ class _Opening(msgspec.Struct, frozen=True, kw_only=True):
                 " device (is the disk mounted?); mount it, or take the one that is there with"
                 " `vestig doctor --forget-lost`"
             )
+
+
+def _refuse_copy(conn: apsw.Connection, folder: Path) -> None:
+    """A copy of a tenant takes no writes of its own: the tenant would never see them.
+
+    Raises:
+        ConflictError: names the tenant.
+    """
+    found = settings.read_upstream(conn)
+    if found is not None:
+        raise ConflictError(
+            f"{folder}: expected a store, this is a copy of tenant {found.tenant} that a worker"
+            f" keeps; open the tenant: vestig.open({found.address!r}, tenant={found.tenant!r})"
+        )
 
 
 def _is_older(ledger: Path, steps: Sequence[Migration]) -> bool:

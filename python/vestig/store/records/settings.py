@@ -10,11 +10,13 @@ from array import array
 from typing import Final
 
 import apsw
+import msgspec
 
 from vestig.ports import EmbeddingIdentity
 from vestig.store.integrity import chain
-from vestig.store.sqlite.lookups import fetch
+from vestig.store.sqlite.lookups import fetch, has_table
 from vestig.store.tables.schema import columns_sql
+from vestig.store.tables.store import NEW_VECTORS, UPSTREAM
 
 UUID: Final = "uuid"
 # The model that made the vectors.
@@ -92,3 +94,61 @@ def _cosine(left: bytes, right: bytes) -> float:
     if norms == 0:
         return 0.0
     return math.fsum(a * b for a, b in zip(x, y, strict=True)) / norms
+
+
+class UpstreamRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tenant of which database a ledger is a copy of, and how far it has come.
+
+    Attributes:
+        position: the number of changes of the tenant that it holds.
+        last_id: of the newest of them.
+        cache: 16 random bytes, of this copy.
+    """
+
+    address: str
+    tenant: str
+    position: int
+    last_id: bytes
+    cache: bytes
+
+
+def read_upstream(conn: apsw.Connection) -> UpstreamRow | None:
+    """What the ledger is a copy of; None for a store of its own."""
+    if not has_table(conn, UPSTREAM.name):
+        return None
+    rows = fetch(conn, "SELECT address, tenant, position, last_id, cache FROM upstream")
+    if not rows:
+        return None
+    address, tenant, position, last_id, cache = rows[0]
+    return UpstreamRow(
+        address=address, tenant=tenant, position=position, last_id=last_id, cache=cache
+    )
+
+
+def write_upstream(conn: apsw.Connection, row: UpstreamRow | None) -> None:
+    """Makes the ledger a copy of a tenant, or with None a store of its own. The tables that others
+    make when they need them are made for a copy, since a change carries no new table."""
+    if row is None:
+        conn.execute("DELETE FROM upstream")
+        return
+    for table in (NEW_VECTORS, UPSTREAM):
+        if not has_table(conn, table.name):
+            conn.execute(table.statements())
+    values = (row.address, row.tenant, row.position, row.last_id, row.cache)
+    conn.execute("INSERT OR REPLACE INTO upstream VALUES (1, ?, ?, ?, ?, ?)", values)
+
+
+def move_upstream(conn: apsw.Connection, position: int, last_id: bytes) -> None:
+    """Records how far the ledger has come, in the open transaction."""
+    conn.execute("UPDATE upstream SET position = ?, last_id = ?", (position, last_id))
+
+
+def drop_request_log(conn: apsw.Connection) -> None:
+    """Empties the log of requests: it is of one machine."""
+    conn.execute("DELETE FROM requests")
+
+
+def unproved_count(conn: apsw.Connection) -> int:
+    """How many forgettings the files of this ledger are still to be searched for."""
+    count: int = fetch(conn, "SELECT count(*) FROM erasures")[0][0]
+    return count

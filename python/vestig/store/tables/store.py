@@ -39,6 +39,17 @@ NEW_VECTORS: Final = Table(
         vector("embedding"),
     ),
 )  # fmt: skip
+# Only in a ledger that is a copy of a tenant: one row.
+UPSTREAM: Final = Table(
+    name="upstream",
+    says="which tenant of which database this ledger is a copy of, and how far it has come",
+    key=("row",),
+    made_when_needed=True,
+    columns=(
+        ROW, text("address", exempt=_OF_THE_STORE), text("tenant", exempt=_OF_THE_STORE),
+        integer("position"), blob("last_id", exempt="random"), blob("cache", exempt="random"),
+    ),
+)  # fmt: skip
 TABLES: Final = (
     # seq is NULL until the next write transaction takes the row into the chain.
     Table(
@@ -146,6 +157,7 @@ TABLES: Final = (
         indexes=("CREATE UNIQUE INDEX requests_id ON requests (id)",),
     ),
     NEW_VECTORS,
+    UPSTREAM,
 )  # fmt: skip
 
 

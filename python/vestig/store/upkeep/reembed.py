@@ -130,8 +130,9 @@ def unfinished_vectors(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
     if not has_table(conn, NEW_VECTORS.name):
         return None
-    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS.name} WHERE memory <> {IDENTITY_KEY}")
-    return int(rows[0][0])
+    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS.name}")
+    # The first row is the identity of the model; an empty table is that of a copy of a tenant.
+    return int(rows[0][0]) - 1 if rows[0][0] else None
 
 
 def _digest(row: int, embedding: bytes) -> bytes:

@@ -1,0 +1,140 @@
+"""A session on a tenant: its copy on this machine, kept up to date between calls."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from vestig.config.files import without_tilde
+from vestig.config.folders import cache_directory
+from vestig.config.schema import Settings
+from vestig.errors import StoreDamagedError, ValidationError
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.replication.cache import CacheFolders
+from vestig.store.replication.connection import Address
+from vestig.store.replication.copy import Copy, CopyRules, Looks
+from vestig.store.replication.postgres import Database, check_tenant
+
+# Of this process, by address and time limit: one look asks for all open tenants of a database.
+_looks: Final[weakref.WeakValueDictionary[tuple[str, float], Looks]] = weakref.WeakValueDictionary()
+_lock: Final = threading.Lock()
+
+
+def tenant_name(tenant: object) -> str:
+    """The name of a tenant.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    try:
+        return check_tenant(tenant)
+    except ValueError as error:
+        raise ValidationError("tenant", tenant, str(error)) from None
+
+
+def looks_of(address: Address, timeout_s: float) -> Looks:
+    """The one object of this process that asks a database for positions."""
+    with _lock:
+        found = _looks.get((address.dsn, timeout_s))
+        if found is None:
+            found = _looks[address.dsn, timeout_s] = Looks(Database(address, timeout_s))
+        return found
+
+
+def _cache_folder(configured: str | None) -> Path:
+    if configured is None:
+        return Path(cache_directory()) / "tenants"
+    return Path(without_tilde(configured, "fleet.cache_dir"))
+
+
+class TenantCopy:
+    """The copy of a tenant that a session reads and writes.
+
+    Args:
+        path: of PostgreSQL, `postgresql://…`.
+        open_keeper: makes the projection of a ledger in a folder.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        tenant: object,
+        settings: Settings,
+        open_keeper: Callable[[Ledger, Path], ProjectionKeeper],
+    ) -> None:
+        fleet, self._lock_timeout_s = settings.fleet, settings.store.lock_timeout_s
+        name = tenant_name(tenant)
+        self._looks = looks_of(Address(path), max(1.0, self._lock_timeout_s))
+        self.folders = CacheFolders(_cache_folder(fleet.cache_dir), self._looks)
+        rules = CopyRules(max_staleness_s=fleet.max_staleness_s, max_offline_s=fleet.max_offline_s)
+        self.copy = Copy(self._looks, name, rules)
+        self.snapshot_bytes = fleet.snapshot_bytes
+        self._open_keeper = open_keeper
+        self._changing = threading.Lock()
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the copy."""
+        return self.folders.path(self.copy.tenant)
+
+    @property
+    def text(self) -> str:
+        """How errors and `repr` name it."""
+        return f"{self._looks.database.address} tenant={self.copy.tenant}"
+
+    def open(self, *, build: bool = False) -> tuple[Ledger, ProjectionKeeper]:
+        """The ledger and the projection of the copy."""
+        ledger = self.folders.open_ledger(
+            self.copy, lock_timeout_s=self._lock_timeout_s, build=build
+        )
+        try:
+            keeper = self._open_keeper(ledger, self.directory)
+            keeper.check_history()
+        except StoreDamagedError:
+            ledger.close()
+            if build:
+                raise
+            return self.open(build=True)
+        except BaseException:
+            ledger.close()
+            raise
+        self.copy.report_to(keeper.report)
+        return ledger, keeper
+
+    def refresh(
+        self, ledger: Ledger, min_position: int | None = None
+    ) -> tuple[Ledger, ProjectionKeeper] | None:
+        """Brings the copy up to date before a call.
+
+        Returns:
+            Another ledger and projection in the place of these, where the copy had to be built
+            anew; else None.
+
+        Raises:
+            StoreLockedError: PostgreSQL has not answered for too long.
+            NotFoundError: the tenant is gone.
+        """
+        copy = self.copy
+        reason = copy.must_be_built or ("moved or deleted" if ledger.moved else "")
+        if not reason:
+            try:
+                copy.refresh(min_position)
+                return None
+            except (LookupError, StoreDamagedError) as error:
+                if not copy.must_be_built:
+                    raise
+                reason = str(error)
+        with self._changing:
+            fresh = self.open(build=True)
+            copy.must_be_built = ""
+        copy.refresh(min_position)
+        copy.report("copy_rebuilt", f"the copy on this machine was of {reason}")
+        return fresh
+
+    def close(self) -> None:
+        """The copy follows no more."""
+        self.copy.close()

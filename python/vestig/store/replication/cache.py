@@ -1,0 +1,136 @@
+"""Folders of copies on this machine: built from a snapshot, found again, thrown away."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import apsw
+import msgspec
+
+from vestig.errors import StoreDamagedError
+from vestig.private_folder import make_private_folder
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.opening import open_ledger
+from vestig.store.records import settings
+from vestig.store.replication.copy import Copy, Looks
+from vestig.store.replication.postgres import ID_BYTES
+from vestig.store.replication.snapshot import unpack
+from vestig.store.sqlite import files
+from vestig.store.sqlite.faults import damaged
+
+_SERVER_BYTES: Final = 8
+
+
+class CacheFolders:
+    """Copies of the tenants of one database, below a folder of this machine.
+
+    Args:
+        root: the folder; copies of several databases may lie in it.
+    """
+
+    def __init__(self, root: Path, looks: Looks) -> None:
+        self._looks = looks
+        self._database = looks.database
+        name = blake2b(str(self._database.address).encode(), digest_size=_SERVER_BYTES).hexdigest()
+        self.folder = root / name
+
+    def path(self, tenant: str) -> Path:
+        """The folder of a copy."""
+        return self.folder / tenant
+
+    def open_ledger(self, copy: Copy, *, lock_timeout_s: float, build: bool = False) -> Ledger:
+        """The ledger of the copy. It is built from the snapshot where there is none, where it is
+        damaged, and where asked.
+
+        Raises:
+            NotFoundError: there is no such tenant.
+            StoreLockedError: PostgreSQL does not answer, and there is no copy.
+            StoreDamagedError: the snapshot is not what was written.
+        """
+        place = self.path(copy.tenant)
+        with self._building(copy.tenant):
+            if build or not (place / files.LEDGER_FILE).exists():
+                self._build(copy.tenant)
+            try:
+                ledger = self._open(copy, lock_timeout_s)
+            except StoreDamagedError as error:
+                copy.report("copy_rebuilt", f"the copy on this machine was damaged: {error}")
+                self._build(copy.tenant)
+                ledger = self._open(copy, lock_timeout_s)
+        copy.follow(ledger)
+        return ledger
+
+    def _open(self, copy: Copy, lock_timeout_s: float) -> Ledger:
+        return open_ledger(
+            self.path(copy.tenant),
+            lock_timeout_s=lock_timeout_s,
+            durability="normal",
+            without_store="refuse",
+            upstream=copy,
+        )
+
+    @contextmanager
+    def _building(self, tenant: str) -> Iterator[None]:
+        """One process of this machine at a time."""
+        make_private_folder(self.folder)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        lock = os.open(self.folder / f".{tenant}.lock", flags, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _build(self, tenant: str) -> None:
+        fresh = self.folder / f".{tenant}.new-{os.urandom(4).hex()}"
+        make_private_folder(fresh)
+        try:
+            row, parts = self._database.snapshot(tenant)
+            unpack(parts, row.snapshot_digest, fresh)
+            cache = os.urandom(ID_BYTES)
+            self._mark(fresh / files.LEDGER_FILE, tenant, cache)
+            self._database.register(tenant, cache, socket.gethostname(), row.snapshot)
+            self._discard(tenant)
+            os.rename(fresh, self.path(tenant))
+            files.sync_folder(self.folder)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+
+    def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
+        """Says in the ledger whose copy it is: an ordinary open refuses it."""
+        conn = apsw.Connection(str(path))
+        try:
+            with conn:
+                row = settings.read_upstream(conn)
+                if row is None:
+                    raise damaged(str(path), "a snapshot that says of no tenant")
+                address = str(self._database.address)
+                marked = msgspec.structs.replace(row, address=address, tenant=tenant, cache=cache)
+                settings.write_upstream(conn, marked)
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            conn.close()
+
+    def _discard(self, tenant: str) -> None:
+        place = self.path(tenant)
+        if not place.exists():
+            return
+        old = self.folder / f".{tenant}.old-{os.urandom(4).hex()}"
+        os.rename(place, old)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def cache_of(ledger: Ledger) -> bytes:
+    """The id of a copy."""
+    with ledger.read() as view:
+        row = settings.read_upstream(view.connection)
+        assert row is not None, "a copy of a tenant says so"
+        return row.cache

@@ -1,0 +1,382 @@
+"""A ledger that is a copy of a tenant: how it writes, and how it follows what others wrote."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import apsw
+import msgspec
+
+from vestig.errors import (
+    ConflictError,
+    NotFoundError,
+    OutcomeUnknownError,
+    StoreDamagedError,
+    StoreLockedError,
+)
+from vestig.store.ledger import migrations
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.records import settings
+from vestig.store.replication.capture import apply_patch, begin_capture, head_of
+from vestig.store.replication.connection import Connection, ConnectionLostError, RefusedError
+from vestig.store.replication.postgres import ID_BYTES, Change, Database, TenantRow
+
+# A change is one message of a database, held in memory on both sides.
+_CHANGE_BYTES_MAX: Final = 512 << 20
+_RETRY_S: Final = 0.05
+# While PostgreSQL does not answer, so long after one look comes the next, at most.
+_AWAY_PAUSE_S: Final = 10.0
+_LOCK_NOT_AVAILABLE: Final = "55P03"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a copy has come: the number of changes, and the id of the newest."""
+
+    position: int
+    last_id: bytes
+
+
+class CopyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How a copy follows its tenant, in seconds.
+
+    Attributes:
+        max_staleness_s: how old an answer may be.
+        max_offline_s: for how long reads go on while PostgreSQL does not answer.
+    """
+
+    max_staleness_s: float = 1.0
+    max_offline_s: float = 3600.0
+
+
+def read_place(conn: apsw.Connection) -> Place:
+    """How far the ledger of this connection has come."""
+    row = settings.read_upstream(conn)
+    assert row is not None, "a copy of a tenant has its place"
+    return Place(position=row.position, last_id=row.last_id)
+
+
+class Looks:
+    """Asks one database for the positions of all open tenants at once."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._lock = threading.Lock()
+        self._copies: weakref.WeakSet[Copy] = weakref.WeakSet()
+
+    def add(self, copy: Copy) -> None:
+        """The copy is asked for from now on."""
+        with self._lock:
+            self._copies.add(copy)
+
+    def remove(self, copy: Copy) -> None:
+        """The copy is asked for no more."""
+        with self._lock:
+            self._copies.discard(copy)
+
+    def look(self) -> None:
+        """Tells every copy the position of its tenant.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+        """
+        with self._lock:
+            copies = list(self._copies)
+        asked = time.monotonic()
+        found = self.database.positions(sorted({copy.tenant for copy in copies}))
+        for copy in copies:
+            copy.seen(asked, found.get(copy.tenant))
+
+
+class _Turn:
+    """The right to write that a thread holds, and what it has written."""
+
+    def __init__(self, conn: Connection, row: TenantRow) -> None:
+        self.conn = conn
+        self.row = row
+        self.session: apsw.Session | None = None
+
+
+class Copy:
+    """A copy of a tenant in a folder of this machine. Every transaction of its ledger is committed
+    in PostgreSQL first, while this worker alone holds the tenant.
+
+    Args:
+        looks: asks for its position, with those of others.
+        tenant: its name.
+    """
+
+    def __init__(self, looks: Looks, tenant: str, rules: CopyRules) -> None:
+        self.tenant = tenant
+        self._looks = looks
+        self._database = looks.database
+        self._rules = rules
+        self._turn: _Turn | None = None
+        self._ledger: Ledger | None = None
+        self._reports: list[tuple[str, str]] = []
+        self._tell: Callable[[str, str], None] | None = None
+        # set where the copy is of another history than the tenant, or older than its snapshot
+        self.must_be_built = ""
+        self._known = Place(position=0, last_id=b"")
+        self._newest: Place | None = None
+        self._seen_s = self._next_look_s = time.monotonic()
+        self._gone = False
+
+    def follow(self, ledger: Ledger) -> None:
+        """The ledger of this copy, which is open."""
+        self._ledger = ledger
+        with ledger.read() as view:
+            self._known = read_place(view.connection)
+        self._looks.add(self)
+
+    def report(self, code: str, detail: str) -> None:
+        """Tells the next call of a degradation."""
+        if self._tell is None:
+            self._reports.append((code, detail))
+        else:
+            self._tell(code, detail)
+
+    def report_to(self, tell: Callable[[str, str], None]) -> None:
+        """Degradations go there, and those that wait."""
+        self._tell = tell
+        while self._reports:
+            tell(*self._reports.pop(0))
+
+    def close(self) -> None:
+        """It follows no more."""
+        self._looks.remove(self)
+
+    @property
+    def position(self) -> int:
+        """The number of the tenant's changes that this copy holds."""
+        assert self._ledger is not None
+        with self._ledger.read() as view:
+            self._known = read_place(view.connection)
+        return self._known.position
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def seen(self, at: float, place: tuple[int, bytes] | None) -> None:
+        """What PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
+        self._seen_s, self._next_look_s = at, at + self._rules.max_staleness_s
+        self._gone = place is None
+        if place is not None:
+            self._newest = Place(position=place[0], last_id=place[1])
+
+    def look_now(self) -> None:
+        """The next `refresh` asks PostgreSQL."""
+        self._next_look_s = 0.0
+
+    def refresh(self, min_position: int | None = None) -> None:
+        """Brings the copy to what PostgreSQL holds, unless it was asked a moment ago.
+
+        Args:
+            min_position: the copy has at least this position afterwards.
+
+        Raises:
+            StoreLockedError: PostgreSQL has not answered for too long, or the position is not
+                there.
+            NotFoundError: the tenant is gone.
+        """
+        wanted = 0 if min_position is None else min_position
+        if time.monotonic() >= self._next_look_s or wanted > self._known.position:
+            self._look()
+        if self._gone:
+            raise NotFoundError("Tenant", self.tenant, f"in {self._database.address}")
+        newest = self._newest
+        if newest is not None and newest != self._known:
+            self._catch_up()
+        if wanted > self._known.position:
+            raise StoreLockedError(
+                f"tenant {self.tenant}: expected position {wanted} or a later one, PostgreSQL has"
+                f" {self._known.position}; the token is of another tenant, or what it names is lost"
+            )
+
+    def _look(self) -> None:
+        started = time.monotonic()
+        try:
+            self._looks.look()
+        except StoreLockedError as error:
+            now = time.monotonic()
+            away_s = now - self._seen_s
+            if away_s > self._rules.max_offline_s:
+                raise StoreLockedError(
+                    f"{error}. It has not answered for {away_s:.0f} s, longer than"
+                    f" fleet.max_offline_s ({self._rules.max_offline_s:g}): reads are refused"
+                ) from None
+            pause = max(self._rules.max_staleness_s, 4 * (now - started))
+            self._next_look_s = now + min(pause, _AWAY_PAUSE_S)
+            self.report(
+                "upstream_away",
+                f"PostgreSQL does not answer; this answer is as of {away_s:.0f} s ago",
+            )
+
+    def _catch_up(self) -> None:
+        assert self._ledger is not None
+        with self._ledger.writer(make=False, local=True) as conn:
+            try:
+                if self._apply_newer(conn):
+                    self._ledger.commit(conn)
+            except (LookupError, StoreDamagedError) as error:
+                self.must_be_built = str(error)
+                raise
+
+    def _apply_newer(self, conn: apsw.Connection) -> bool:
+        """Writes the changes that this copy lacks; False where there are none.
+
+        Raises:
+            LookupError: it is of another history, or older than what PostgreSQL keeps.
+            StoreDamagedError: a change does not fit, or was altered.
+        """
+        place = before = read_place(conn)
+        where = f"tenant {self.tenant}"
+        for change in self._database.changes(self.tenant, place.position, place.last_id):
+            apply_patch(conn, change.patch, change.head, where)
+            place = Place(position=change.position, last_id=change.id)
+        self._known = place
+        if place == before:
+            return False
+        settings.move_upstream(conn, place.position, place.last_id)
+        return True
+
+    # --- writing -----------------------------------------------------------------------------
+
+    @contextmanager
+    def turn(self, deadline: float) -> Iterator[None]:
+        """See `Upstream.turn`."""
+        with self._database.connection(deadline) as conn:
+            row = self._hold(conn, deadline)
+            turn = self._turn = _Turn(conn, row)
+            try:
+                yield
+            finally:
+                self._turn = None
+                if turn.session is not None:
+                    turn.session.close()
+                # Not committed: the server undoes it when the connection is closed or asked to.
+                if conn.is_open and not conn.at_rest:
+                    with suppress(ConnectionLostError, RefusedError):
+                        conn.run("ROLLBACK", time.monotonic() + self._database.timeout_s)
+
+    def _hold(self, conn: Connection, deadline: float) -> TenantRow:
+        try:
+            row = self._database.lock(conn, self.tenant, deadline)
+        except ConnectionLostError as error:
+            raise self._database.away(error) from None
+        except RefusedError as error:
+            if error.state != _LOCK_NOT_AVAILABLE:
+                raise self._database.refused(error) from None
+            raise StoreLockedError(
+                f"tenant {self.tenant}: expected its turn to write before the deadline, another"
+                " worker holds it; try again, or raise store.lock_timeout_s"
+            ) from None
+        if row.state != "active":
+            raise ConflictError(
+                f"tenant {self.tenant}: expected a tenant that takes writes, this one is"
+                f" {row.state}; try again later"
+            )
+        newest = migrations.newest_version(migrations.MIGRATIONS)
+        if row.schema != newest:
+            raise StoreLockedError(
+                f"tenant {self.tenant}: expected a ledger of schema {newest}, it has {row.schema};"
+                " use the matching version of vestig, or `vestig tenant migrate`"
+            )
+        return row
+
+    def begin(self, conn: apsw.Connection) -> None:
+        """See `Upstream.begin`."""
+        turn = self._turn
+        assert turn is not None
+        wanted = Place(position=turn.row.position, last_id=turn.row.last_id)
+        try:
+            while read_place(conn) != wanted and self._apply_newer(conn):
+                # What others wrote is kept also where the caller's own writing fails.
+                conn.execute("COMMIT")
+                conn.execute("BEGIN IMMEDIATE")
+        except LookupError as error:
+            self.must_be_built = str(error)
+        if read_place(conn) != wanted:
+            self.must_be_built = self.must_be_built or "another history"
+            self._next_look_s = 0.0
+            raise StoreLockedError(
+                f"tenant {self.tenant}: the copy of this worker is of {self.must_be_built}, and is"
+                " built anew; nothing was written, try again"
+            )
+        turn.session = begin_capture(conn)
+
+    def publish(self, conn: apsw.Connection) -> None:
+        """See `Upstream.publish`."""
+        turn = self._turn
+        assert turn is not None
+        assert turn.session is not None
+        patch = turn.session.patchset()
+        turn.session.close()
+        turn.session = None
+        if not patch:
+            return
+        if len(patch) > _CHANGE_BYTES_MAX:
+            raise ConflictError(
+                f"tenant {self.tenant}: expected a change of at most {_CHANGE_BYTES_MAX >> 20} MiB,"
+                f" got {len(patch) >> 20} MiB; do it in several calls"
+            )
+        change = Change(
+            position=turn.row.position + 1,
+            id=os.urandom(ID_BYTES),
+            head=head_of(conn),
+            patch=patch,
+        )
+        self._append(turn, change)
+        place = Place(position=change.position, last_id=change.id)
+        settings.move_upstream(conn, place.position, place.last_id)
+        self._known = self._newest = place
+        self._seen_s = time.monotonic()
+
+    def _append(self, turn: _Turn, change: Change) -> None:
+        until = time.monotonic() + self._database.timeout_s
+        try:
+            self._database.append(turn.conn, turn.row, change, until)
+        except RefusedError as error:
+            raise self._database.refused(error) from None
+        except ConnectionLostError:
+            # Perhaps it was committed before the answer was lost.
+            self._find_out(turn.row, change)
+
+    def _find_out(self, before: TenantRow, change: Change) -> None:
+        """Asks again until it is known, and stored."""
+        deadline = time.monotonic() + 2 * self._database.timeout_s
+        while time.monotonic() < deadline:
+            with suppress(StoreLockedError, ConnectionLostError):
+                if self._settled(before, change, deadline):
+                    return
+                break
+            time.sleep(_RETRY_S)
+        raise OutcomeUnknownError(
+            f"tenant {self.tenant}: the connection to PostgreSQL was lost while the change was"
+            " committed, and it does not answer; it is perhaps stored, whole or not at all."
+            " Repeat the call, over HTTP with the same Idempotency-Key"
+        )
+
+    def _settled(self, before: TenantRow, change: Change, deadline: float) -> bool:
+        """Return whether the change is stored now; False where it cannot be known any more.
+
+        Raises:
+            ConflictError: it is not, and others wrote.
+        """
+        with self._database.connection(deadline) as conn:
+            row = self._hold(conn, deadline)
+            if self._database.holds(conn, self.tenant, change, deadline):
+                return True
+            if (row.position, row.last_id) == (before.position, before.last_id):
+                self._database.append(conn, row, change, deadline)
+                return True
+            if row.snapshot <= before.position:
+                raise ConflictError(
+                    f"tenant {self.tenant}: the connection to PostgreSQL was lost and another"
+                    " worker wrote meanwhile; nothing was written, try again"
+                )
+            return False

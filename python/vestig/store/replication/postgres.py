@@ -1,0 +1,653 @@
+"""Tenants in PostgreSQL: every statement of Vestig that PostgreSQL runs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import groupby
+from typing import Final
+
+import msgspec
+
+from vestig.errors import ConflictError, NotFoundError, StoreDamagedError, StoreLockedError
+from vestig.lazy_pattern import lazy_pattern
+from vestig.store.replication.connection import (
+    Address,
+    Answer,
+    Connection,
+    ConnectionLostError,
+    RefusedError,
+)
+
+# Of the tables below; another one is refused.
+VERSION: Final = 1
+ID_BYTES: Final = 16
+PART_BYTES: Final = 1 << 20
+_PARTITIONS: Final = 16
+_IDLE_CONNECTIONS_MAX: Final = 8
+# A larger change travels as parameters, in parts: text of it would be twice its size.
+_INLINE_BYTES_MAX: Final = 64 << 10
+# A worker that is stopped while it holds a tenant loses it after this time.
+_HELD_S: Final = 8
+_TENANT: Final = lazy_pattern(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
+
+_TABLES: Final = """
+CREATE SCHEMA vestig;
+CREATE TABLE vestig.fleet (version integer PRIMARY KEY);
+CREATE TABLE vestig.tenants (
+    tenant text PRIMARY KEY, position bigint NOT NULL, last_id bytea NOT NULL,
+    ledger_schema integer NOT NULL, state text NOT NULL
+        CHECK (state IN ('active', 'frozen', 'moved')),
+    moved_to text, snapshot bigint NOT NULL, snapshot_digest bytea NOT NULL,
+    change_bytes bigint NOT NULL, created timestamptz NOT NULL DEFAULT now()
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.changes (
+    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, id bytea NOT NULL,
+    head bytea NOT NULL, digest bytea NOT NULL, patch bytea NOT NULL,
+    PRIMARY KEY (tenant, position, part)
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.snapshots (
+    tenant text NOT NULL, position bigint NOT NULL, part integer NOT NULL, data bytea NOT NULL,
+    PRIMARY KEY (tenant, position, part)
+) PARTITION BY HASH (tenant);
+CREATE TABLE vestig.caches (
+    tenant text NOT NULL, cache bytea NOT NULL, machine text NOT NULL, position bigint NOT NULL,
+    seen timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, cache)
+) PARTITION BY HASH (tenant);
+"""
+_BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
+
+
+class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A tenant as PostgreSQL has it.
+
+    Attributes:
+        position: the number of changes since it was created.
+        last_id: of the newest change, 16 random bytes.
+        schema: of its ledger.
+        state: `active`, `frozen` (no writes) or `moved`.
+        snapshot: the position that the snapshot holds.
+        snapshot_digest: of the bytes of the snapshot.
+        change_bytes: of the changes after the snapshot.
+    """
+
+    name: str
+    position: int
+    last_id: bytes
+    schema: int
+    state: str
+    snapshot: int
+    snapshot_digest: bytes
+    change_bytes: int
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One transaction of a tenant's ledger.
+
+    Attributes:
+        position: its number, from 1.
+        id: 16 random bytes.
+        head: of the chain of the ledger after it.
+        patch: what it changed, as SQLite's session extension writes it.
+    """
+
+    position: int
+    id: bytes
+    head: bytes
+    patch: bytes
+
+    def digest(self, previous: bytes) -> bytes:
+        """Return 16 bytes over all of it and the id of the change before it."""
+        state = blake2b(previous + self.id, digest_size=ID_BYTES, person=b"vestig-change")
+        state.update(self.position.to_bytes(8, "little") + self.head + self.patch)
+        return state.digest()
+
+
+# All parts of a change stand together: they have one position, so one sum of what is before.
+_BATCH: Final = """
+SELECT position::text, id, head, digest, patch FROM (
+    SELECT *, sum(length(patch)) OVER (
+        ORDER BY position RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS before
+    FROM vestig.changes WHERE tenant = $1 AND position > $2 AND position <= $2 + 500
+) AS newer WHERE coalesce(before, 0) < $3 ORDER BY newer.position, part
+"""
+_BATCH_BYTES: Final = 8 << 20
+_COLUMNS: Final = (
+    "tenant, position::text, last_id, ledger_schema::text, state, snapshot::text, snapshot_digest,"
+    " change_bytes::text"
+)
+
+
+def check_tenant(name: object) -> str:
+    """The name of a tenant.
+
+    Raises:
+        ValueError: it is none; the message says what one is.
+    """
+    if isinstance(name, str) and _TENANT.fullmatch(name):
+        return name
+    raise ValueError("1 to 63 of a to z, 0 to 9, dot, hyphen and underscore")
+
+
+class Database:
+    """The tenants of one database; thread-safe. A child of a fork opens connections of its own.
+
+    Args:
+        address: where it is.
+        timeout_s: how long one question may take.
+    """
+
+    def __init__(self, address: Address, timeout_s: float) -> None:
+        self.address = address
+        self.timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._idle: list[Connection] = []
+        self._checked = False
+
+    def close(self) -> None:
+        """Closes the connections at rest."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        if self._pid == os.getpid():
+            for one in idle:
+                one.close()
+
+    # --- connections -------------------------------------------------------------------------
+
+    @contextmanager
+    def connection(self, deadline: float) -> Iterator[Connection]:
+        """A connection; what it has not committed on leaving is undone.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or refuses this user.
+        """
+        found = self._take(deadline)
+        try:
+            yield found
+        finally:
+            with self._lock:
+                keep = found.at_rest and len(self._idle) < _IDLE_CONNECTIONS_MAX
+                if keep:
+                    self._idle.append(found)
+            if not keep:
+                found.close()
+
+    def _take(self, deadline: float) -> Connection:
+        with self._lock:
+            if self._pid != os.getpid():
+                self._idle, self._pid = [], os.getpid()
+            while self._idle:
+                found = self._idle.pop()
+                if found.at_rest:
+                    return found
+        try:
+            fresh = Connection(self.address, deadline)
+            if not self._checked:
+                self._check_version(fresh, deadline)
+            return fresh
+        except RefusedError as error:
+            raise StoreLockedError(
+                f"{self.address}: expected PostgreSQL to let this user in, got {error}; check the"
+                " user, the password and the database"
+            ) from None
+        except ConnectionLostError as error:
+            raise self.away(error) from None
+
+    def _check_version(self, conn: Connection, deadline: float) -> None:
+        sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
+        if conn.run(sql, deadline)[0].rows != [(b"t",)]:
+            raise StoreLockedError(
+                f"{self.address}: expected a database with tenants, this one has no tables of"
+                f" Vestig; make them with `vestig fleet init {self.address}`"
+            )
+        rows = conn.run("SELECT max(version) FROM vestig.fleet", deadline)[0].rows
+        version = int(rows[0][0] or 0)
+        if version != VERSION:
+            raise StoreLockedError(
+                f"{self.address}: expected tables of version {VERSION}, found version {version};"
+                " use the version of vestig that made them, or `vestig fleet init` of the newer one"
+            )
+        self._checked = True
+
+    def away(self, error: Exception) -> StoreLockedError:
+        """The error of a call that needs PostgreSQL when it does not answer."""
+        return StoreLockedError(
+            f"{self.address}: expected PostgreSQL to answer, got {error}; nothing was written,"
+            " try again"
+        )
+
+    def ask(self, statement: str, values: Sequence[int | bytes | str | None] = ()) -> Answer:
+        """The answer to one statement in a transaction of its own.
+
+        Raises:
+            StoreLockedError: no answer in time, or it was refused.
+        """
+        deadline = time.monotonic() + self.timeout_s
+        try:
+            with self.connection(deadline) as conn:
+                return conn.run_with(statement, values, deadline)
+        except ConnectionLostError as error:
+            raise self.away(error) from None
+        except RefusedError as error:
+            raise self.refused(error) from None
+
+    def refused(self, error: RefusedError) -> StoreLockedError:
+        """The error of a statement that PostgreSQL refused."""
+        if error.state in ("25006", "57P03"):
+            return StoreLockedError(
+                f"{self.address}: expected the leading server, this one takes no writes"
+                f" ({error}); name the leader, or target_session_attrs=read-write"
+            )
+        if error.state[:2] == "53":
+            return StoreLockedError(
+                f"{self.address}: expected room in PostgreSQL, got {error}; nothing was written"
+            )
+        return StoreLockedError(f"{self.address}: PostgreSQL refused a statement: {error}")
+
+    # --- the database ------------------------------------------------------------------------
+
+    def create_tables(self) -> bool:
+        """Makes the tables, and the role `vestig_worker` that owns nothing; False where they are.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or refuses it.
+        """
+        deadline = time.monotonic() + max(self.timeout_s, 30)
+        try:
+            conn = Connection(self.address, deadline)
+        except (ConnectionLostError, RefusedError) as error:
+            raise self.away(error) from None
+        try:
+            sql = "SELECT to_regclass('vestig.fleet') IS NOT NULL"
+            if conn.run(sql, deadline)[0].rows == [(b"t",)]:
+                self._check_version(conn, deadline)
+                return False
+            conn.run(f"BEGIN; {_TABLES}; {_partitions()}; {_rights()}; COMMIT", deadline)
+            return True
+        except RefusedError as error:
+            raise self.refused(error) from None
+        finally:
+            conn.close()
+
+    # --- tenants -----------------------------------------------------------------------------
+
+    def tenants(self) -> list[TenantRow]:
+        """Every tenant by name, for a user who owns the tables."""
+        rows = self.ask(f"SELECT {_COLUMNS} FROM vestig.tenants ORDER BY tenant").rows
+        return [_tenant_row(row) for row in rows]
+
+    def find(self, tenant: str) -> TenantRow:
+        """A tenant.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        with self.session(tenant) as (conn, deadline):
+            return self._row(conn, tenant, deadline)
+
+    def _row(self, conn: Connection, tenant: str, deadline: float, lock: str = "") -> TenantRow:
+        sql = f"SELECT {_COLUMNS} FROM vestig.tenants WHERE tenant = $1 {lock}"
+        rows = conn.run_with(sql, (tenant,), deadline).rows
+        if not rows:
+            raise NotFoundError("Tenant", tenant, f"in {self.address}")
+        return _tenant_row(rows[0])
+
+    @contextmanager
+    def session(
+        self, tenant: str, deadline: float | None = None
+    ) -> Iterator[tuple[Connection, float]]:
+        """A transaction that sees one tenant, undone on leaving unless it was committed.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer, or refuses a statement.
+        """
+        until = time.monotonic() + self.timeout_s if deadline is None else deadline
+        try:
+            with self.connection(until) as conn:
+                conn.run(f"BEGIN; {_seeing(tenant)}", until)
+                yield conn, until
+                if conn.is_open and not conn.at_rest:
+                    conn.run("ROLLBACK", time.monotonic() + self.timeout_s)
+        except ConnectionLostError as error:
+            raise self.away(error) from None
+        except RefusedError as error:
+            raise self.refused(error) from None
+
+    def create(self, row: TenantRow, parts: Sequence[bytes]) -> None:
+        """A new tenant with its snapshot.
+
+        Raises:
+            ConflictError: there is one of this name.
+        """
+        with self.session(row.name) as (conn, deadline):
+            try:
+                conn.run_with(
+                    "INSERT INTO vestig.tenants (tenant, position, last_id, ledger_schema, state,"
+                    " snapshot, snapshot_digest, change_bytes)"
+                    " VALUES ($1, $2, $3, $4, 'active', $5, $6, 0)",
+                    (
+                        row.name, row.position, row.last_id, row.schema, row.snapshot,
+                        row.snapshot_digest,
+                    ),
+                    deadline,
+                )  # fmt: skip
+            except RefusedError as error:
+                if error.state == "23505":
+                    raise ConflictError(
+                        f"tenant {row.name}: expected a name that is free, there is a tenant of"
+                        " this name; nothing was changed"
+                    ) from None
+                raise
+            self._insert_parts(conn, row.name, row.snapshot, parts)
+            conn.run("COMMIT", time.monotonic() + self.timeout_s)
+
+    def drop(self, tenant: str) -> None:
+        """Removes all rows of a tenant.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        with self.session(tenant) as (conn, deadline):
+            self._row(conn, tenant, deadline, "FOR UPDATE")
+            for table in reversed(_BY_TENANT):
+                conn.run_with(f"DELETE FROM vestig.{table} WHERE tenant = $1", (tenant,), deadline)
+            conn.run("COMMIT", deadline)
+
+    def positions(self, tenants: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+        """The position and the id of the newest change of each; those that are gone are absent."""
+        deadline = time.monotonic() + self.timeout_s
+        try:
+            with self.connection(deadline) as conn:
+                answers = conn.run(
+                    f"BEGIN; {_seeing(*tenants)}; SELECT tenant, position, last_id"
+                    f" FROM vestig.tenants WHERE tenant IN ({_list(tenants)}); COMMIT",
+                    deadline,
+                )
+        except ConnectionLostError as error:
+            raise self.away(error) from None
+        except RefusedError as error:
+            raise self.refused(error) from None
+        return {
+            _text(name): (int(position or 0), _unhex(last))
+            for name, position, last in answers[-2].rows
+        }
+
+    # --- changes -----------------------------------------------------------------------------
+
+    def lock(self, conn: Connection, tenant: str, deadline: float) -> TenantRow:
+        """Begins a transaction that holds the tenant: its row as it is now. One message, so that
+        the server's own limit ends a transaction whose worker is stopped.
+
+        Raises:
+            NotFoundError: there is no such tenant.
+            RefusedError: `55P03`, another worker holds it until the deadline.
+            ConnectionLostError: no answer.
+        """
+        left = max(1, round((deadline - time.monotonic()) * 1000))
+        answers = conn.run(
+            f"BEGIN; SET LOCAL lock_timeout = '{left}ms';"
+            f" SET LOCAL idle_in_transaction_session_timeout = '{_HELD_S}s'; {_seeing(tenant)};"
+            " SELECT tenant, position, last_id, ledger_schema, state, snapshot, snapshot_digest,"
+            f" change_bytes FROM vestig.tenants WHERE tenant = '{tenant}' FOR UPDATE",
+            deadline + self.timeout_s,
+        )
+        rows = answers[-1].rows
+        if not rows:
+            conn.run("ROLLBACK", deadline + self.timeout_s)
+            raise NotFoundError("Tenant", tenant, f"in {self.address}")
+        name, position, last, schema, state, snapshot, digest, size = rows[0]
+        return _tenant_row(
+            (name, position, _unhex(last), schema, state, snapshot, _unhex(digest), size)
+        )
+
+    def append(self, conn: Connection, before: TenantRow, change: Change, deadline: float) -> None:
+        """Commits one change in the transaction that holds the tenant.
+
+        Raises:
+            ConflictError: the tenant is no longer as it was when it was locked.
+            RefusedError: nothing was committed.
+            ConnectionLostError: it is not known whether it was committed.
+        """
+        digest = change.digest(before.last_id)
+        if len(change.patch) > _INLINE_BYTES_MAX:
+            self._insert_patch(conn, before.name, change, digest)
+            written = ""
+        else:
+            written = f" INSERT INTO vestig.changes {_change_row(before.name, change, digest)};"
+        answers = conn.run(
+            f"UPDATE vestig.tenants SET position = {change.position}, last_id = {_hex(change.id)},"
+            f" change_bytes = change_bytes + {len(change.patch)} WHERE tenant = '{before.name}'"
+            f" AND position = {before.position} AND last_id = {_hex(before.last_id)}"
+            f" AND state = 'active';{written} COMMIT",
+            deadline,
+        )
+        if answers[0].affected != 1:
+            raise ConflictError(
+                f"tenant {before.name}: expected position {before.position}, it was moved or"
+                " frozen meanwhile; try again"
+            )
+
+    def _insert_patch(self, conn: Connection, tenant: str, change: Change, digest: bytes) -> None:
+        for part, at in enumerate(range(0, len(change.patch), PART_BYTES)):
+            conn.run_with(
+                "INSERT INTO vestig.changes (tenant, position, part, id, head, digest, patch)"
+                " VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                (
+                    tenant, change.position, part, change.id, change.head, digest,
+                    change.patch[at : at + PART_BYTES],
+                ),
+                time.monotonic() + self.timeout_s,
+            )  # fmt: skip
+
+    def holds(self, conn: Connection, tenant: str, change: Change, deadline: float) -> bool:
+        """Return whether the change was committed."""
+        sql = "SELECT 1 FROM vestig.changes WHERE tenant = $1 AND position = $2 AND id = $3"
+        rows = conn.run_with(sql, (tenant, change.position, change.id), deadline).rows
+        return bool(rows)
+
+    def changes(self, tenant: str, after: int, last_id: bytes) -> Iterator[Change]:
+        """The changes after a position, in order. The one at that position must have the id, unless
+        the position is that of the snapshot or 0, where no change stands.
+
+        Raises:
+            StoreDamagedError: a row of a change is not what was written.
+            LookupError: changes after the position are gone, or the id is another one.
+        """
+        with self.session(tenant) as (conn, deadline):
+            sql = "SELECT id FROM vestig.changes WHERE tenant = $1 AND position = $2 LIMIT 1"
+            at = conn.run_with(sql, (tenant, after), deadline).rows
+            if at and at[0][0] != last_id:
+                raise LookupError("another history")
+            newest = self._row(conn, tenant, deadline)
+            if newest.position < after:
+                raise LookupError("another history")
+            if not at and after < newest.snapshot:
+                raise LookupError("older than the snapshot")
+            while after < newest.position:
+                for change in self._batch(conn, tenant, after, last_id):
+                    yield change
+                    after, last_id = change.position, change.id
+
+    def _batch(self, conn: Connection, tenant: str, after: int, last_id: bytes) -> Iterator[Change]:
+        """At least one of the changes after a position, and more while they are small."""
+        until = time.monotonic() + self.timeout_s
+        rows = conn.run_with(_BATCH, (tenant, after, _BATCH_BYTES), until).rows
+        if not rows:
+            raise LookupError("a change is gone")
+        for position, found in groupby(rows, key=lambda row: int(row[0] or 0)):
+            parts = list(found)
+            _position, id, head, digest = parts[0][:4]
+            patch = b"".join(row[4] or b"" for row in parts)
+            change = Change(position=position, id=id or b"", head=head or b"", patch=patch)
+            if change.digest(last_id) != digest or position != after + 1:
+                raise StoreDamagedError(
+                    f"tenant {tenant}: expected change {after + 1} as it was written, its row in"
+                    f" {self.address} was altered; restore it from a backup of PostgreSQL"
+                )
+            yield change
+            after, last_id = position, change.id
+
+    # --- snapshots ---------------------------------------------------------------------------
+
+    def _insert_parts(
+        self, conn: Connection, tenant: str, position: int, parts: Sequence[bytes]
+    ) -> None:
+        for part, data in enumerate(parts):
+            conn.run_with(
+                "INSERT INTO vestig.snapshots (tenant, position, part, data)"
+                " VALUES ($1, $2, $3, $4)",
+                (tenant, position, part, data),
+                time.monotonic() + self.timeout_s,
+            )
+
+    def replace_snapshot(
+        self, tenant: str, position: int, last_id: bytes, digest: bytes, parts: Sequence[bytes]
+    ) -> bool:
+        """A newer snapshot takes the place of the old one, and the changes before its position go;
+        False where another worker was first. The tenant is held only while rows are switched.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+        """
+        with self.session(tenant) as (conn, deadline):
+            key = int.from_bytes(blake2b(tenant.encode(), digest_size=7).digest(), "little")
+            got = conn.run(f"SELECT pg_try_advisory_xact_lock({key})", deadline)[0].rows
+            row = self._row(conn, tenant, deadline)
+            if got != [(b"t",)] or row.snapshot >= position or row.position < position:
+                return False
+            self._insert_parts(conn, tenant, position, parts)
+            until = time.monotonic() + self.timeout_s
+            self._row(conn, tenant, until, "FOR UPDATE")
+            sql = "SELECT id FROM vestig.changes WHERE tenant = $1 AND position = $2 LIMIT 1"
+            if conn.run_with(sql, (tenant, position), until).rows != [(last_id,)]:
+                return False
+            for table in ("snapshots", "changes"):
+                conn.run_with(
+                    f"DELETE FROM vestig.{table} WHERE tenant = $1 AND position < $2",
+                    (tenant, position),
+                    until,
+                )
+            conn.run_with(
+                "UPDATE vestig.tenants SET snapshot = $2, snapshot_digest = $3, change_bytes ="
+                " (SELECT coalesce(sum(length(patch)), 0) FROM vestig.changes"
+                " WHERE tenant = $1 AND position > $2) WHERE tenant = $1",
+                (tenant, position, digest),
+                until,
+            )
+            conn.run("COMMIT", until)
+            return True
+
+    def snapshot(self, tenant: str) -> tuple[TenantRow, Iterator[bytes]]:
+        """The tenant, and the parts of its snapshot in order."""
+        row = self.find(tenant)
+        return row, self._parts(tenant, row.snapshot)
+
+    def _parts(self, tenant: str, position: int) -> Iterator[bytes]:
+        part = 0
+        sql = "SELECT data FROM vestig.snapshots WHERE tenant = $1 AND position = $2 AND part = $3"
+        while True:
+            with self.session(tenant) as (conn, deadline):
+                rows = conn.run_with(sql, (tenant, position, part), deadline).rows
+            if not rows:
+                return
+            yield rows[0][0] or b""
+            part += 1
+
+    # --- caches ------------------------------------------------------------------------------
+
+    def register(self, tenant: str, cache: bytes, machine: str, position: int) -> None:
+        """Remembers a copy of the tenant and how far it has come."""
+        with self.session(tenant) as (conn, deadline):
+            conn.run_with(
+                "INSERT INTO vestig.caches (tenant, cache, machine, position)"
+                " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant, cache) DO UPDATE SET"
+                " machine = excluded.machine, position = excluded.position, seen = now()",
+                (tenant, cache, machine, position),
+                deadline,
+            )
+            conn.run("COMMIT", deadline)
+
+    def caches_behind(self, tenant: str, position: int) -> list[str]:
+        """The machines whose copies have not come to this position."""
+        with self.session(tenant) as (conn, deadline):
+            sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
+            return [_text(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows]
+
+    def drop_cache(self, tenant: str, cache: bytes) -> None:
+        """Forgets a copy that is gone."""
+        with self.session(tenant) as (conn, deadline):
+            sql = "DELETE FROM vestig.caches WHERE tenant = $1 AND cache = $2"
+            conn.run_with(sql, (tenant, cache), deadline)
+            conn.run("COMMIT", deadline)
+
+
+def _seeing(*tenants: str) -> str:
+    """Row-level security lets the transaction see these tenants only."""
+    return f"SET LOCAL vestig.tenants = '{','.join(tenants)}'"
+
+
+def _list(tenants: Sequence[str]) -> str:
+    return ", ".join(f"'{tenant}'" for tenant in tenants) or "NULL"
+
+
+def _partitions() -> str:
+    return ";".join(
+        f"CREATE TABLE vestig.{table}_{one} PARTITION OF vestig.{table}"
+        f" FOR VALUES WITH (MODULUS {_PARTITIONS}, REMAINDER {one})"
+        for table in _BY_TENANT
+        for one in range(_PARTITIONS)
+    )
+
+
+def _rights() -> str:
+    """Row-level security, and a role for workers, which may not be made by every owner."""
+    seen = "tenant = ANY (string_to_array(current_setting('vestig.tenants', true), ','))"
+    lines = [
+        f"INSERT INTO vestig.fleet VALUES ({VERSION})",
+        "DO $$ BEGIN CREATE ROLE vestig_worker NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL;"
+        " END $$",
+        "GRANT USAGE ON SCHEMA vestig TO vestig_worker",
+        "GRANT SELECT ON vestig.fleet TO vestig_worker",
+    ]
+    for table in _BY_TENANT:
+        lines += [
+            f"ALTER TABLE vestig.{table} ENABLE ROW LEVEL SECURITY",
+            f"CREATE POLICY one_tenant ON vestig.{table} USING ({seen}) WITH CHECK ({seen})",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON vestig.{table} TO vestig_worker",
+        ]
+    return ";".join(lines)
+
+
+def _change_row(tenant: str, change: Change, digest: bytes) -> str:
+    values = (change.id, change.head, digest, change.patch)
+    return (
+        "(tenant, position, part, id, head, digest, patch)"
+        f" VALUES ('{tenant}', {change.position}, 0, {', '.join(map(_hex, values))})"
+    )
+
+
+def _tenant_row(row: Sequence[bytes | None]) -> TenantRow:
+    name, position, last, schema, state, snapshot, digest, size = row
+    return TenantRow(
+        name=_text(name), position=int(position or 0), last_id=last or b"",
+        schema=int(schema or 0), state=_text(state), snapshot=int(snapshot or 0),
+        snapshot_digest=digest or b"", change_bytes=int(size or 0),
+    )  # fmt: skip
+
+
+def _text(raw: bytes | None) -> str:
+    return (raw or b"").decode()
+
+
+def _hex(raw: bytes) -> str:
+    return f"'\\x{raw.hex()}'"
+
+
+def _unhex(raw: bytes | None) -> bytes:
+    return bytes.fromhex((raw or b"").removeprefix(b"\\x").decode())

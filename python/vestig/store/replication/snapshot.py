@@ -1,0 +1,144 @@
+"""A tenant's store as one stream of bytes: its ledger and its projection."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from vestig.errors import StoreDamagedError
+from vestig.private_folder import make_private_folder
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.records import settings
+from vestig.store.replication.copy import Place
+from vestig.store.replication.postgres import ID_BYTES, PART_BYTES
+from vestig.store.sqlite import files
+from vestig.store.upkeep.backup import backup
+
+_LEVEL: Final = 1
+
+
+def pack(ledger: Ledger, folder: Path, scratch: Path) -> tuple[Place, list[bytes], bytes]:
+    """How far the ledger has come, and its store in parts of 1 MiB with their digest.
+
+    Args:
+        folder: of the store; its projection is packed too.
+        scratch: a path that is not there, for a copy, which is gone afterwards.
+
+    Raises:
+        StoreDamagedError: the ledger is not what was written.
+    """
+    copied = scratch / "copy"
+    backup(ledger, folder / files.PROJECTION_FOLDER, copied)
+    place = prepare(copied / files.LEDGER_FILE)
+    parts = list(_parts(copied))
+    return place, parts, digest_of(parts)
+
+
+def prepare(path: Path) -> Place:
+    """Makes a copy of a ledger one that a tenant has: with the tables that are otherwise made when
+    they are needed, for a change carries no new table; how far it has come."""
+    conn = apsw.Connection(str(path))
+    try:
+        with conn:
+            found = settings.read_upstream(conn)
+            place = Place(position=0, last_id=bytes(ID_BYTES))
+            if found is not None:
+                place = Place(position=found.position, last_id=found.last_id)
+            nobody = settings.UpstreamRow(
+                address="", tenant="", position=place.position, last_id=place.last_id,
+                cache=bytes(ID_BYTES),
+            )  # fmt: skip
+            settings.write_upstream(conn, nobody)
+            settings.drop_request_log(conn)
+        conn.execute("VACUUM")
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        conn.close()
+    return place
+
+
+def digest_of(parts: Iterable[bytes]) -> bytes:
+    """Return 16 bytes over all parts."""
+    state = _state()
+    for part in parts:
+        state.update(part)
+    return state.digest()
+
+
+def _parts(folder: Path) -> Iterator[bytes]:
+    """A compressed tar of the files of a store, cut."""
+    stream = zlib.compressobj(_LEVEL)
+    held = bytearray()
+    with tempfile.TemporaryFile() as scratch:
+        with tarfile.open(fileobj=scratch, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    archive.add(path, path.relative_to(folder).as_posix())
+        scratch.seek(0)
+        while data := scratch.read(PART_BYTES):
+            held += stream.compress(data)
+            while len(held) >= PART_BYTES:
+                yield bytes(held[:PART_BYTES])
+                del held[:PART_BYTES]
+    held += stream.flush()
+    for at in range(0, len(held), PART_BYTES):
+        yield bytes(held[at : at + PART_BYTES])
+
+
+def unpack(parts: Iterable[bytes], digest: bytes, target: Path) -> None:
+    """Writes the files of a snapshot into a folder that is empty.
+
+    Raises:
+        StoreDamagedError: it is not what was packed.
+    """
+    stream = zlib.decompressobj()
+    state = _state()
+    with tempfile.TemporaryFile(dir=target) as scratch:
+        try:
+            for part in parts:
+                state.update(part)
+                scratch.write(stream.decompress(part))
+            scratch.write(stream.flush())
+        except zlib.error:
+            raise _altered() from None
+        if state.digest() != digest:
+            raise _altered()
+        scratch.seek(0)
+        with tarfile.open(fileobj=scratch) as archive:
+            for member in archive:
+                _extract(archive, member, target)
+    files.sync_folder(target)
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    """A file of a store: its ledger, its witness, or one of its projection."""
+    path = Path(member.name)
+    in_place = len(path.parts) == 1 or path.parts[:-1] == (files.PROJECTION_FOLDER,)
+    source = archive.extractfile(member) if member.isfile() and in_place else None
+    if source is None or path.is_absolute() or ".." in path.parts:
+        raise _altered()
+    place = target / path
+    make_private_folder(place.parent)
+    files.make_private(place)
+    with place.open("r+b") as file:
+        shutil.copyfileobj(source, file, PART_BYTES)
+    place.chmod(member.mode & 0o600)
+
+
+def _state() -> blake2b:
+    return blake2b(digest_size=ID_BYTES, person=b"vestig-snapshot")
+
+
+def _altered() -> StoreDamagedError:
+    return StoreDamagedError(
+        "the snapshot of the tenant was altered in PostgreSQL: expected the bytes that were"
+        " packed; restore it from a backup of PostgreSQL"
+    )
