@@ -435,7 +435,8 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     removed ones had superseded; they stay superseded, and committing the text of one again makes it
     current. `rows_removed` counts per table. `shared_occurrences`: forgotten bytes
     that other live records hold as well. `residues` is 0: anything else is an error. `outside`:
-    what is not of this store and may still hold the texts.
+    what is not of this store and may still hold the texts. `machines_open`: machines with a copy of
+    the tenant that have not searched their files yet; each does at its next call.
     """
 
     memory_ids: tuple[str, ...]
@@ -452,6 +453,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     shared_occurrences: int
     residues: int
     outside: str
+    machines_open: tuple[str, ...] = ()
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()

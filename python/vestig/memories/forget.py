@@ -196,7 +196,10 @@ def prove(session: Session, runs: erase.RunsBySeq | None = None) -> erase.Erasur
     with span("erase") as counts:
         proof = erase.finish(session.ledger, session.keeper, timeout_s=timeout_s, runs=runs or {})
         counts.update(files=proof.files_scanned, bytes=proof.bytes_scanned)
+    if session.tenant is None:
         return proof
+    machines = session.tenant.erase_history(session.ledger)
+    return msgspec.structs.replace(proof, machines_open=machines)
 
 
 def prove_and_run(
@@ -223,6 +226,7 @@ def _proved(proof: erase.ErasureProof) -> dict[str, Any]:
         "bytes_scanned": proof.bytes_scanned,
         "shared_occurrences": proof.shared_occurrences,
         "residues": 0,
+        "machines_open": proof.machines_open,
         "outside": OUTSIDE,
     }
 

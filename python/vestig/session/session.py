@@ -99,6 +99,8 @@ class _Operation:
         try:
             seconds = time.perf_counter() - self._started
             self._session.observer.finished(self._name, seconds, trace, error)
+            if self._traced is not None and self._session.tenant is not None:
+                self._session.tenant.snapshot_when_due(self._session.ledger)
         finally:
             if self._traced is not None:
                 self._traced.__exit__()
@@ -240,6 +242,9 @@ class Session:
         if fresh is not None:
             self.ledger, self.keeper = fresh
             self._caches = {}
+        if self.tenant.copy.take_forgetting():
+            self._caches = {}
+            self.tenant.prove_others(self.ledger, self.keeper)
 
     def cache(self, kind: type[_C]) -> _C:
         """The cache of this kind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import weakref
 from collections.abc import Callable
@@ -11,13 +12,15 @@ from typing import Final
 from vestig.config.files import without_tilde
 from vestig.config.folders import cache_directory
 from vestig.config.schema import Settings
-from vestig.errors import StoreDamagedError, ValidationError
+from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
+from vestig.store.erasure.erase import finish, unfinished
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.replication.cache import CacheFolders
+from vestig.store.replication.cache import CacheFolders, cache_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, Looks
 from vestig.store.replication.postgres import Database, check_tenant
+from vestig.store.replication.snapshot import pack
 
 # Of this process, by address and time limit: one look asks for all open tenants of a database.
 _looks: Final[weakref.WeakValueDictionary[tuple[str, float], Looks]] = weakref.WeakValueDictionary()
@@ -75,6 +78,7 @@ class TenantCopy:
         self.snapshot_bytes = fleet.snapshot_bytes
         self._open_keeper = open_keeper
         self._changing = threading.Lock()
+        self._snapshotting: threading.Thread | None = None
 
     @property
     def directory(self) -> Path:
@@ -132,9 +136,81 @@ class TenantCopy:
             fresh = self.open(build=True)
             copy.must_be_built = ""
         copy.refresh(min_position)
-        copy.report("copy_rebuilt", f"the copy on this machine was of {reason}")
+        copy.report("copy_rebuilt", f"the copy on this machine was {reason}")
         return fresh
 
+    # --- snapshots, and what was forgotten -------------------------------------------------------
+
+    def snapshot(self, ledger: Ledger) -> bool:
+        """Makes the snapshot of the tenant anew from this copy, and drops the changes before it;
+        False where another worker was first.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+            StoreDamagedError: the copy is not what was written.
+        """
+        with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=self.folders.folder) as scratch:
+            place, parts, digest = pack(ledger, self.directory, Path(scratch))
+        return self._looks.database.replace_snapshot(
+            self.copy.tenant, place.position, place.last_id, digest, parts
+        )
+
+    def snapshot_when_due(self, ledger: Ledger) -> None:
+        """Makes a snapshot in the background when there are enough changes after the last one."""
+        if self.copy.change_bytes < self.snapshot_bytes:
+            return
+        with self._changing:
+            if self._snapshotting is not None and self._snapshotting.is_alive():
+                return
+            self.copy.change_bytes = 0
+            self._snapshotting = threading.Thread(
+                target=self._snapshot, args=(ledger,), name="vestig-snapshot", daemon=True
+            )
+            self._snapshotting.start()
+
+    def _snapshot(self, ledger: Ledger) -> None:
+        try:
+            self.snapshot(ledger)
+        except VestigError as error:
+            # The changes stay, so nothing is lost; a later write makes it due again.
+            self.copy.report("snapshot_failed", str(error))
+
+    def prove_others(self, ledger: Ledger, keeper: ProjectionKeeper) -> None:
+        """Erases from the files of this copy what another machine has forgotten, and says so."""
+        with ledger.read() as view:
+            waiting = bool(unfinished(view.connection))
+        if not waiting:
+            return
+        try:
+            finish(ledger, keeper, timeout_s=self._lock_timeout_s)
+        except ForgetIncompleteError as error:
+            self.copy.report("forget_incomplete", str(error))
+        else:
+            self.say_proved(ledger)
+
+    def say_proved(self, ledger: Ledger) -> None:
+        """Records that the files of this copy hold nothing that was forgotten up to its position.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+        """
+        self.folders.register(self.copy.tenant, cache_of(ledger), self.copy.position)
+
+    def erase_history(self, ledger: Ledger) -> tuple[str, ...]:
+        """After a forgetting that is proved here: removes the changes that hold the text, and names
+        the machines whose copies are not proved yet.
+
+        Raises:
+            StoreLockedError: PostgreSQL does not answer.
+        """
+        self.say_proved(ledger)
+        self.snapshot(ledger)
+        database = self._looks.database
+        database.vacuum()
+        return tuple(database.caches_behind(self.copy.tenant, self.copy.position))
+
     def close(self) -> None:
-        """The copy follows no more."""
+        """The copy follows no more; waits for a snapshot that is being made."""
         self.copy.close()
+        if self._snapshotting is not None:
+            self._snapshotting.join()

@@ -56,11 +56,12 @@ _Found = dict[tuple[int, int, int], tuple[int, int]]
 
 class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of a search that found no forgotten bytes. `shared_occurrences`: texts and vectors
-    found that other, live records hold as well."""
+    found that other, live records hold as well. `machines_open`: see `ForgetReport`."""
 
     files_scanned: int = 0
     bytes_scanned: int = 0
     shared_occurrences: int = 0
+    machines_open: tuple[str, ...] = ()
 
 
 def finish(

@@ -97,12 +97,17 @@ class CacheFolders:
             unpack(parts, row.snapshot_digest, fresh)
             cache = os.urandom(ID_BYTES)
             self._mark(fresh / files.LEDGER_FILE, tenant, cache)
-            self._database.register(tenant, cache, socket.gethostname(), row.snapshot)
+            self.register(tenant, cache, row.snapshot)
             self._discard(tenant)
             os.rename(fresh, self.path(tenant))
             files.sync_folder(self.folder)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
+
+    def register(self, tenant: str, cache: bytes, position: int) -> None:
+        """Tells the database of a copy on this machine, and up to which position its files hold
+        nothing that was forgotten."""
+        self._database.register(tenant, cache, socket.gethostname(), position)
 
     def _mark(self, path: Path, tenant: str, cache: bytes) -> None:
         """Says in the ledger whose copy it is: an ordinary open refuses it."""
@@ -125,7 +130,25 @@ class CacheFolders:
             return
         old = self.folder / f".{tenant}.old-{os.urandom(4).hex()}"
         os.rename(place, old)
-        shutil.rmtree(old, ignore_errors=True)
+        cache = _read_cache(old / files.LEDGER_FILE)
+        shutil.rmtree(old)
+        if cache is not None:
+            self._database.drop_cache(tenant, cache)
+
+
+def _read_cache(ledger: Path) -> bytes | None:
+    """The id of the copy in a file; None where it is too damaged to say."""
+    try:
+        conn = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READWRITE)
+    except apsw.Error:
+        return None
+    try:
+        cache: bytes = fetch(conn, "SELECT cache FROM upstream")[0][0]
+        return cache
+    except apsw.Error:
+        return None
+    finally:
+        conn.close()
 
 
 def cache_of(ledger: Ledger) -> bytes:

@@ -126,6 +126,10 @@ class Copy:
         self._newest: Place | None = None
         self._seen_s = self._next_look_s = time.monotonic()
         self._gone = False
+        # a copy of before may have been stopped before it proved what others forgot
+        self._forgotten = True
+        # of the changes after the snapshot, as far as this worker knows
+        self.change_bytes = 0
 
     def follow(self, ledger: Ledger) -> None:
         """The ledger of this copy, which is open."""
@@ -235,6 +239,7 @@ class Copy:
         """
         place = before = read_place(conn)
         where = f"tenant {self.tenant}"
+        erasures = settings.unproved_count(conn)
         for change in self._database.changes(self.tenant, place.position, place.last_id):
             apply_patch(conn, change.patch, change.head, where)
             place = Place(position=change.position, last_id=change.id)
@@ -242,7 +247,14 @@ class Copy:
         if place == before:
             return False
         settings.move_upstream(conn, place.position, place.last_id)
+        if settings.unproved_count(conn) > erasures:
+            self._forgotten = True
         return True
+
+    def take_forgetting(self) -> bool:
+        """Return whether another machine has forgotten something since this was asked last."""
+        forgotten, self._forgotten = self._forgotten, False
+        return forgotten
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -301,10 +313,10 @@ class Copy:
         except LookupError as error:
             self.must_be_built = str(error)
         if read_place(conn) != wanted:
-            self.must_be_built = self.must_be_built or "another history"
+            self.must_be_built = self.must_be_built or "of another history"
             self._next_look_s = 0.0
             raise StoreLockedError(
-                f"tenant {self.tenant}: the copy of this worker is of {self.must_be_built}, and is"
+                f"tenant {self.tenant}: the copy of this worker is {self.must_be_built}, and is"
                 " built anew; nothing was written, try again"
             )
         turn.session = begin_capture(conn)
@@ -335,6 +347,7 @@ class Copy:
         settings.move_upstream(conn, place.position, place.last_id)
         self._known = self._newest = place
         self._seen_s = time.monotonic()
+        self.change_bytes = turn.row.change_bytes + len(patch)
 
     def _append(self, turn: _Turn, change: Change) -> None:
         until = time.monotonic() + self._database.timeout_s

@@ -463,10 +463,10 @@ class Database:
             sql = "SELECT id FROM vestig.changes WHERE tenant = $1 AND position = $2 LIMIT 1"
             at = conn.run_with(sql, (tenant, after), deadline).rows
             if at and at[0][0] != last_id:
-                raise LookupError("another history")
+                raise LookupError("of another history")
             newest = self._row(conn, tenant, deadline)
             if newest.position < after:
-                raise LookupError("another history")
+                raise LookupError("of another history")
             if not at and after < newest.snapshot:
                 raise LookupError("older than the snapshot")
             while after < newest.position:
@@ -578,6 +578,18 @@ class Database:
         with self.session(tenant) as (conn, deadline):
             sql = "SELECT machine FROM vestig.caches WHERE tenant = $1 AND position < $2 ORDER BY 1"
             return [_text(row[0]) for row in conn.run_with(sql, (tenant, position), deadline).rows]
+
+    def vacuum(self) -> bool:
+        """Frees the rows that were removed, for a user who owns the tables; False for a worker,
+        whose rows PostgreSQL frees by itself later."""
+        owned = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::regclass"
+        if self.ask(owned, ("vestig.changes",)).rows != [(b"\x01",)]:
+            return False
+        deadline = time.monotonic() + max(self.timeout_s, 60)
+        with self.connection(deadline) as conn:
+            for table in ("changes", "snapshots"):
+                conn.run(f"VACUUM vestig.{table}", deadline)
+        return True
 
     def drop_cache(self, tenant: str, cache: bytes) -> None:
         """Forgets a copy that is gone."""

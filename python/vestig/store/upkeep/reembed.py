@@ -234,7 +234,7 @@ def _switch(ledger: Ledger, identity: EmbeddingIdentity) -> tuple[int, int, int]
             replaced, added = replaced + work.replaced, added + work.added
         drop_codes(conn, link)
         _set_identity(conn, link, raw, seq)
-        conn.execute(f"DROP TABLE {NEW_VECTORS.name}")
+        conn.execute(f"DELETE FROM {NEW_VECTORS.name}")  # a change of a tenant drops no table
         txn.rows_written = replaced + added
         txn.close_link(link)
     return replaced, added, seq
