@@ -6,7 +6,7 @@ import math
 import select
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import psycopg
 from psycopg import pq
@@ -56,14 +56,12 @@ class Address:
     """
 
     def __init__(self, dsn: str) -> None:
-        try:
-            parts = conninfo_to_dict(dsn)
-        except psycopg.ProgrammingError:
-            # The message of libpq may quote a piece of the password.
+        parts = _parts(dsn)
+        if parts is None:
             raise ConfigError(
                 "path: expected an address of PostgreSQL,"
                 " postgresql://user:password@host:port/database, got one that cannot be read"
-            ) from None
+            )
         self.dsn = make_conninfo(dsn, application_name=parts.get("application_name") or "vestig")
         user = f"{parts['user']}@" if parts.get("user") else ""
         host, port = parts.get("host") or "localhost", parts.get("port") or 5432
@@ -73,6 +71,15 @@ class Address:
         return self._text
 
     __repr__ = __str__
+
+
+def _parts(dsn: str) -> dict[str, Any] | None:
+    """Its parameters; None where it cannot be read. The message of libpq goes no further: it quotes
+    the password."""
+    try:
+        return conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        return None
 
 
 class Connection:

@@ -1,0 +1,352 @@
+"""A tenant on several machines: what one writes, the others read, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from postgres_server import PostgresServer
+from vestig.store.replication.capture import SHARED
+from vestig.store.replication.connection import Address
+from vestig.store.replication.postgres import Database
+from vestig.store.replication.tenants import create_tenant
+from vestig.store.sqlite.files import LEDGER_FILE
+from vestig.testing import HashingEmbedder
+
+Machines = Callable[..., vestig.Vestig]
+
+
+def later() -> float:
+    return time.monotonic() + 30
+
+
+def rows(store: vestig.Vestig) -> dict[str, list[Any]]:
+    """Every row of every table that machines share."""
+    with store._session.ledger.read() as view:
+        return {
+            table: sorted(map(repr, view.connection.execute(f'SELECT * FROM "{table}"')))
+            for table in SHARED
+            if table != "new_vectors"
+        }
+
+
+def folder_of(store: vestig.Vestig) -> Path:
+    found = store._session.directory
+    assert found is not None
+    return found
+
+
+def test_machines_hold_equal_rows_whoever_wrote_them(machine: Machines) -> None:
+    stores = [machine("a"), machine("b"), machine("c")]
+    ids = []
+    for number in range(12):
+        writer = stores[number % 3]
+        ids.append(writer.commit(f"Valve {number} of the north hall is serviced in May").memory_id)
+    stores[1].supersede(ids[0], stores[1].commit("Valve 0 is serviced in June now").memory_id)
+    stores[2].forget(ids[5])
+    stores[0].deprecate(ids[6], reason="sold")
+    stores[1].commit("The on-call phone is 4471", key="oncall.phone")
+    stores[2].commit("The on-call phone is 4472", key="oncall.phone")
+    stores[0].graph.link(ids[1], ids[2], edge_type="RELATED")
+    for store in stores:
+        store.fresh()
+    assert rows(stores[0]) == rows(stores[1]) == rows(stores[2])
+    for store in stores:
+        assert {one.level for one in store.admin.doctor().findings} <= {"ok", "finding"}
+        assert store.get("oncall.phone").content == "The on-call phone is 4472"
+        found = [hit.id for hit in store.recall("valve of the north hall", limit=20)]
+        assert ids[5] not in found
+        assert ids[6] not in found
+
+
+def test_a_read_lies_behind_no_longer_than_is_allowed(machine: Machines) -> None:
+    writer = machine("a")
+    lazy = machine("b", config={"fleet.max_staleness_s": 1_000})
+    prompt = machine("c", config={"fleet.max_staleness_s": 0})
+    writer.commit("The gate opens at seven in the morning")
+    assert (lazy.count(), prompt.count()) == (0, 1)
+    position = writer.position
+    assert lazy.fresh(min_position=position) == position
+    assert lazy.count() == 1
+
+
+def test_a_position_that_is_not_there_is_refused(machine: Machines) -> None:
+    store = machine("a")
+    store.commit("The gate opens at seven in the morning")
+    with pytest.raises(vestig.StoreLockedError, match=r"expected position 9 .* has 2"):
+        store.fresh(min_position=9)
+
+
+def test_a_store_of_one_machine_has_no_position(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+        assert (store.position, store.fresh()) == (None, None)
+
+
+def test_a_copy_is_no_store_of_its_own(machine: Machines, tenant: str) -> None:
+    place = folder_of(machine("a"))
+    with pytest.raises(vestig.ConflictError, match=f"copy of tenant {tenant}.*postgresql://"):
+        vestig.open(place, embedder=HashingEmbedder(64))
+    os.chdir(place.parent)
+    with pytest.raises(vestig.ConflictError):
+        vestig.open(tenant, embedder=HashingEmbedder(64), read_only=True)
+
+
+def test_nothing_shows_the_password(server: PostgresServer, machine: Machines) -> None:
+    secret = "hunter2-of-the-fleet"
+    address = server.address.replace("owner@", f"owner:{secret}@")
+    store = machine("a", path=address)
+    shown = [repr(store), str(store.admin.doctor())]
+    for bad in (address.replace(str(server.port), "1"), f"postgresql://o:{secret}@[::bad/x"):
+        with pytest.raises(vestig.VestigError) as caught:
+            machine("b", path=bad)
+        shown += [str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__)]
+    assert not [text for text in shown if secret in text]
+
+
+def test_a_store_moves_into_a_tenant_with_all_that_it_holds(
+    database: Database, server: PostgresServer, tmp_path: Path
+) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+        for number in range(30):
+            store.commit(f"Customer {number} pays by invoice within {number + 10} days")
+        before = rows(store)
+    create_tenant(database, f"moved-{os.getpid()}", tmp_path / "store")
+    config = {"fleet.cache_dir": str(tmp_path / "cache")}
+    with vestig.open(
+        server.address, tenant=f"moved-{os.getpid()}", config=config, embedder=HashingEmbedder(64)
+    ) as copy:
+        after = rows(copy)
+        assert copy.recall("customer 7 invoice")[0].content.startswith("Customer 7 pays")
+    assert after == before
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "Acme", "a/b", "-a", "a" * 64, "a'b", None, 7])
+def test_names_of_tenants(name: Any, server: PostgresServer) -> None:
+    with pytest.raises(vestig.ValidationError, match="tenant"):
+        vestig.open(server.address, tenant=name)
+
+
+def test_a_tenant_is_named_with_an_address_only(tmp_path: Path) -> None:
+    with pytest.raises(vestig.ValidationError, match="postgresql://… where a tenant is named"):
+        vestig.open(tmp_path, tenant="acme")
+
+
+def test_an_unknown_tenant(machine: Machines) -> None:
+    with pytest.raises(vestig.NotFoundError, match="nobody"):
+        machine("a", tenant="nobody")
+
+
+def test_a_tenant_that_is_dropped_while_it_is_open(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    store = machine("a", config={"fleet.max_staleness_s": 0})
+    database.drop(tenant)
+    with pytest.raises(vestig.NotFoundError, match=tenant):
+        store.count()
+    with pytest.raises(vestig.NotFoundError, match=tenant):
+        store.commit("This is written for nobody any more")
+
+
+def test_a_frozen_tenant_is_read_and_not_written(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    store = machine("a")
+    store.commit("The gate opens at seven in the morning")
+    with database.session(tenant) as (conn, until):
+        conn.run(
+            f"UPDATE vestig.tenants SET state = 'frozen' WHERE tenant = '{tenant}'; COMMIT", until
+        )
+    with pytest.raises(vestig.ConflictError, match="frozen"):
+        store.commit("The gate opens at eight in the morning")
+    assert len(store.recall("when does the gate open?")) == 1
+
+
+def test_a_database_without_tables_and_one_of_another_version(
+    server: PostgresServer, database: Database, tmp_path: Path
+) -> None:
+    database.ask("SELECT 1")
+    for name, tables in (("bare", False), ("newer", True)):
+        with database.connection(later()) as conn:
+            conn.run(f"CREATE DATABASE {name}", later())
+        address = Address(server.address.removesuffix("postgres") + name)
+        other = Database(address, 5.0)
+        if tables:
+            other.create_tables()
+            other.ask("UPDATE vestig.fleet SET version = 99")
+            other = Database(address, 5.0)
+        wanted = "found version 99" if tables else "vestig fleet init"
+        with pytest.raises(vestig.StoreLockedError, match=wanted):
+            other.find("acme")
+
+
+def test_a_worker_sees_the_tenants_that_it_names_alone(
+    server: PostgresServer, database: Database, tenant: str, machine: Machines
+) -> None:
+    with database.connection(later()) as conn:
+        conn.run(
+            "DO $$ BEGIN CREATE ROLE app LOGIN IN ROLE vestig_worker;"
+            " EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+            later(),
+        )
+    worker = Database(Address(server.address_of("app")), 5.0)
+    assert worker.tenants() == []
+    assert list(worker.positions([tenant])) == [tenant]
+    with worker.session(tenant) as (conn, until):
+        seen = conn.run("SELECT count(*) FROM vestig.tenants", until)[0].rows
+    assert seen == [(b"1",)]
+    store = machine("a", path=server.address_of("app"))
+    assert store.commit("A worker that owns nothing wrote this").memory_id
+    assert worker.vacuum() is False
+    worker.close()
+
+
+# --- damage and other histories -----------------------------------------------------------------
+
+
+def test_a_change_that_was_altered_is_found_before_it_is_served(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    writer, reader = machine("a"), machine("b")
+    writer.commit("The vault holds nine crates of tea")
+    with database.session(tenant) as (conn, until):
+        sql = "SELECT position::text, patch FROM vestig.changes WHERE tenant = $1 ORDER BY position"
+        position, patch = conn.run_with(sql, (tenant,), until).rows[-1]
+        assert patch is not None
+        assert b"nine" in patch
+        conn.run_with(
+            "UPDATE vestig.changes SET patch = $2 WHERE tenant = $1 AND position = $3",
+            (tenant, patch.replace(b"nine", b"four"), int(position or 0)),
+            until,
+        )
+        conn.run("COMMIT", until)
+    with pytest.raises(vestig.StoreDamagedError, match="altered"):
+        reader.fresh()
+
+
+def test_a_snapshot_that_was_altered_is_refused(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    with database.session(tenant) as (conn, until):
+        conn.run(
+            "UPDATE vestig.snapshots SET data = set_byte(data, 900, get_byte(data, 900) # 1)"
+            f" WHERE tenant = '{tenant}'; COMMIT",
+            until,
+        )
+    with pytest.raises(vestig.StoreDamagedError, match=r"snapshot .* altered"):
+        machine("a")
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "gone"])
+def test_a_damaged_copy_is_built_anew(harm: str, machine: Machines) -> None:
+    store = machine("a")
+    kept = store.commit("The vault holds nine crates of tea").memory_id
+    place = folder_of(store)
+    store.close()
+    ledger = place / LEDGER_FILE
+    raw = bytearray(ledger.read_bytes())
+    if harm == "flip":
+        raw[16:24] = b"\xff" * 8
+        ledger.write_bytes(raw)
+    elif harm == "cut":
+        ledger.write_bytes(raw[:5_000])
+    else:
+        ledger.unlink()
+    again = machine("a")
+    again.fresh()
+    assert again.show(kept).memory.content == "The vault holds nine crates of tea"
+
+
+def test_a_failover_that_lost_changes_is_seen(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    store, other = machine("a", config={"fleet.max_staleness_s": 0}), machine("b")
+    store.commit("The vault holds nine crates of tea")
+    lost = store.commit("The vault has a second door").memory_id
+    with database.session(tenant) as (conn, until):  # the state of a standby that was behind
+        at = "SELECT max(position) FROM vestig.changes WHERE tenant = "
+        conn.run(
+            f"DELETE FROM vestig.changes WHERE position = ({at} '{tenant}');"
+            " UPDATE vestig.tenants SET position = position - 1, last_id ="
+            " (SELECT id FROM vestig.changes c WHERE c.tenant = vestig.tenants.tenant"
+            f" ORDER BY c.position DESC LIMIT 1) WHERE tenant = '{tenant}'; COMMIT",
+            until,
+        )
+    other.commit("The vault was painted green in March")
+    result = store.recall("what does the vault hold?")
+    assert "copy_rebuilt" in {one.code for one in result.degraded}
+    assert lost not in [hit.id for hit in result]
+    assert rows(store) == rows(other)
+
+
+def test_a_writer_whose_copy_is_of_another_history_writes_nothing(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    store = machine("a", config={"fleet.max_staleness_s": 1_000})
+    store.commit("The vault holds nine crates of tea")
+    with database.session(tenant) as (conn, until):
+        conn.run(
+            "UPDATE vestig.tenants SET last_id = '\\x00112233445566778899aabbccddeeff'"
+            f" WHERE tenant = '{tenant}'; COMMIT",
+            until,
+        )
+    with pytest.raises(vestig.StoreLockedError, match=r"another history.*nothing was written"):
+        store.commit("The vault has a second door")
+
+
+def test_changes_before_the_snapshot_go_and_a_copy_behind_is_built_anew(
+    machine: Machines, database: Database, tenant: str
+) -> None:
+    writer = machine("a", config={"fleet.snapshot_bytes": 20_000})
+    late = machine("b")
+    for number in range(25):
+        writer.commit(f"Crate {number} stands in row {number % 5} of the vault")
+    writer.close()
+    row = database.find(tenant)
+    assert 0 < row.snapshot < row.position + 1
+    with database.session(tenant) as (conn, until):
+        sql = "SELECT min(position)::text FROM vestig.changes WHERE tenant = $1"
+        first = conn.run_with(sql, (tenant,), until).rows[0][0]
+    assert int(first or 0) == row.snapshot
+    late.fresh()
+    assert late.count() == 25
+    fresh = machine("c")
+    fresh.fresh()
+    assert rows(late) == rows(fresh)
+
+
+# --- forgetting --------------------------------------------------------------------------------
+
+
+def test_what_one_machine_forgets_leaves_no_byte_on_any(
+    machine: Machines, database: Database, tenant: str, tmp_path: Path
+) -> None:
+    here, there = machine("a"), machine("b")
+    word = "Quillfeather"
+    gone = here.commit(f"The duchess of {word} keeps the spare key").memory_id
+    here.commit("The gardener keeps the other key")
+    there.fresh()
+    report = here.forget(gone)
+    assert report.machines_open
+    there.fresh()
+    assert here._session.tenant is not None
+    assert database.caches_behind(tenant, here.position or 0) == []
+    for store in (here, there):
+        assert store.count() == 1
+    holds = re.compile(re.escape(word).encode(), re.IGNORECASE)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if holds.search(path.read_bytes())]
+    with database.session(tenant) as (conn, until):
+        sql = "SELECT patch FROM vestig.changes WHERE tenant = $1"
+        patches = [row[0] or b"" for row in conn.run_with(sql, (tenant,), until).rows]
+    assert not [patch for patch in patches if holds.search(patch)]
