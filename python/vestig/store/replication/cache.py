@@ -143,8 +143,8 @@ def _read_cache(ledger: Path) -> bytes | None:
     except apsw.Error:
         return None
     try:
-        cache: bytes = fetch(conn, "SELECT cache FROM upstream")[0][0]
-        return cache
+        row = settings.read_upstream(conn)
+        return None if row is None else row.cache
     except apsw.Error:
         return None
     finally:
