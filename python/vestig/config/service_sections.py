@@ -173,11 +173,6 @@ class FleetSettings(Section, frozen=True, kw_only=True):
             "Folder for this machine's copies of tenants; null: tenants in the user's cache folder."
         ),
     ] = None
-    max_open: Annotated[Count, doc("Tenants that a server keeps open; the files stay.")] = 200
-    max_cache_bytes: Annotated[
-        CountOrZero | None,
-        doc("Bytes that copies may take before those not used for longest go; null: no limit."),
-    ] = None
     max_staleness_s: Annotated[
         Wait, doc("Seconds that a read may lie behind what others wrote.")
     ] = 1.0

@@ -12,7 +12,7 @@ from vestig import config as configuration
 from vestig.arguments import path_argument
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
-from vestig.config.files import without_tilde
+from vestig.config.files import is_address, without_tilde
 from vestig.config.schema import Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
@@ -180,11 +180,6 @@ def _trace_file(config: Config) -> TraceFile | None:
         raise ConfigError(f"{key}: expected a file that can be written, got {reason}") from None
 
 
-def _is_address(path: object) -> bool:
-    """Return whether a store is named by where its database is, not by a folder."""
-    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
-
-
 def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> TenantCopy:
     """The copy of a tenant, not opened yet.
 
@@ -212,7 +207,9 @@ def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> Te
             raise mismatch
         return keeper_for(ledger, directory, stored or identity_of(embedder, loaded))
 
-    return TenantCopy(str(request.path), request.tenant, loaded.settings, open_keeper)
+    path = loaded.settings.store.path if request.path is None else str(request.path)
+    tenant = loaded.settings.store.tenant if request.tenant is None else request.tenant
+    return TenantCopy(path, tenant, loaded.settings, open_keeper)
 
 
 def _open_folder(
@@ -256,8 +253,9 @@ def open_session(request: OpenRequest) -> Session:
     settings, given = loaded.settings, request.embedder
     space = settings.namespace if request.namespace is None else request.namespace
     path = settings.store.path if request.path is None else request.path
-    in_database = _is_address(path)
-    if request.tenant is not None and not in_database:
+    in_database = is_address(path)
+    named = settings.store.tenant if request.path is None else None
+    if not in_database and (request.tenant or named) is not None:
         raise ValidationError("path", path, "postgresql://… where a tenant is named")
     directory = None if in_database else store_directory(request.path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)

@@ -35,6 +35,8 @@ GROUPS: Final[Mapping[str, str]] = {
     "document": "Texts that are stored as passages.",
     "housekeeping": "Maintenance, at a time of your choice.",
     "config": "Configured values, where each was set, and what it means.",
+    "tenant": "Stores in PostgreSQL that any number of machines serve.",
+    "fleet": "The database of tenants.",
 }
 
 OUTLINES: Final[Mapping[str, Outline]] = {
@@ -214,6 +216,25 @@ OUTLINES: Final[Mapping[str, Outline]] = {
     ),
     "config explain": Outline(
         "store", "Meaning, default, range and effective value of a key or a section, or of all."
+    ),
+    "tenant list": Outline("tenant", "Every tenant, for a user who owns the tables."),
+    "tenant show": Outline("tenant", "One tenant, and the machines with a copy of it."),
+    "tenant create": Outline("tenant", "Make an empty tenant."),
+    "tenant up": Outline(
+        "tenant", "Make a tenant with what the store in a folder holds; the folder stays."
+    ),
+    "tenant down": Outline(
+        "tenant", "Make a plain store of a tenant in a folder; the tenant stays."
+    ),
+    "tenant snapshot": Outline(
+        "tenant", "Make the snapshot of a tenant anew, and drop the changes before it."
+    ),
+    "tenant drop": Outline(
+        "tenant", "Remove a tenant for good. Prints what would be removed and asks first."
+    ),
+    "fleet init": Outline("tenant", "Make the tables and the role of workers in a database."),
+    "fleet doctor": Outline(
+        "tenant", "Check the database of tenants and free removed rows. Exit 1 with findings."
     ),
     "housekeeping entity-backfill": Outline(
         "graph",

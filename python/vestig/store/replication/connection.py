@@ -114,6 +114,14 @@ class Connection:
         """Return whether no transaction is open."""
         return self.is_open and self._pg.transaction_status == pq.TransactionStatus.IDLE
 
+    @property
+    def is_quiet(self) -> bool:
+        """Return whether the server has said nothing since the last answer: it says so when it
+        ends the session."""
+        poll = select.poll()
+        poll.register(self._pg.socket, select.POLLIN)
+        return not poll.poll(0)
+
     def close(self) -> None:
         """Closes it; the server undoes what was not committed."""
         self._conn.close()

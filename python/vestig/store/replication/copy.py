@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import apsw
@@ -59,6 +59,22 @@ def read_place(conn: apsw.Connection) -> Place:
     row = settings.read_upstream(conn)
     assert row is not None, "a copy of a tenant has its place"
     return Place(position=row.position, last_id=row.last_id)
+
+
+def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Place:
+    """Writes the changes that a copy lacks, in the open transaction: how far it has come.
+
+    Raises:
+        LookupError: it is of another history, or older than what PostgreSQL keeps.
+        StoreDamagedError: a change does not fit, or was altered.
+    """
+    place = before = read_place(conn)
+    for change in database.changes(tenant, place.position, place.last_id):
+        apply_patch(conn, change.patch, change.head, f"tenant {tenant}")
+        place = Place(position=change.position, last_id=change.id)
+    if place != before:
+        settings.move_upstream(conn, place.position, place.last_id)
+    return place
 
 
 class Looks:
@@ -237,19 +253,11 @@ class Copy:
             LookupError: it is of another history, or older than what PostgreSQL keeps.
             StoreDamagedError: a change does not fit, or was altered.
         """
-        place = before = read_place(conn)
-        where = f"tenant {self.tenant}"
-        erasures = settings.unproved_count(conn)
-        for change in self._database.changes(self.tenant, place.position, place.last_id):
-            apply_patch(conn, change.patch, change.head, where)
-            place = Place(position=change.position, last_id=change.id)
-        self._known = place
-        if place == before:
-            return False
-        settings.move_upstream(conn, place.position, place.last_id)
+        before, erasures = read_place(conn), settings.unproved_count(conn)
+        self._known = apply_changes(conn, self._database, self.tenant)
         if settings.unproved_count(conn) > erasures:
             self._forgotten = True
-        return True
+        return self._known != before
 
     def take_forgetting(self) -> bool:
         """Return whether another machine has forgotten something since this was asked last."""
@@ -261,8 +269,8 @@ class Copy:
     @contextmanager
     def turn(self, deadline: float) -> Iterator[None]:
         """See `Upstream.turn`."""
-        with self._database.connection(deadline) as conn:
-            row = self._hold(conn, deadline)
+        with ExitStack() as held:
+            conn, row = self._first_hold(held, deadline)
             turn = self._turn = _Turn(conn, row)
             try:
                 yield
@@ -274,6 +282,22 @@ class Copy:
                 if conn.is_open and not conn.at_rest:
                     with suppress(ConnectionLostError, RefusedError):
                         conn.run("ROLLBACK", time.monotonic() + self._database.timeout_s)
+
+    def _first_hold(self, held: ExitStack, deadline: float) -> tuple[Connection, TenantRow]:
+        """A connection that holds the tenant. One that was at rest may have been ended meanwhile;
+        nothing is written yet, so another one is asked."""
+        with ExitStack() as first:
+            conn = first.enter_context(self._database.connection(deadline))
+            try:
+                row = self._hold(conn, deadline)
+            except StoreLockedError:
+                if conn.is_open:
+                    raise
+            else:
+                held.push(first.pop_all())
+                return conn, row
+        conn = held.enter_context(self._database.connection(deadline))
+        return conn, self._hold(conn, deadline)
 
     def _hold(self, conn: Connection, deadline: float) -> TenantRow:
         try:

@@ -184,8 +184,9 @@ class Database:
                 self._idle, self._pid = [], os.getpid()
             while self._idle:
                 found = self._idle.pop()
-                if found.at_rest:
+                if found.at_rest and found.is_quiet:
                     return found
+                found.close()
         try:
             fresh = Connection(self.address, deadline)
             if not self._checked:
@@ -590,6 +591,15 @@ class Database:
             for table in ("changes", "snapshots"):
                 conn.run(f"VACUUM vestig.{table}", deadline)
         return True
+
+    def machines(self, tenant: str) -> tuple[str, ...]:
+        """The machines with copies, each with how far it is known to have come."""
+        with self.session(tenant) as (conn, deadline):
+            sql = (
+                "SELECT machine || ' at ' || position FROM vestig.caches WHERE tenant = $1"
+                " ORDER BY machine, position"
+            )
+            return tuple(_text(row[0]) for row in conn.run_with(sql, (tenant,), deadline).rows)
 
     def drop_cache(self, tenant: str, cache: bytes) -> None:
         """Forgets a copy that is gone."""

@@ -43,7 +43,8 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> An
 
 def _global_options() -> list[click.Parameter]:
     texts = (
-        ("--store", "PATH", "Directory of the store."),
+        ("--store", "PATH", "Directory of the store, or postgresql://… of a tenant."),
+        ("--tenant", "NAME", "Tenant, where the store is an address of PostgreSQL."),
         ("--config", "FILE", "Configuration file."),
         ("--namespace", "NS", "Namespace in which the command acts."),
         ("--profile", "P", "Recall profile."),

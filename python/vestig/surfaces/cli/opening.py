@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 
 def configuration(given: Mapping[str, Any]) -> Config:
-    """Defaults, files and environment, with the options `store`, `config`, `namespace` and
-    `profile` on top."""
+    """Defaults, files and environment, with the options `store`, `tenant`, `config`,
+    `namespace` and `profile` on top."""
     from vestig.config import load
 
     overrides = {
         key: given[name]
-        for name, key in (("store", "store.path"), ("namespace", "namespace"))
+        for name, key in (
+            ("store", "store.path"),
+            ("tenant", "store.tenant"),
+            ("namespace", "namespace"),
+        )
         if name in given
     }
     return load(given.get("config"), overrides=overrides, profile=given.get("profile"))

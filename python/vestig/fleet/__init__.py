@@ -1,0 +1,1 @@
+"""Tenants as their owner works with them."""

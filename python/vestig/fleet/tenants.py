@@ -1,0 +1,227 @@
+"""Makes tenants of stores and stores of tenants, lists and drops them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from vestig.api.store import Vestig
+from vestig.calls.opening import OpenRequest
+from vestig.config import Config
+from vestig.config.files import is_address
+from vestig.errors import ConflictError, ValidationError
+from vestig.results import Finding, FleetReport, TenantReport
+from vestig.session.opening import open_session
+from vestig.session.tenant import looks_of, tenant_name
+from vestig.store.ledger import migrations
+from vestig.store.ledger.ledger import Ledger
+from vestig.store.ledger.opening import open_ledger
+from vestig.store.records import settings
+from vestig.store.replication.connection import Address
+from vestig.store.replication.copy import apply_changes
+from vestig.store.replication.postgres import Database, TenantRow
+from vestig.store.replication.snapshot import pack, unpack
+from vestig.store.sqlite import files
+
+
+def database_of(config: Config) -> Database:
+    """The database that `store.path` names.
+
+    Raises:
+        ValidationError: it names a folder.
+    """
+    path = config.settings.store.path
+    if not is_address(path):
+        raise ValidationError(
+            "store", path, "an address of PostgreSQL", "--store postgresql://user@host/database"
+        )
+    timeout_s = max(1.0, config.settings.store.lock_timeout_s)
+    return looks_of(Address(path), timeout_s).database
+
+
+def init(database: Database) -> FleetReport:
+    """Makes the tables and the role of workers.
+
+    Raises:
+        StoreLockedError: PostgreSQL does not answer, or this user may not make them.
+    """
+    made = database.create_tables()
+    detail = "made, with the role vestig_worker" if made else "they are there"
+    return FleetReport(
+        address=str(database.address),
+        findings=(Finding(check="tables", level="ok", detail=detail),),
+    )
+
+
+def doctor(database: Database) -> FleetReport:
+    """Looks at the tables, the tenants and their copies, for a user who owns the tables."""
+    found = [Finding(check="tables", level="ok", detail="they are there")]
+    rows = database.tenants()
+    found.append(Finding(check="tenants", level="ok", detail=f"{len(rows)}"))
+    newest = migrations.newest_version(migrations.MIGRATIONS)
+    for row in rows:
+        if row.schema != newest:
+            detail = f"{row.name}: schema {row.schema}, this version of vestig writes {newest}"
+            found.append(Finding(check="schema", level="finding", detail=detail))
+        if row.state != "active":
+            detail = f"{row.name} is {row.state}"
+            found.append(Finding(check="state", level="finding", detail=detail))
+        behind = database.caches_behind(row.name, row.snapshot)
+        if behind:
+            detail = f"{row.name}: {', '.join(behind)} lie before its snapshot"
+            found.append(Finding(check="copies", level="finding", detail=detail))
+    if not database.vacuum():
+        detail = "this user owns no table: PostgreSQL frees removed rows by itself"
+        found.append(Finding(check="vacuum", level="finding", detail=detail))
+    return FleetReport(address=str(database.address), findings=tuple(found))
+
+
+def list_tenants(database: Database) -> list[TenantReport]:
+    """Every tenant by name, for a user who owns the tables."""
+    return [_report(row) for row in database.tenants()]
+
+
+def show(database: Database, tenant: object) -> TenantReport:
+    """One tenant.
+
+    Raises:
+        NotFoundError: there is none of this name.
+    """
+    name = tenant_name(tenant)
+    row = database.find(name)
+    return _report(row, machines=database.machines(name))
+
+
+def create(database: Database, tenant: object, folder: Path | None = None) -> TenantReport:
+    """A new tenant: an empty one, or with what the store in a folder holds; that stays as it is.
+
+    Raises:
+        ConflictError: there is one of this name, or the folder is a copy of a tenant.
+        NotFoundError: there is no store in the folder.
+        StoreDamagedError: the store is not what was written.
+    """
+    name = tenant_name(tenant)
+    with tempfile.TemporaryDirectory(prefix="vestig-") as scratch:
+        place = Path(scratch) / "store" if folder is None else folder
+        with open_ledger(place, without_store="make" if folder is None else "refuse") as ledger:
+            return _report(_create(database, name, ledger, place, Path(scratch)))
+
+
+def _create(
+    database: Database, tenant: str, ledger: Ledger, folder: Path, scratch: Path
+) -> TenantRow:
+    place, parts, digest = pack(ledger, folder, scratch)
+    row = TenantRow(
+        name=tenant,
+        position=place.position,
+        last_id=place.last_id,
+        schema=migrations.newest_version(migrations.MIGRATIONS),
+        state="active",
+        snapshot=place.position,
+        snapshot_digest=digest,
+        change_bytes=0,
+    )
+    database.create(row, parts)
+    return row
+
+
+def down(database: Database, tenant: object, folder: Path) -> TenantReport:
+    """A plain store of a tenant in a folder, which is not there yet or empty. The tenant stays.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+        ConflictError: the folder holds something.
+        StoreDamagedError: the snapshot or a change is not what was written.
+    """
+    name = tenant_name(tenant)
+    target = Path(os.path.realpath(folder))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ConflictError(
+            f"{folder}: expected no folder, or an empty one, it holds something; nothing was"
+            " changed, choose another place"
+        )
+    files.make_folder(target.parent)
+    with tempfile.TemporaryDirectory(prefix=".vestig-", dir=target.parent) as scratch:
+        fresh = Path(scratch) / "store"
+        files.make_folder(fresh)
+        row, parts = database.snapshot(name)
+        unpack(parts, row.snapshot_digest, fresh)
+        # The witness of the snapshot is older than the changes; the store makes its own.
+        (fresh / files.WITNESS_FILE).unlink(missing_ok=True)
+        conn = apsw.Connection(str(fresh / files.LEDGER_FILE))
+        try:
+            with conn:
+                place = apply_changes(conn, database, name)
+                settings.write_upstream(conn, None)
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            conn.close()
+        with open_ledger(fresh, without_store="refuse") as ledger:
+            found = ledger.verify_all()
+        if found:
+            raise ConflictError(f"tenant {name}: {found[0].message}; nothing was left at {folder}")
+        if target.exists():
+            target.rmdir()
+        os.rename(fresh, target)
+    files.sync_folder(target.parent)
+    return _report(database.find(name), path=str(target), copied=place.position)
+
+
+def drop(
+    database: Database, tenant: object, confirm: Callable[[TenantReport], bool]
+) -> TenantReport:
+    """Removes a tenant for good; copies on machines go when those look for it.
+
+    Args:
+        confirm: is asked with the plan.
+
+    Raises:
+        NotFoundError: there is none of this name.
+        ConflictError: it was not confirmed.
+    """
+    name = tenant_name(tenant)
+    found = show(database, name)
+    if not confirm(found):
+        raise ConflictError(f"tenant {name}: nothing was removed")
+    database.drop(name)
+    database.vacuum()
+    return found
+
+
+def _report(
+    row: TenantRow,
+    *,
+    machines: tuple[str, ...] = (),
+    path: str | None = None,
+    copied: int | None = None,
+) -> TenantReport:
+    return TenantReport(
+        tenant=row.name,
+        state=row.state,
+        position=row.position if copied is None else copied,
+        ledger_schema=row.schema,
+        snapshot=row.snapshot,
+        change_bytes=row.change_bytes,
+        machines=machines,
+        path=path,
+    )
+
+
+def snapshot(config: Config, tenant: object) -> TenantReport:
+    """Makes the snapshot of a tenant anew, and drops the changes before it.
+
+    Raises:
+        NotFoundError: there is no such tenant.
+    """
+    name = tenant_name(tenant)
+    database = database_of(config)
+    session = open_session(OpenRequest(path=config.settings.store.path, tenant=name, config=config))
+    with Vestig(session) as store:
+        store.fresh()
+        assert session.tenant is not None
+        session.tenant.snapshot(session.ledger)
+    return show(database, name)

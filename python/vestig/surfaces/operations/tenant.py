@@ -1,0 +1,159 @@
+"""`tenant` and `fleet`: stores in PostgreSQL that any number of machines serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from vestig.calls.argument import Argument, Text
+from vestig.surfaces.operation import YES, Call, Operation
+
+if TYPE_CHECKING:
+    from vestig.results import FleetReport, TenantReport
+
+_NAME: Final = Text("Name of the tenant: a to z, 0 to 9, dot, hyphen, underscore.", name="name")
+_FOLDER: Final = Text("Directory of the store.", name="folder")
+
+
+def _tenants() -> Any:
+    """The module of tenants, where the extra is installed."""
+    from vestig.errors import ConfigError
+    from vestig.hints import missing_package
+
+    try:
+        from vestig.fleet import tenants
+    except ModuleNotFoundError as error:
+        name = str(error.name)
+        raise ConfigError(missing_package("a tenant in PostgreSQL", name, "fleet")) from None
+    return tenants
+
+
+def _list(call: Call) -> Any:
+    tenants = _tenants()
+    return tenants.list_tenants(tenants.database_of(call.config))
+
+
+def _show(call: Call) -> Any:
+    tenants = _tenants()
+    return tenants.show(tenants.database_of(call.config), call.args["name"])
+
+
+def _create(call: Call) -> Any:
+    tenants = _tenants()
+    return tenants.create(tenants.database_of(call.config), call.args["name"])
+
+
+def _up(call: Call) -> Any:
+    tenants = _tenants()
+    folder = Path(call.args["folder"]).expanduser()
+    return tenants.create(tenants.database_of(call.config), call.args["name"], folder)
+
+
+def _down(call: Call) -> Any:
+    tenants = _tenants()
+    folder = Path(call.args["folder"]).expanduser()
+    return tenants.down(tenants.database_of(call.config), call.args["name"], folder)
+
+
+def _snapshot(call: Call) -> Any:
+    return _tenants().snapshot(call.config, call.args["name"])
+
+
+def _drop(call: Call) -> Any:
+    from vestig.errors import ConflictError
+
+    tenants = _tenants()
+    sure, confirm = bool(call.args.get("yes", False)), call.confirm
+    if confirm is None and not sure:
+        raise ConflictError("nothing was removed: nobody can be asked, confirm with --yes")
+
+    def agreed(found: TenantReport) -> bool:
+        plan = f"{_line(found)}\nwould be removed for good, with all its changes."
+        return sure or (confirm is not None and confirm(plan))
+
+    return tenants.drop(tenants.database_of(call.config), call.args["name"], agreed)
+
+
+def _init(call: Call) -> Any:
+    tenants = _tenants()
+    return tenants.init(tenants.database_of(call.config))
+
+
+def _doctor(call: Call) -> Any:
+    tenants = _tenants()
+    return tenants.doctor(tenants.database_of(call.config))
+
+
+def _line(one: TenantReport) -> str:
+    return (
+        f"{one.tenant} | {one.state} | position {one.position} | snapshot at {one.snapshot},"
+        f" {one.change_bytes} bytes of changes after it"
+    )
+
+
+def _text(found: TenantReport, _: Mapping[str, Any]) -> str:
+    lines = [_line(found)]
+    lines += [f"  copy on {machine}" for machine in found.machines]
+    if found.path is not None:
+        lines.append(f"  copied to {found.path}")
+    return "\n".join(lines)
+
+
+def _texts(found: Iterable[TenantReport], _: Mapping[str, Any]) -> str:
+    return "\n".join(map(_line, found)) or "no tenants"
+
+
+def _findings(report: FleetReport, _: Mapping[str, Any]) -> str:
+    lines = [f"{one.level:<8} {one.check}: {one.detail}" for one in report.findings]
+    return "\n".join((report.address, *lines))
+
+
+def _of_one(
+    name: str, run: Callable[[Call], Any], *options: Argument, document: str = "tenant"
+) -> Operation:
+    return Operation(
+        name=name,
+        options=options,
+        run=run,
+        document=document,
+        text=_text,
+        needs_store=False,
+        offered=False,
+    )
+
+
+def _of_all(name: str, run: Callable[[Call], Any], exit_code: Callable[[Any], int]) -> Operation:
+    return Operation(
+        name=name,
+        run=run,
+        document="fleet",
+        text=_findings,
+        exit_code=exit_code,
+        needs_store=False,
+        offered=False,
+    )
+
+
+OPERATIONS: Final = (
+    Operation(
+        name="tenant list",
+        run=_list,
+        document="tenants",
+        text=_texts,
+        needs_store=False,
+        offered=False,
+    ),
+    _of_one("tenant show", _show, _NAME),
+    _of_one("tenant create", _create, _NAME),
+    _of_one("tenant up", _up, _NAME, _FOLDER),
+    _of_one("tenant down", _down, _NAME, _FOLDER),
+    _of_one("tenant snapshot", _snapshot, _NAME),
+    _of_one("tenant drop", _drop, _NAME, YES),
+    _of_all("fleet init", _init, lambda _: 0),
+    _of_all(
+        "fleet doctor",
+        _doctor,
+        lambda report: 1 if any(one.level != "ok" for one in report.findings) else 0,
+    ),
+)

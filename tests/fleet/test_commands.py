@@ -1,0 +1,104 @@
+"""`vestig tenant` and `vestig fleet`, and the other commands on a tenant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from postgres_server import PostgresServer
+from vestig.store.replication.postgres import Database
+from vestig.surfaces.cli import run
+from vestig.testing import HashingEmbedder
+
+Command = Callable[..., tuple[int, Any, str]]
+
+
+@pytest.fixture
+def command(
+    server: PostgresServer, database: Database, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Runs a command line with --json: exit code, document or problem, and standard error."""
+    config = tmp_path / "vestig.yaml"
+    config.write_text(
+        "embedding: {provider: hashing, dimension: 64}\n"
+        f"store: {{path: '{server.address}'}}\nfleet: {{cache_dir: {tmp_path / 'cache'}}}\n"
+    )
+
+    def one(*words: str, text: bool = False) -> tuple[int, Any, str]:
+        capfd.readouterr()
+        code = run([*words, "--config", str(config), *([] if text else ["--json"])])
+        out, err = capfd.readouterr()
+        if text:
+            return code, out, err
+        return code, json.loads(out) if out.strip() else json.loads(err), err
+
+    return one
+
+
+def test_a_tenant_from_its_making_to_its_end(command: Command, tmp_path: Path) -> None:
+    assert command("fleet", "init")[0] == 0
+    assert command("tenant", "create", "kiosk")[1]["position"] == 0
+    code, problem, _ = command("tenant", "create", "kiosk")
+    assert (code, problem["type"].endswith(":conflict")) == (1, True)
+    added = command("add", "The kiosk opens at nine on Sundays", "--tenant", "kiosk")
+    assert added[0] == 0
+    found = command("recall", "when does the kiosk open?", "--tenant", "kiosk")[1]
+    assert found["results"][0]["id"] == added[1]["memory_id"]
+    shown = command("tenant", "show", "kiosk")[1]
+    assert shown["position"] >= 1
+    assert len(shown["machines"]) == 1
+    assert "kiosk" in [one["tenant"] for one in command("tenant", "list")[1]["tenants"]]
+    assert command("tenant", "snapshot", "kiosk")[1]["change_bytes"] == 0
+    code, out, _ = command("tenant", "down", "kiosk", str(tmp_path / "plain"), text=True)
+    assert code == 0
+    assert f"copied to {tmp_path / 'plain'}" in out
+    with vestig.open(tmp_path / "plain", embedder=HashingEmbedder(64)) as store:
+        assert store.position is None
+        assert [hit.id for hit in store.recall("kiosk")] == [added[1]["memory_id"]]
+        assert not [one for one in store.admin.doctor().findings if one.level == "damage"]
+        store.commit("The kiosk has a plain store of its own now")
+    assert command("tenant", "down", "kiosk", str(tmp_path / "plain"))[0] == 1
+    assert command("tenant", "up", "kiosk-2", str(tmp_path / "plain"))[0] == 0
+    assert command("count", "--tenant", "kiosk-2")[1]["count"] == 2
+    code, problem, _ = command("tenant", "drop", "kiosk")
+    assert code in (1, 2)
+    assert command("tenant", "drop", "kiosk", "--yes")[0] == 0
+    code, problem, _ = command("tenant", "show", "kiosk")
+    assert (code, problem["type"].endswith(":not-found")) == (1, True)
+
+
+def test_fleet_doctor_names_what_it_finds(command: Command, database: Database) -> None:
+    command("tenant", "create", "frozen-one")
+    with database.session("frozen-one") as (conn, until):
+        conn.run_with(
+            "UPDATE vestig.tenants SET state = 'frozen' WHERE tenant = $1", ("frozen-one",), until
+        )
+        conn.run("COMMIT", until)
+    code, report, _ = command("fleet", "doctor")
+    assert code == 1
+    assert "frozen-one is frozen" in [one["detail"] for one in report["findings"]]
+    database.drop("frozen-one")
+
+
+def test_a_folder_is_no_address(command: Command, tmp_path: Path) -> None:
+    code, problem, _ = command("tenant", "list", "--store", str(tmp_path))
+    assert code == 2
+    assert "expected an address of PostgreSQL" in problem["detail"]
+    code, problem, _ = command(
+        "add", "Who is this for?", "--store", str(tmp_path / "s"), "--tenant", "a"
+    )
+    assert code == 2
+    assert "postgresql://" in problem["detail"]
+
+
+def test_configuration_shows_no_password(command: Command, server: PostgresServer) -> None:
+    address = server.address.replace("owner@", "owner:hunter2-of-the-fleet@")
+    _, document, err = command("config", "show", "--store", address)
+    assert "hunter2" not in json.dumps(document) + err
+    _, document, err = command("config", "explain", "store.path", "--store", address)
+    assert "hunter2" not in json.dumps(document) + err
