@@ -110,23 +110,26 @@ class Cut:
             upstream = socket.create_connection(("127.0.0.1", self._target))
             for one in (client, upstream):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for source, sink, asks in ((client, upstream, True), (upstream, client, False)):
-                threading.Thread(target=self._relay, args=(source, sink, asks), daemon=True).start()
+            mute = threading.Event()
+            for relay in (self._ask, self._answer):
+                threading.Thread(target=relay, args=(client, upstream, mute), daemon=True).start()
 
-    def _relay(self, source: socket.socket, sink: socket.socket, asks: bool) -> None:
-        try:
-            while data := source.recv(1 << 20):
-                commits = asks and b"UPDATE vestig.tenants SET position" in data
-                if commits and self.lose == "message":
-                    self.lose = ""
-                    break
-                sink.sendall(data)
-                if commits and self.lose == "answer":
-                    self.lose = ""
-                    time.sleep(0.3)  # the server commits it
-                    break
-        except OSError:
-            pass
+    def _ask(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while data := client.recv(1 << 20):
+                if b"UPDATE vestig.tenants SET position" in data and self.lose:
+                    lost, self.lose = self.lose, ""
+                    if lost == "message":
+                        break
+                    mute.set()
+                server.sendall(data)
+        _end(client, server)
+
+    def _answer(self, client: socket.socket, server: socket.socket, mute: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while (data := server.recv(1 << 20)) and not mute.is_set():
+                client.sendall(data)
+        _end(client, server)
 
     def close(self) -> None:
         self._listener.close()
@@ -168,7 +171,7 @@ def test_a_commit_of_which_nothing_is_known_says_so(
     cut.refuse = False
     time.sleep(0.1)
     outcome = store.commit(text_of("eve", 1), on_near_dup="insert")
-    assert outcome.outcome.value == "DUPLICATE_EXACT"
+    assert outcome.outcome.value == "EXACT_DUPE"
     check_all([store, other], [text_of("eve", 0), text_of("eve", 1)])
 
 
