@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
-
 from vestig.api.store import Vestig
 from vestig.calls.opening import OpenRequest
 from vestig.config import Config
@@ -20,9 +18,8 @@ from vestig.session.tenant import looks_of, tenant_name
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.records import settings
+from vestig.store.replication.cache import detach
 from vestig.store.replication.connection import Address
-from vestig.store.replication.copy import apply_changes
 from vestig.store.replication.postgres import Database, TenantRow
 from vestig.store.replication.snapshot import pack, unpack
 from vestig.store.sqlite import files
@@ -152,14 +149,7 @@ def down(database: Database, tenant: object, folder: Path) -> TenantReport:
         unpack(parts, row.snapshot_digest, fresh)
         # The witness of the snapshot is older than the changes; the store makes its own.
         (fresh / files.WITNESS_FILE).unlink(missing_ok=True)
-        conn = apsw.Connection(str(fresh / files.LEDGER_FILE))
-        try:
-            with conn:
-                place = apply_changes(conn, database, name)
-                settings.write_upstream(conn, None)
-            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            conn.close()
+        place = detach(fresh / files.LEDGER_FILE, database, name)
         with open_ledger(fresh, without_store="refuse") as ledger:
             found = ledger.verify_all()
         if found:

@@ -113,7 +113,7 @@ class UpstreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_upstream(conn: apsw.Connection) -> UpstreamRow | None:
-    """What the ledger is a copy of; None for a store of its own."""
+    """The tenant that the ledger is a copy of; None for a store of its own."""
     if not has_table(conn, UPSTREAM.name):
         return None
     rows = fetch(conn, "SELECT address, tenant, position, last_id, cache FROM upstream")

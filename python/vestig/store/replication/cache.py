@@ -20,8 +20,8 @@ from vestig.private_folder import make_private_folder
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import settings
-from vestig.store.replication.copy import Copy, Looks
-from vestig.store.replication.postgres import ID_BYTES
+from vestig.store.replication.copy import Copy, Looks, Place, apply_changes
+from vestig.store.replication.postgres import ID_BYTES, Database
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import damaged
@@ -157,3 +157,20 @@ def cache_of(ledger: Ledger) -> bytes:
         row = settings.read_upstream(view.connection)
         assert row is not None, "a copy of a tenant says so"
         return row.cache
+
+
+def detach(path: Path, database: Database, tenant: str) -> Place:
+    """Makes the ledger of an unpacked snapshot a store of its own, with all changes of the tenant.
+
+    Raises:
+        StoreDamagedError: a change is not what was written.
+    """
+    conn = apsw.Connection(str(path))
+    try:
+        with conn:
+            place = apply_changes(conn, database, tenant)
+            settings.write_upstream(conn, None)
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        conn.close()
+    return place

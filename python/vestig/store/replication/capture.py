@@ -1,4 +1,4 @@
-"""What a transaction of a ledger changed, as bytes, and the way back.
+"""Records what a transaction of a ledger changes, as bytes, and writes it to another copy.
 
 A patch is a patchset of SQLite's session extension. It holds the new values of the rows that were
 written and only the keys of those that were removed, so that it repeats no text that a forgetting

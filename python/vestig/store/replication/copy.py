@@ -182,7 +182,7 @@ class Copy:
     # --- reading -----------------------------------------------------------------------------
 
     def seen(self, at: float, place: tuple[int, bytes] | None) -> None:
-        """What PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
+        """Takes what PostgreSQL said of the tenant at a moment; None: there is no such tenant."""
         self._seen_s, self._next_look_s = at, at + self._rules.max_staleness_s
         self._gone = place is None
         if place is not None:

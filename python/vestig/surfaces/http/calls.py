@@ -188,6 +188,7 @@ def outcomes_document(outcomes: list[CommitOutcome | ItemError]) -> dict[str, An
 
 
 ITEMS_MAX: Final = 1_000
+_POSITION_DIGITS_MAX: Final = 18
 _FOLDER: Final = lazy_pattern(r"(?!\.)[A-Za-z0-9._-]{1,64}")
 # Done again, it leaves the same; what it returns is known only after its transaction.
 _ANSWERED_LATER: Final = ("forget", "item-delete")
@@ -195,19 +196,22 @@ _ANSWERED_LATER: Final = ("forget", "item-delete")
 
 class CallInput(msgspec.Struct, frozen=True, kw_only=True):
     """Input of an operation from a request: its body as it came, or the arguments of its path and
-    query, and its Idempotency-Key."""
+    query, its Idempotency-Key and its X-Vestig-Position."""
 
     body: bytes | None = None
     beside: Mapping[str, Any] = {}
     key: str | None = None
+    position: str | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer. `counts`, `confidence` and `reason` are what the log of requests says of it."""
+    """An answer. `counts`, `confidence` and `reason` are what the log of requests says of it.
+    `position`: of the tenant, after it."""
 
     status: int
     body: bytes
     replayed: bool = False
+    position: int | None = None
     counts: dict[str, int] = {}
     confidence: float | None = None
     reason: str | None = None
@@ -220,6 +224,13 @@ class _ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any] = {}
     items: list[dict[str, Any] | ItemError] | None = None
     explain: bool = False
+
+
+def _position(text: str) -> int:
+    """The position that a client has seen."""
+    if len(text) <= _POSITION_DIGITS_MAX and text.isascii() and text.isdigit():
+        return int(text)
+    raise ValidationError("X-Vestig-Position", text, "a position as an answer of a tenant has it")
 
 
 class Calls:
@@ -239,6 +250,8 @@ class Calls:
         writes = route.operation.writes
         key = checked_key(given.key) if writes and given.key is not None else None
         asked = _read(route, given)
+        if given.position is not None and self._session.tenant is not None:
+            self._store.fresh(min_position=_position(given.position))
         value: Any = None
 
         def run() -> object:
@@ -258,6 +271,7 @@ class Calls:
             status=kept.status,
             body=kept.body,
             replayed=kept.replayed,
+            position=self._store.position,
             **_logged(value),
         )
 

@@ -28,6 +28,9 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN_PATHS: Final = ("/health", "/api/memory/health")
 METRICS_PATH: Final = "/api/memory/metrics"
 
+# Headers that pages of other origins may read.
+_SHOWN: Final = b"X-Request-Id, Retry-After, Idempotency-Replayed, X-Vestig-Position"
+
 
 class Gate:
     """Checks Host, Origin and token in front of an application, and refuses what finds no place
@@ -90,7 +93,7 @@ class Gate:
         return [
             *vary,
             (b"access-control-allow-origin", origins[0].encode("latin-1")),
-            (b"access-control-expose-headers", b"X-Request-Id, Retry-After, Idempotency-Replayed"),
+            (b"access-control-expose-headers", _SHOWN),
         ]
 
     def _is_preflight(self, scope: Scope) -> bool:
@@ -102,7 +105,7 @@ class Gate:
         )
 
     async def _answer_preflight(self, send: Send) -> None:
-        allowed = b"Authorization, Content-Type, Idempotency-Key, X-Request-Id"
+        allowed = b"Authorization, Content-Type, Idempotency-Key, X-Request-Id, X-Vestig-Position"
         headers = [
             (b"access-control-allow-methods", b"GET, POST"),
             (b"access-control-allow-headers", allowed),

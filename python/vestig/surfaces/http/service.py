@@ -355,6 +355,8 @@ class Service:
             response = Response(answer.body, answer.status, media_type=_JSON)
             if answer.replayed:
                 response.headers["Idempotency-Replayed"] = "true"
+            if answer.position is not None:
+                response.headers["X-Vestig-Position"] = str(answer.position)
         except ClientGone:
             raise
         except Exception as error:  # whatever happens, the client is answered
@@ -521,18 +523,20 @@ class Service:
     async def _given(self, route: Route, request: Request) -> CallInput:
         headers = request.scope["headers"]
         key = header(headers, b"idempotency-key")
+        position = header(headers, b"x-vestig-position")
         beside = from_query(route.parameters, request.query_params.multi_items())
         if route.method == "GET":
             for name, text in request.path_params.items():
                 if name in beside:
                     raise Refusal("validation", f"{name}: expected only in the path")
                 beside[name] = text
-            return CallInput(beside=beside, key=key)
+            return CallInput(beside=beside, key=key, position=position)
         for name in beside:
             raise Refusal("validation", f"{name}: expected in the body, not in the query")
         check_media_type(headers, (_JSON,))
         check_length(headers, BODY_BYTES_MAX)
-        return CallInput(body=await self._bodies.read(request.receive, BODY_BYTES_MAX), key=key)
+        body = await self._bodies.read(request.receive, BODY_BYTES_MAX)
+        return CallInput(body=body, key=key, position=position)
 
 
 async def _lines(file: IO[str]) -> AsyncIterator[bytes]:
