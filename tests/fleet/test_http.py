@@ -14,12 +14,12 @@ LAZY = {"fleet.max_staleness_s": 1_000}
 def test_an_answer_has_a_position_and_a_request_reads_at_least_that(machine: Machines) -> None:
     with serving_store(machine("a")) as writer, serving_store(machine("b", config=LAZY)) as reader:
         written = writer.post("commit", {"content": "The north gate opens at seven"})
-        token = written.headers["X-Vestig-Position"]
+        token = written.headers["x-vestig-position"]
         assert int(token) >= 1
         assert reader.get("count").document["count"] == 0
         seen = reader.get("count", {"X-Vestig-Position": token})
         assert seen.document["count"] == 1
-        assert seen.headers["X-Vestig-Position"] == token
+        assert seen.headers["x-vestig-position"] == token
         late = reader.get("count", {"X-Vestig-Position": "99"})
         assert (late.status, late.code) == (503, "store-locked")
         wrong = reader.get("count", {"X-Vestig-Position": "-1"})

@@ -152,3 +152,13 @@ def unproved_count(conn: apsw.Connection) -> int:
     """How many forgettings the files of this ledger are still to be searched for."""
     count: int = fetch(conn, "SELECT count(*) FROM erasures")[0][0]
     return count
+
+
+def same_history(conn: apsw.Connection) -> bool:
+    """Return whether the chain of the ledger that is attached as `mine` is the beginning of that of
+    the main one."""
+    sql = (
+        "SELECT (SELECT h FROM main.chain WHERE seq = own.seq) = own.h FROM mine.chain AS own"
+        " ORDER BY own.seq DESC LIMIT 1"
+    )
+    return fetch(conn, sql) == [(1,)]

@@ -20,7 +20,8 @@ from vestig.private_folder import make_private_folder
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records import settings
-from vestig.store.replication.copy import Copy, Looks, Place, apply_changes
+from vestig.store.replication.capture import Place
+from vestig.store.replication.copy import Copy, Looks, apply_changes
 from vestig.store.replication.postgres import ID_BYTES, Database
 from vestig.store.replication.snapshot import unpack
 from vestig.store.sqlite import files

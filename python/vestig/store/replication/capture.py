@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 import apsw
+import msgspec
 
+from vestig.store.records import settings
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tables.schema import TABLES
@@ -20,6 +22,20 @@ from vestig.store.tables.store import UPSTREAM
 # They concern one copy: where it stands, and what it served.
 _LOCAL: Final = frozenset((UPSTREAM.name, "requests"))
 SHARED: Final = tuple(name for name in TABLES if name not in _LOCAL)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a copy has come: the number of changes, and the id of the newest."""
+
+    position: int
+    last_id: bytes
+
+
+def read_place(conn: apsw.Connection) -> Place:
+    """How far the ledger of this connection has come."""
+    row = settings.read_upstream(conn)
+    assert row is not None, "a copy of a tenant has its place"
+    return Place(position=row.position, last_id=row.last_id)
 
 
 def begin_capture(conn: apsw.Connection) -> apsw.Session:

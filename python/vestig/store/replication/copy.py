@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
 import apsw
@@ -23,9 +25,22 @@ from vestig.errors import (
 from vestig.store.ledger import migrations
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
-from vestig.store.replication.capture import apply_patch, begin_capture, head_of
+from vestig.store.replication.capture import (
+    Place,
+    apply_patch,
+    begin_capture,
+    head_of,
+    read_place,
+)
 from vestig.store.replication.connection import Connection, ConnectionLostError, RefusedError
-from vestig.store.replication.postgres import ID_BYTES, Change, Database, TenantRow
+from vestig.store.replication.postgres import (
+    ID_BYTES,
+    Change,
+    Database,
+    SnapshotIsNewerError,
+    TenantRow,
+)
+from vestig.store.replication.snapshot import difference, unpack
 
 # A change is one message of a database, held in memory on both sides.
 _CHANGE_BYTES_MAX: Final = 512 << 20
@@ -33,13 +48,6 @@ _RETRY_S: Final = 0.05
 # While PostgreSQL does not answer, so long after one look comes the next, at most.
 _AWAY_PAUSE_S: Final = 10.0
 _LOCK_NOT_AVAILABLE: Final = "55P03"
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a copy has come: the number of changes, and the id of the newest."""
-
-    position: int
-    last_id: bytes
 
 
 class CopyRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +60,6 @@ class CopyRules(msgspec.Struct, frozen=True, kw_only=True):
 
     max_staleness_s: float = 1.0
     max_offline_s: float = 3600.0
-
-
-def read_place(conn: apsw.Connection) -> Place:
-    """How far the ledger of this connection has come."""
-    row = settings.read_upstream(conn)
-    assert row is not None, "a copy of a tenant has its place"
-    return Place(position=row.position, last_id=row.last_id)
 
 
 def apply_changes(conn: apsw.Connection, database: Database, tenant: str) -> Place:
@@ -254,10 +255,29 @@ class Copy:
             StoreDamagedError: a change does not fit, or was altered.
         """
         before, erasures = read_place(conn), settings.unproved_count(conn)
-        self._known = apply_changes(conn, self._database, self.tenant)
+        try:
+            self._known = apply_changes(conn, self._database, self.tenant)
+        except SnapshotIsNewerError:
+            self._take_snapshot(conn)
+            self._known = apply_changes(conn, self._database, self.tenant)
         if settings.unproved_count(conn) > erasures:
             self._forgotten = True
         return self._known != before
+
+    def _take_snapshot(self, conn: apsw.Connection) -> None:
+        """Brings a copy that is older than the changes which PostgreSQL keeps to the snapshot."""
+        assert self._ledger is not None
+        assert self._ledger.path is not None
+        row, parts = self._database.snapshot(self.tenant)
+        around = self._ledger.path.parent.parent
+        with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=around) as scratch:
+            unpack(parts, row.snapshot_digest, Path(scratch))
+            newer = Path(scratch) / self._ledger.path.name
+            patch, head, place = difference(self._ledger.path, newer)
+        apply_patch(conn, patch, head, f"tenant {self.tenant}")
+        settings.move_upstream(conn, place.position, place.last_id)
+        # Its files may hold what was forgotten, and the snapshot has no marks to search for.
+        self.must_be_built = "older than the snapshot"
 
     def take_forgetting(self) -> bool:
         """Return whether another machine has forgotten something since this was asked last."""

@@ -62,6 +62,10 @@ CREATE TABLE vestig.caches (
 _BY_TENANT: Final = ("tenants", "changes", "snapshots", "caches")
 
 
+class SnapshotIsNewerError(LookupError):
+    """The changes that a copy lacks are in the snapshot alone."""
+
+
 class TenantRow(msgspec.Struct, frozen=True, kw_only=True):
     """A tenant as PostgreSQL has it.
 
@@ -469,7 +473,7 @@ class Database:
             if newest.position < after:
                 raise LookupError("of another history")
             if not at and after < newest.snapshot:
-                raise LookupError("older than the snapshot")
+                raise SnapshotIsNewerError("older than the snapshot")
             while after < newest.position:
                 for change in self._batch(conn, tenant, after, last_id):
                     yield change

@@ -17,7 +17,8 @@ from vestig.errors import StoreDamagedError
 from vestig.private_folder import make_private_folder
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.records import settings
-from vestig.store.replication.copy import Place
+from vestig.store.records.settings import same_history
+from vestig.store.replication.capture import SHARED, Place, head_of
 from vestig.store.replication.postgres import ID_BYTES, PART_BYTES
 from vestig.store.sqlite import files
 from vestig.store.upkeep.backup import backup
@@ -116,6 +117,30 @@ def unpack(parts: Iterable[bytes], digest: bytes, target: Path) -> None:
             for member in archive:
                 _extract(archive, member, target)
     files.sync_folder(target)
+
+
+def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
+    """What turns the rows of a copy into those of a newer one of the same history: a patch, the
+    head of the chain after it, and how far the newer one has come.
+
+    Raises:
+        LookupError: the copy is of another history.
+    """
+    conn = apsw.Connection(str(newer))
+    try:
+        conn.execute("ATTACH ? AS mine", (str(ledger),))
+        if not same_history(conn):
+            raise LookupError("of another history")
+        session = apsw.Session(conn, "main")
+        for table in SHARED:
+            session.diff("mine", table)
+        patch = session.patchset()
+        session.close()
+        row = settings.read_upstream(conn)
+        assert row is not None, "a snapshot has its place"
+        return patch, head_of(conn), Place(position=row.position, last_id=row.last_id)
+    finally:
+        conn.close()
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
