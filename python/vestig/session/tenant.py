@@ -13,7 +13,8 @@ from vestig.config.files import without_tilde
 from vestig.config.folders import cache_directory
 from vestig.config.schema import Settings
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
-from vestig.store.erasure.erase import finish, unfinished
+from vestig.store.erasure.erase import finish
+from vestig.store.records.erase_patterns import unfinished
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.replication.cache import CacheFolders, cache_of
