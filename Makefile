@@ -70,7 +70,7 @@ fuzz:
 	done
 
 # Rewrites the generated parts of docs/, which tests/test_docs.py compares, and builds the site from them:
-# build/site/index.html. The site needs the extra `docs`.
+# build/site/index.html. The site needs the extra `site`.
 docs:
 	$(BIN)/python tests/docs_blocks.py
 	$(BIN)/python tests/docs_site.py

@@ -14,9 +14,9 @@ from vestig.config.folders import cache_directory
 from vestig.config.schema import Settings
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, ValidationError, VestigError
 from vestig.store.erasure.erase import finish
-from vestig.store.records.erase_patterns import unfinished
 from vestig.store.ledger.ledger import Ledger
 from vestig.store.projection.keeper import ProjectionKeeper
+from vestig.store.records.erase_patterns import unfinished
 from vestig.store.replication.cache import CacheFolders, cache_of
 from vestig.store.replication.connection import Address
 from vestig.store.replication.copy import Copy, CopyRules, Looks

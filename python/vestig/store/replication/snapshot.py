@@ -120,8 +120,8 @@ def unpack(parts: Iterable[bytes], digest: bytes, target: Path) -> None:
 
 
 def difference(ledger: Path, newer: Path) -> tuple[bytes, bytes, Place]:
-    """What turns the rows of a copy into those of a newer one of the same history: a patch, the
-    head of the chain after it, and how far the newer one has come.
+    """The patch that turns the rows of a copy into those of a newer one of the same
+    history, the head of the chain after it, and how far the newer one has come.
 
     Raises:
         LookupError: the copy is of another history.
