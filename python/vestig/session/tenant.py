@@ -128,7 +128,9 @@ class TenantCopy:
         if not reason:
             try:
                 copy.refresh(min_position)
-                return None
+                if not copy.must_be_built:
+                    return None
+                reason = copy.must_be_built
             except (LookupError, StoreDamagedError) as error:
                 if not copy.must_be_built:
                     raise
