@@ -45,6 +45,7 @@ def commands(
     )
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"content": "The nightly backup writes to the bucket vault-eu"}\n')
+    puts = '[{"key": "city", "value": "Porto", "scope": "user/ada"}]'
     requests = tmp_path / "requests.jsonl"
     requests.write_text('{"messages": [{"content": "which port?"}]}\n')
     return {
@@ -70,6 +71,12 @@ def commands(
         "document add": ("document", "add", "Oak is heavy.", "--source", "wiki/oak"),
         "document list": ("document", "list"),
         "document forget": ("document", "forget", document, "--yes"),
+        "item put": ("item", "put", "theme", '{"dark": true}', "--text", "Ada prefers it dark"),
+        "item put-many": ("item", "put-many", puts),
+        "item get": ("item", "get", "theme"),
+        "item list": ("item", "list"),
+        "item scopes": ("item", "scopes"),
+        "item delete": ("item", "delete", "theme", "--yes"),
         "entity list": ("entity", "list"),
         "entity show": ("entity", "show", named[0], "--expand"),
         "entity extract": ("entity", "extract"),
@@ -131,6 +138,12 @@ DOCUMENTS = {
     "document add": "document",
     "document list": "documents",
     "document forget": "forgotten",
+    "item put": "put",
+    "item put-many": "puts",
+    "item get": "item",
+    "item list": "items",
+    "item scopes": "scopes",
+    "item delete": "forgotten",
     "entity list": "entities",
     "entity show": "entity",
     "entity extract": "entity_backfill",
