@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -34,11 +33,6 @@ def told_back(world: World) -> Any:
     store.commit(OSLO)
     store.commit(render(store.recall("Oslo"), "text"))
     return store.count()
-
-
-def passages(world: World) -> Any:
-    text = "Larch floats for a hundred years, and oak for eighty of them at the most. " * 4
-    return world.open().import_(io.BytesIO(text.encode()), format="document").passages
 
 
 def places(world: World) -> Any:
@@ -195,7 +189,6 @@ WRITING: Final[dict[str, Act]] = {
     "hygiene.normalize_whitespace": Act(
         False, lambda w: memory(w.open(), "Two  spaces  between  words").content_hash
     ),
-    "documents.passage_chars": Act(200, passages),
     "firewall.secrets": Act(
         "off", lambda w: memory(w.open(), "The password of the router is Kx9!mmQ2").content
     ),

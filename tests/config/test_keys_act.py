@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acts_of_documents import DOCUMENTS
 from acts_of_enrichment import ENRICHED
 from acts_of_graph import GRAPH
 from acts_of_hooks import HOOKED
@@ -25,6 +26,7 @@ KEYS = tuple(key_specs())
 
 ACTS: dict[str, Act] = {
     **WRITING,
+    **DOCUMENTS,
     **OBSERVED,
     **RECALL,
     **GRAPH,
