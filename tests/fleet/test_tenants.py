@@ -350,3 +350,57 @@ def test_what_one_machine_forgets_leaves_no_byte_on_any(
         sql = "SELECT patch FROM vestig.changes WHERE tenant = $1"
         patches = [row[0] or b"" for row in conn.run_with(sql, (tenant,), until).rows]
     assert not [patch for patch in patches if holds.search(patch)]
+
+
+# --- upkeep ------------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_tenant_is_a_store_of_its_own(machine: Machines, tmp_path: Path) -> None:
+    store = machine("a")
+    kept = store.commit("The vault holds nine crates of tea").memory_id
+    store.admin.backup(tmp_path / "copy")
+    with vestig.open(tmp_path / "copy", embedder=HashingEmbedder(64)) as copy:
+        assert copy.position is None
+        assert not [one for one in copy.admin.doctor().findings if one.level == "damage"]
+        copy.commit("The copy goes its own way from here on")
+        assert copy.recall("vault crates")[0].id == kept
+    assert store.count() == 1
+
+
+def test_doctor_is_clean_on_a_tenant(machine: Machines) -> None:
+    store = machine("a")
+    store.commit("The vault holds nine crates of tea")
+    assert {one.level for one in store.admin.doctor().findings} == {"ok"}
+
+
+def test_a_tenant_gets_vectors_of_another_model(machine: Machines) -> None:
+    store = machine("a")
+    for number in range(5):
+        store.commit(f"Crate {number} stands in row {number * 3} of the vault")
+    store.close()
+    other = HashingEmbedder(128)
+    with pytest.raises(vestig.EmbeddingMismatchError):
+        machine("a", embedder=other)
+    changing = machine("a", embedder=other, change_embedder=True)
+    changing.admin.rebuild(embeddings=True)
+    changing.close()
+    again, there = machine("a", embedder=other), machine("b", embedder=other)
+    for one in (again, there):
+        assert len(one.recall("crate in the vault", limit=5)) == 5
+        assert {finding.level for finding in one.admin.doctor().findings} == {"ok"}
+    assert rows(again) == rows(there)
+
+
+def test_items_and_imports_reach_every_machine(machine: Machines, tmp_path: Path) -> None:
+    here, there = machine("a"), machine("b")
+    here.items.put("theme", {"dark": True}, scope="ui")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "vault.md").write_text("# Vault\n\nThe vault holds nine crates of tea.\n")
+    here.import_(notes, recursive=True)
+    there.fresh()
+    item = there.items.get("theme", scope="ui")
+    assert item is not None
+    assert item.value == {"dark": True}
+    assert "nine crates" in there.recall("what does the vault hold?")[0].content
+    assert rows(here) == rows(there)

@@ -187,7 +187,7 @@ def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> Te
         ConfigError: the extra is not installed, or the address cannot be read.
         ValidationError: no name of a tenant, or an argument that concerns folders.
     """
-    for name in ("accept_ledger", "init", "change_embedder", "read_only"):
+    for name in ("accept_ledger", "init", "read_only"):
         if getattr(request, name):
             raise ValidationError(
                 name, True, "false for a tenant", "the truth is in PostgreSQL, not in a folder"
@@ -203,7 +203,7 @@ def _open_tenant(request: OpenRequest, loaded: Config, embedder: Embedder) -> Te
     def open_keeper(ledger: Ledger, directory: Path) -> ProjectionKeeper:
         stored = ledger.embedding_identity()
         mismatch = None if stored is None else mismatch_of(stored, embedder)
-        if mismatch is not None:
+        if mismatch is not None and not request.change_embedder:
             raise mismatch
         return keeper_for(ledger, directory, stored or identity_of(embedder, loaded))
 
@@ -246,6 +246,15 @@ def _open_folder(
     return ledger, keeper, mismatch
 
 
+def _open_copy(
+    tenant: TenantCopy, embedder: Embedder
+) -> tuple[Ledger, ProjectionKeeper, EmbeddingMismatchError | None]:
+    """Ledger and projection of a tenant's copy."""
+    ledger, keeper = tenant.open()
+    stored = ledger.embedding_identity()
+    return ledger, keeper, None if stored is None else mismatch_of(stored, embedder)
+
+
 def open_session(request: OpenRequest) -> Session:
     """Everything one open store needs."""
     _check_ports(request)
@@ -270,7 +279,7 @@ def open_session(request: OpenRequest) -> Session:
     if tenant is None:
         opened = _open_folder(request, loaded, embedder, directory)
     else:
-        opened = (*tenant.open(), None)
+        opened = _open_copy(tenant, embedder)
     ledger, keeper, mismatch = opened
     try:
         trace_file = _trace_file(loaded)

@@ -356,6 +356,9 @@ def _durability(ledger: Ledger) -> Finding:
     if ledger.path is None:
         detail = "kept in memory only: everything is lost when the process ends"
         return Finding(check="durability", level=OK, detail=detail)
+    if ledger.upstream is not None:
+        detail = "a copy of a tenant: PostgreSQL keeps what is committed"
+        return Finding(check="durability", level=OK, detail=detail)
     if ledger.durability == "full":
         return Finding(check="durability", level=OK, detail="commits survive the loss of power")
     detail = (

@@ -275,6 +275,11 @@ class Ledger:
         return self._options.read_only
 
     @property
+    def upstream(self) -> Upstream | None:
+        """The database that this ledger is a copy of; None for a store of its own."""
+        return self._options.upstream
+
+    @property
     def durability(self) -> str:
         """`full` or `normal`: whether commits survive the loss of power."""
         return self._options.durability

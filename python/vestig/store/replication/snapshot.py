@@ -37,7 +37,7 @@ def pack(ledger: Ledger, folder: Path, scratch: Path) -> tuple[Place, list[bytes
         StoreDamagedError: the ledger is not what was written.
     """
     copied = scratch / "copy"
-    backup(ledger, folder / files.PROJECTION_FOLDER, copied)
+    backup(ledger, folder / files.PROJECTION_FOLDER, copied, keeps_upstream=True)
     place = prepare(copied / files.LEDGER_FILE)
     parts = list(_parts(copied))
     return place, parts, digest_of(parts)

@@ -6,11 +6,14 @@ import os
 import shutil
 from pathlib import Path
 
+import apsw
+
 from vestig.errors import ConflictError, VestigError
 from vestig.private_folder import make_private_folder
 from vestig.store.integrity import witness as witnesses
 from vestig.store.integrity.verify import verify
 from vestig.store.ledger.ledger import Ledger
+from vestig.store.records import settings
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader
 from vestig.store.sqlite.faults import damaged
@@ -22,11 +25,14 @@ _PROJECTION = "projection"
 _ATTEMPTS = 3
 
 
-def backup(ledger: Ledger, projection_dir: Path | None, dest: Path) -> dict[str, int | str]:
+def backup(
+    ledger: Ledger, projection_dir: Path | None, dest: Path, *, keeps_upstream: bool = False
+) -> dict[str, int | str]:
     """Copies ledger and projection to `dest`, which appears whole or not at all.
 
     The copy is a store of its own: it can be opened, passes `doctor`, and writes to it do not
-    concern the original. Files are synced and for the owner alone.
+    concern the original. Files are synced and for the owner alone. `keeps_upstream`: that of a
+    tenant goes on to say whose copy it is, so that an ordinary open refuses it.
 
     Returns:
         `path`, `ledger_bytes`, `projection_bytes`, `files`, `seq` (the state that was copied).
@@ -52,6 +58,8 @@ def backup(ledger: Ledger, projection_dir: Path | None, dest: Path) -> dict[str,
         if projection_dir is not None and projection_dir.is_dir():
             projection = _copy_projection(projection_dir, fresh / _PROJECTION)
         ledger.copy_to(fresh / LEDGER_FILE)
+        if ledger.upstream is not None and not keeps_upstream:
+            _detach(fresh / LEDGER_FILE)
         _check(fresh / LEDGER_FILE, ledger)
         seq = _write_witness(fresh)
         copied = sum(1 for path in fresh.rglob("*") if path.is_file())
@@ -73,6 +81,17 @@ def backup(ledger: Ledger, projection_dir: Path | None, dest: Path) -> dict[str,
         "files": copied,
         "seq": seq,
     }
+
+
+def _detach(copy: Path) -> None:
+    """Makes the copy of a tenant's ledger a store of its own."""
+    conn = apsw.Connection(str(copy))
+    try:
+        with conn:
+            settings.write_upstream(conn, None)
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        conn.close()
 
 
 def _check(copy: Path, ledger: Ledger) -> None:
