@@ -3,9 +3,9 @@
     python benches/learn.py FOLDER… [--shipped] [--cache DIR] [--factor NAME=TIMES …]
         [--leave-out CATEGORY …] [--off TERM …] [--gains] [--out DIR]
 
-FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), or a folder of both for each of
-several whole stores (worlds), as for `vestig eval`; `--shipped` adds the benchmark that comes with
-the package. Each set is imported as a user would do it; the core computes every term.
+FOLDER holds `corpus.jsonl` or `documents`, and `queries.jsonl` (`.gz` too), or a folder of both for
+each of several whole stores (worlds), as for `vestig eval`; `--shipped` adds the benchmark that
+comes with the package. Each set is imported as a user would do it; the core computes every term.
 
 First the weights, one vector for all kinds of memories and one for people's chats, fitted together:
 worlds count most. Then, with these, the confidence that a store answers a question,
@@ -39,8 +39,8 @@ from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 # What a set counts that is no folder of worlds: about a quarter for each of a hundred questions.
 OTHER = 0.06
 # Sets that count otherwise: long assistant turns, second steps and turns that were kept as notes
-# are displaced where they count less.
-FACTORS = {"beam100k": 0.12, "musique200": 0.1, "locomo_notes_dev": 0.12}
+# are displaced where they count less; questions to documents displace those where they count more.
+FACTORS = {"beam100k": 0.12, "musique200": 0.1, "locomo_notes_dev": 0.12, "documents_dev": 0.06}
 # What sums are multiplied by where two steps lead to an answer: the second step stands far from the
 # first place, and a steep loss looks at that place alone.
 FLAT = {"musique200": 0.5, "hotpot200": 0.5}
@@ -134,7 +134,7 @@ def factors_of(given: Sequence[str], benchmarks: Sequence[Benchmark]) -> dict[st
         SystemExit: not `NAME=TIMES` of a set and a number of at least 0.
     """
     found = {
-        one.name: 1.0 if is_worlds(one) else FACTORS.get(one.name, OTHER) for one in benchmarks
+        one.name: FACTORS.get(one.name, 1.0 if is_worlds(one) else OTHER) for one in benchmarks
     }
     for one in given:
         name, _, times = one.partition("=")

@@ -7,11 +7,12 @@ are found.
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -23,6 +24,7 @@ from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import SHIPPED, Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
+from vestig.evaluation.document_corpus import passages
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import CutFigures, Latency
 from vestig.evaluation.variants import Variant
@@ -71,10 +73,16 @@ def import_benchmark(store: Vestig, benchmark: Benchmark) -> tuple[int, int]:
     """
     rejected = failed = 0
     for conversation, corpus in benchmark.corpora:
-        report = store.import_(corpus, format="messages", scope=conversation)
+        units = _documents(corpus) if corpus.is_dir() else corpus
+        report = store.import_(units, format="messages", scope=conversation)
         rejected, failed = rejected + report.rejected, failed + report.failed
     finish_jobs(store)
     return rejected, failed
+
+
+def _documents(folder: Path) -> IO[bytes]:
+    """The passages of documents as lines of JSON."""
+    return io.BytesIO(b"\n".join(msgspec.json.encode(row) for _, row in passages(folder)))
 
 
 _PAGE: Final = 1_000

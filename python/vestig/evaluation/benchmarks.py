@@ -5,7 +5,11 @@ A folder holds `corpus.jsonl` (one unit a line, with the keys of an imported tra
 `outdated`, `as_of`), or both with `.gz`. A question concerns the units of its own conversation; ids
 of units are unique within a conversation. One whose `relevant` is empty has no answer there.
 
-A folder of worlds holds a folder with both files for each whole store: each is a conversation.
+In place of `corpus.jsonl` there may be a folder `documents`: a unit is a passage of one of its
+files. A question then names the passages that answer it by `document` and `quote`, a text that
+stands in them.
+
+A folder of worlds holds such a folder for each whole store: each is a conversation.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import msgspec
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
+from vestig.evaluation.document_corpus import DOCUMENTS, document_files, passages, quoted
 from vestig.json_text import read_json
 from vestig.times import from_us
 
@@ -81,8 +86,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Units by conversation, in the order of the corpus, and the questions.
 
-    `corpora`: the files, each with the conversation that all of its lines belong to (None = that
-    which each names). `unanswerable`: questions that no unit answers.
+    `corpora`: the files or folders of documents, each with the conversation that all of its units
+    belong to (None = that which each names). `unanswerable`: questions that no unit answers.
     """
 
     name: str
@@ -117,7 +122,7 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
     files = _files(place)
     units: dict[str | None, list[Unit]] = {}
     for world, corpus, _ in files:
-        for where, row in _rows(corpus):
+        for where, row in passages(corpus) if corpus.is_dir() else _rows(corpus):
             unit = Unit(
                 id=_name(row, _ID, where),
                 text=_text(row, where),
@@ -136,8 +141,8 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
                 f"{key or 'corpus'}: an id repeats",
             )
     queries = [
-        _query(row, where, known, world)
-        for world, _, questions in files
+        _query(_labelled(row, where, corpus, units.get(world, ())), where, known, world)
+        for world, corpus, questions in files
         for where, row in _rows(questions)
     ]
     answerable = tuple(query for query in queries if query.relevant)
@@ -146,7 +151,7 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
     return Benchmark(
         name=name,
         corpora=tuple((world, corpus) for world, corpus, _ in files),
-        digest=_digest([path for _, *pair in files for path in pair]),
+        digest=_digest([path for _, *pair in files for one in pair for path in _parts(one)]),
         units={key: tuple(found) for key, found in units.items()},
         queries=answerable,
         unanswerable=tuple(query for query in queries if not query.relevant),
@@ -155,12 +160,34 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
 
 def _files(place: Path) -> list[tuple[str | None, Path, Path]]:
     """(conversation, corpus, questions) of a benchmark, or of each world of a folder of worlds."""
-    if place.is_dir() and not any(place.glob("corpus.jsonl*")):
-        worlds = sorted(one.parent for one in place.glob("*/corpus.jsonl*"))
-        found = dict.fromkeys(worlds)
+    if place.is_dir() and not _has_corpus(place):
+        found = [one for one in sorted(place.iterdir()) if _has_corpus(one)]
         if found:
-            return [(one.name, _file(one, "corpus"), _file(one, "queries")) for one in found]
-    return [(None, _file(place, "corpus"), _file(place, "queries"))]
+            return [(one.name, _corpus(one), _file(one, "queries")) for one in found]
+    return [(None, _corpus(place), _file(place, "queries"))]
+
+
+def _has_corpus(folder: Path) -> bool:
+    return any(folder.glob("corpus.jsonl*")) or (folder / DOCUMENTS).is_dir()
+
+
+def _corpus(folder: Path) -> Path:
+    """The folder of documents, or the file of units."""
+    documents = folder / DOCUMENTS
+    return documents if documents.is_dir() else _file(folder, "corpus")
+
+
+def _parts(corpus: Path) -> list[Path]:
+    return document_files(corpus) if corpus.is_dir() else [corpus]
+
+
+def _labelled(
+    row: dict[str, Any], where: str, corpus: Path, units: Sequence[Unit]
+) -> dict[str, Any]:
+    """A question with the ids of the passages that it quotes."""
+    if not corpus.is_dir():
+        return row
+    return {**row, "relevant": quoted(row, where, [(unit.id, unit.text) for unit in units])}
 
 
 def without_categories(benchmark: Benchmark, left_out: Sequence[str]) -> Benchmark:
