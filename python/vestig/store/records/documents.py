@@ -32,7 +32,7 @@ _UNFINISHED: Final = (
 _PRODUCTS: Final = (
     f'{MEMORY_SELECT} WHERE m."row" IN (SELECT e.to_row FROM edges e JOIN sources s'
     f' ON s."row" = e.from_row WHERE s.id = ? AND e.edge_type = {_PRODUCED}'
-    " AND e.expired_seq = 0)"
+    " AND e.expired_seq = 0) AND m.kind = 'MEMORY'"
 )
 
 
@@ -78,7 +78,7 @@ def newest_version(view: LedgerView, namespace: str, name: DocumentName) -> Sour
 
 
 def products(view: LedgerView, source_id: str) -> list[Memory]:
-    """The memories that a version produced, expired ones too."""
+    """The passages of a version, expired ones too; its summary is none of them."""
     return _memories(view, _PRODUCTS, (id_bytes(source_id),))
 
 
