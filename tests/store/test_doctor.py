@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ledger_rows as made
+import vestig
 from filled_store import (
     LATER,
     doctor,
@@ -25,6 +26,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.records.values import JobResult
 from vestig.store.sqlite.files import LEDGER_FILE
+from vestig.testing import HashingEmbedder
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
@@ -234,6 +236,15 @@ def test_a_projection_with_another_graph_is_damage(folder: Path, case: str) -> N
     assert found.level == "damage"
     assert found.detail.startswith(prefix)
     assert found.detail.endswith(f"differs in {named}")
+
+
+@pytest.mark.parametrize("count", [124, 127, 128, 300, 600])
+@pytest.mark.parametrize("word", ["tide", "Tide"])
+def test_a_text_that_repeats_a_word_is_sound(tmp_path: Path, word: str, count: int) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder()) as store:
+        store.commit(f"{word} " * count, title=f"{word} table", author=word)
+        store.admin.compact()
+        assert store.admin.doctor().exit_code == 0
 
 
 def test_an_entity_too_few_is_damage(folder: Path) -> None:

@@ -19,6 +19,8 @@ from vestig.store.tables.graph import NODE_PREFIXES
 _MOST: Final = 100
 # Fields of a row that the core keeps in another form.
 _ANALYSED: Final = ("content", "embedding", "heading", "questions")
+# The core counts a word no further than this in one text.
+_OCCURRENCES_MAX: Final = 127
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +124,7 @@ def _expected(row: ProjectionRow) -> dict[str, Any]:
         terms += _core.terms(row.heading, None)
     wanted["questions"] = [_core.unit(vector) for vector in row.questions]
     wanted["unit"] = None if row.embedding is None else _core.unit(row.embedding)
-    wanted["terms"] = dict(Counter(terms))
+    counts = Counter(terms).items()
+    wanted["terms"] = {term: min(count, _OCCURRENCES_MAX) for term, count in counts}
     wanted["length"] = len(terms)
     return wanted
