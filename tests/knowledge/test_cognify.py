@@ -21,6 +21,7 @@ from conversations import (
     turns,
 )
 from scripted import Opener
+from vestig.commit.claim_answer import Statement, statement_of
 from vestig.errors import ModelCallError, ProviderError, ProviderTimeoutError
 from vestig.ports import ModelAnswer, ModelRequest, ModelUsage
 from vestig.results import CognifyReport
@@ -319,6 +320,25 @@ def test_one_answer_states_a_claim_twice(opener: Opener) -> None:
     stated = store.show(memory.id).claim
     assert stated is not None
     assert (len(stated.evidence), stated.confidence) == (2, 0.8)
+
+
+def test_many_claims_are_each_compared_with_those_that_say_the_same(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def counted(fact_type: str, *rest: Any) -> Statement:
+        compared.append(fact_type)
+        return statement_of(fact_type, *rest)
+
+    monkeypatch.setattr("vestig.commit.claim_changes.statement_of", counted)
+    many = [claim(f"Ann noted row {n} of it", 1, object=f"row {n}") for n in range(60)]
+    store = read_store(opener, always(*many, *many[::-1]))
+    report = store.cognify()
+    assert (report.claims_added, report.claims_merged) == (60, 60)
+    assert len(compared) < 60 * 20
+    said = [one.content for one in claims(store).values()]
+    assert sorted(said) == sorted(one["content"] for one in many)
 
 
 def test_a_claim_that_is_a_memorys_own_text_is_attached_to_it(opener: Opener) -> None:

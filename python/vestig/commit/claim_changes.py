@@ -133,8 +133,7 @@ class _Stated(msgspec.Struct, kw_only=True):
     @property
     def statement(self) -> Statement:
         """Return what it says of its subject."""
-        kept = self.kept
-        return statement_of(kept.fact_type, kept.relationship_type, kept.object, kept.attributes)
+        return _statement(self.kept)
 
 
 class AnswerWriting:
@@ -324,6 +323,7 @@ class _AnswerDecision:
     def _stated_claims(self, by_name: Mapping[str, Mapping[str, Entity]]) -> list[_Stated]:
         """The claims of the answer; those that state the same are one."""
         found: list[_Stated] = []
+        by_statement: dict[Statement, list[_Stated]] = {}
         for kept in self._kept.claims:
             evidence = evidence_of(kept, self._memories)
             ends = _Ends(
@@ -331,8 +331,10 @@ class _AnswerDecision:
                 object=None if kept.object is None else self._end(kept.object, by_name),
             )
             stated = _Stated(kept=kept, ends=ends, evidence=evidence, confidence=kept.confidence)
-            same = next((one for one in found if self._is_same(one, stated.claim)), None)
+            alike, claim = by_statement.setdefault(stated.statement, []), stated.claim
+            same = next((one for one in alike if self._is_same_subject(one, claim)), None)
             if same is None:
+                alike.append(stated)
                 found.append(stated)
                 continue
             same.evidence += _new_evidence(same.evidence, evidence)
@@ -369,11 +371,14 @@ class _AnswerDecision:
         scope = next(iter(self._memories.values())).scope
         types = {one.kept.fact_type for one in self._stated}
         stored = active_claims(self._view, space, scope, types) if types else {}
-        stored = dict(sorted(stored.items()))
+        by_statement: dict[Statement, list[str]] = {}
+        for id, one in sorted(stored.items()):
+            by_statement.setdefault(_statement(one), []).append(id)
         carrying = self._view.claims(space, list(self._memories))
         left = []
         for stated in self._stated:
-            same = next((id for id, one in stored.items() if self._is_same(stated, one)), None)
+            alike = by_statement.get(stated.statement, ())
+            same = next((id for id in alike if self._is_same_subject(stated, stored[id])), None)
             if same is not None:
                 self._add_evidence(same, stored[same], stated)
                 continue
@@ -385,13 +390,8 @@ class _AnswerDecision:
             self._attach(own, stated)
         return left
 
-    def _is_same(self, stated: _Stated, other: Claim) -> bool:
-        """Return whether a claim states the same of the same subject."""
-        said = statement_of(
-            other.fact_type, other.relationship_type, other.object, other.attributes
-        )
-        if said != stated.statement:
-            return False
+    def _is_same_subject(self, stated: _Stated, other: Claim) -> bool:
+        """Return whether a claim is about the same subject."""
         own = stated.ends.subject
         if own is not None and other.subject_id is not None:
             meant = nodes.following_merges(self._view, self._space, [other.subject_id])
@@ -631,6 +631,10 @@ class _AnswerDecision:
 
 def _ends_of(claim: KeptClaim) -> tuple[str, ...]:
     return (claim.subject,) if claim.object is None else (claim.subject, claim.object)
+
+
+def _statement(claim: Claim | KeptClaim) -> Statement:
+    return statement_of(claim.fact_type, claim.relationship_type, claim.object, claim.attributes)
 
 
 def _new_evidence(known: Sequence[Evidence], given: Sequence[Evidence]) -> tuple[Evidence, ...]:
