@@ -15,6 +15,7 @@ from vestig.changes import (
     NewEntity,
     NewEvent,
     NewEvidence,
+    NewItem,
     NewJob,
     NewMemory,
     NewOriginalText,
@@ -159,6 +160,19 @@ def claim(memory_id: str, evidence_of: str | None = None, **fields: Any) -> NewC
         ),
     }
     return NewClaim(memory_id=memory_id, **(values | fields))
+
+
+def item(key: str, **fields: Any) -> NewItem:
+    """The first value of a key, which ends in a year."""
+    values: dict[str, Any] = {
+        "namespace": "default",
+        "scope": "user/ada",
+        "value": '{"dark":true}',
+        "version": 1,
+        "created_us": None,
+        "expires_us": NOW + 365 * 86_400_000_000,
+    }
+    return NewItem(key=key, **(values | fields))
 
 
 def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:

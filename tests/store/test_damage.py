@@ -49,6 +49,7 @@ def fill(store: Path, count: int = 6) -> list[str]:
                     token_codes=(made.tokens(ids[2]),),
                     original_texts=(made.original(ids[1], "as it\n\twas given"),),
                     claims=(made.claim(ids[1], subject_id=ada.id, evidence_of=ids[0]),),
+                    items=(made.item("theme"),),
                 )
             )
         with ledger.write(NOW) as txn:
@@ -80,7 +81,7 @@ def store(tmp_path: Path) -> Path:
 # --- rows ------------------------------------------------------------------------------------
 
 OUTSIDE_PROJECTION = (
-    "claim_evidence", "claims", "meta", "sources", "supersessions",
+    "claim_evidence", "claims", "items", "meta", "sources", "supersessions",
 )  # fmt: skip
 FLIPS = [
     ("memories", "content = content || ' '"),
@@ -116,6 +117,10 @@ FLIPS = [
     ("claim_evidence", "snippet = 'x'"),
     ("claim_evidence", "stated_in = memory"),
     ("claim_evidence", "stated_us = stated_us + 1"),
+    ("items", "value = '{}'"),
+    ("items", "version = version + 1"),
+    ("items", "scope = 'user/eve'"),
+    ("items", "expires_us = NULL"),
     ("meta", "value = x'00'"),
 ]
 

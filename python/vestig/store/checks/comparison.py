@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,8 +19,8 @@ from vestig.store.tables.graph import NODE_PREFIXES
 _MOST: Final = 100
 # Fields of a row that the core keeps in another form.
 _ANALYSED: Final = ("content", "embedding", "heading", "questions")
-# The core counts a word no further than this in one text.
-_OCCURRENCES_MAX: Final = 127
+# What the core makes of the words of a row.
+_WORDS: Final = ("terms", "text_terms", "length")
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,22 +91,32 @@ def _compare(core: _core.Projection, view: LedgerView) -> Comparison:
     differences: list[str] = []
     left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}
     counts: Counter[str] = Counter()
-    for row in view.projection_rows(0):
-        id, prefix = row.id, NODE_PREFIXES[row.kind]
-        counts[prefix] += 1
-        left.discard((prefix, id))
-        if len(differences) >= _MOST:
-            continue
-        found = core.row(id)
-        if found is None:
-            differences.append(f"{id_text(prefix, id)} is missing")
-            continue
-        wanted = _expected(row)
-        wrong = sorted(name for name, want in wanted.items() if found[name] != want)
-        if wrong:
-            differences.append(f"{id_text(prefix, id)} differs in {', '.join(wrong)}")
+    for chunk in chunks_of(view.projection_rows(0)):
+        words = _words(chunk, view)
+        for row in chunk:
+            id, prefix = row.id, NODE_PREFIXES[row.kind]
+            counts[prefix] += 1
+            left.discard((prefix, id))
+            if len(differences) >= _MOST:
+                continue
+            found = core.row(id)
+            if found is None:
+                differences.append(f"{id_text(prefix, id)} is missing")
+                continue
+            wanted = _expected(row, words)
+            wrong = sorted(name for name, want in wanted.items() if found[name] != want)
+            if wrong:
+                differences.append(f"{id_text(prefix, id)} differs in {', '.join(wrong)}")
     differences += [f"{id_text(*node)} is not in the ledger" for node in sorted(left)]
     return Comparison(rows=counts["mem"], entities=counts["ent"], differences=differences)
+
+
+def _words(rows: Sequence[ProjectionRow], view: LedgerView) -> _core.Projection:
+    """These rows without their vectors in a projection in memory: their words are counted as they
+    were when the stored one was made, up to the same limits."""
+    words = _core.Projection.open(None, bytes(16), 1, "")
+    words.apply([row._replace(embedding=None, questions=()) for row in rows], view.seq, view.head)
+    return words
 
 
 def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
@@ -114,17 +124,13 @@ def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
         yield prefix, split_ids(stored)
 
 
-def _expected(row: ProjectionRow) -> dict[str, Any]:
+def _expected(row: ProjectionRow, words: _core.Projection) -> dict[str, Any]:
     """Return what `_core.Projection.row` must give for this row."""
     wanted = row._asdict()
     for name in _ANALYSED:
         del wanted[name]
-    terms = _core.terms(row.content, row.author)
-    if row.heading is not None:
-        terms += _core.terms(row.heading, None)
     wanted["questions"] = [_core.unit(vector) for vector in row.questions]
     wanted["unit"] = None if row.embedding is None else _core.unit(row.embedding)
-    counts = Counter(terms).items()
-    wanted["terms"] = {term: min(count, _OCCURRENCES_MAX) for term, count in counts}
-    wanted["length"] = len(terms)
-    return wanted
+    counted = words.row(row.id)
+    assert counted is not None, "the row was applied"
+    return wanted | {name: counted[name] for name in _WORDS}
