@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import vestig
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.document_corpus import quoted
+from vestig.evaluation.document_corpus import passages, quoted
 from vestig.evaluation.evaluate import evaluate
 from vestig.testing import HashingEmbedder
 
@@ -55,6 +56,17 @@ def test_passages_are_units_and_a_quotation_names_them(tmp_path: Path) -> None:
     [[crossing], [first]] = [sorted(query.relevant) for query in found.queries]
     assert "closed on Mondays" in by_id[crossing]
     assert first == "north/harbour.md#1"
+
+
+def test_only_markdown_has_front_matter_as_in_an_import(tmp_path: Path) -> None:
+    text = "---\ntitle: Tar\n---\nTar is boiled from pine."
+    for name in ("a.md", "b.rst"):
+        (tmp_path / name).write_text(text)
+    with vestig.open(":memory:", embedder=HashingEmbedder(8)) as store:
+        store.import_(tmp_path)
+        imported = {one.content for one in store.list()}
+    assert {row["text"] for _, row in passages(tmp_path)} == imported
+    assert len([one for one in imported if "title: Tar" in one]) == 1
 
 
 def test_a_quotation_that_is_cut_is_where_more_of_it_stands() -> None:

@@ -137,6 +137,27 @@ def test_a_renamed_document_says_nothing_twice(store: vestig.Vestig, tmp_path: P
     assert store.import_(tmp_path).ended == 0
 
 
+def test_a_renamed_document_without_a_title_has_other_texts(
+    store: vestig.Vestig, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "keel.md", "Oak is heavy, and it sinks.")
+    store.import_(tmp_path)
+    renamed = path.rename(tmp_path / "frames.md")
+    report = store.import_(tmp_path)
+    assert (report.added, report.missing) == (1, (str(path),))
+    by_title = {one.title: one.content for one in store.list()}
+    assert by_title == {
+        "keel": "keel\nOak is heavy, and it sinks.",
+        "frames": "frames\nOak is heavy, and it sinks.",
+    }
+    # with a title of its own the name of its file is no part of its text
+    text = "---\ntitle: Keel\n---\nOak is heavy, and it sinks."
+    written(renamed, text, at=1_790_000_000)
+    store.import_(tmp_path)
+    renamed.rename(tmp_path / "ribs.md")
+    assert counts(store.import_(tmp_path)) == (1, 0, 1, 0)
+
+
 def test_a_shared_passage_ends_with_the_last_that_says_it(
     store: vestig.Vestig, tmp_path: Path
 ) -> None:

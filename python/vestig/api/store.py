@@ -1516,8 +1516,8 @@ class Vestig:
         actor: str | None = None,
         namespace: str | None = None,
     ) -> ForgetReport:
-        """Removes all passages of all versions of a document for good, as `forget` does, also those
-        that another document holds.
+        """Removes all versions of a document and their passages for good, as `forget` does, also
+        passages that another document holds. When its file is imported again, it comes in anew.
 
         Args:
             id: Id of a version of the document, or at least 8 characters of it.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 from vestig.exchange.blocks import Markup
-from vestig.exchange.front_matter import front_matter
+from vestig.exchange.front_matter import FrontMatter, front_matter
 from vestig.exchange.passages import cut_document
 
 # The folder of a benchmark in which its documents lie.
@@ -38,7 +38,7 @@ def passages(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 "benchmark", name, "documents of UTF-8 text", "this file is none"
             ) from None
         markup = Markup.RST if path.suffix == ".rst" else Markup.MARKDOWN
-        matter = front_matter(text)
+        matter = front_matter(text) if markup is Markup.MARKDOWN else FrontMatter()
         cut = cut_document(text[matter.body :], title=matter.title, name=path.stem, markup=markup)
         for passage in cut.passages:
             row = {

@@ -88,7 +88,7 @@ def list_documents(session: Session, asked: DocumentsRequest) -> DocumentList:
 def forget_document(
     session: Session, asked: ForgetDocumentRequest, *, run_jobs: RunJobs
 ) -> ForgetReport:
-    """Removes all passages of all versions of a document for good.
+    """Removes all versions of a document and their passages for good.
 
     Raises:
         NotFoundError: no document has this id.
@@ -110,7 +110,8 @@ def forget_document(
         actor=asked.actor,
         namespace=asked.namespace,
     )
-    return forget(session, request, run_jobs=run_jobs)
+    gone = tuple(source.id for source in chosen)
+    return forget(session, request, run_jobs=run_jobs, documents=gone)
 
 
 def _document(source: Source) -> Document:

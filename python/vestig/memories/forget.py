@@ -42,8 +42,11 @@ OUTSIDE: Final = (
 RunJobs = Callable[[Session, str, Sequence[str]], list[Degradation]]
 
 
-def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> ForgetReport:
-    """Removes memories for good, and proves it."""
+def forget(
+    session: Session, asked: ForgetRequest, *, run_jobs: RunJobs, documents: tuple[str, ...] = ()
+) -> ForgetReport:
+    """Removes memories for good, and proves it; `documents`: versions of documents (ids of sources)
+    that go as a whole."""
     check_selection(asked, "ids", asked.ids)
     by_id = asked.ids is not None
     space = session.in_namespace(asked.namespace)
@@ -63,7 +66,13 @@ def forget(session: Session, asked: ForgetRequest, *, run_jobs: RunJobs) -> Forg
             return _with_items(view, space, memories, items)
 
         keep = asked.summaries == "keep"
-        how = _How(asked.actor, asked.force, dry_run=asked.dry_run, keep_summaries=keep)
+        how = _How(
+            asked.actor,
+            asked.force,
+            dry_run=asked.dry_run,
+            keep_summaries=keep,
+            documents=documents,
+        )
         return _forgotten(session, space, select, how, run_jobs)
 
 
@@ -95,12 +104,13 @@ class _Selected(NamedTuple):
 
 class _How(msgspec.Struct, frozen=True):
     """How a forgetting is done: by whom, pinned memories too, or not at all but in a report;
-    without the summaries that cover what goes."""
+    without the summaries that cover what goes; with these versions of documents."""
 
     actor: str | None
     force: bool
     dry_run: bool
     keep_summaries: bool = False
+    documents: tuple[str, ...] = ()
 
 
 def _with_items(
@@ -127,7 +137,7 @@ def _forgotten(
     with suppress(RollBack), session.ledger.write(session.now_us(), make=False) as txn:
         seq, chosen = txn.seq, select(txn)
         _check_pins(chosen.memories, force=how.force)
-        if chosen.memories or chosen.items:
+        if chosen.memories or chosen.items or how.documents:
             named = [memory.id for memory in chosen.memories]
             had_superseded = superseded_by_them(txn, space, named)
             removed = txn.forget(
@@ -135,6 +145,7 @@ def _forgotten(
                 named,
                 actor=how.actor,
                 items=chosen.items,
+                documents=how.documents,
                 keep_summaries=how.keep_summaries,
             )
             if how.dry_run:
@@ -142,7 +153,7 @@ def _forgotten(
             degraded.extend(clock_notice(txn.clock_behind_us))
             seq += 1
     proof = erase.ErasureProof()
-    if (chosen.memories or chosen.items) and not how.dry_run:
+    if (chosen.memories or chosen.items or how.documents) and not how.dry_run:
         session.drop_cached(seq)
         catch_up(session, degraded)
         jobs = tuple(removed.embed_jobs.values())

@@ -36,6 +36,15 @@ from vestig.store.tables.table import Forgetting, Table
 
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
+_S: Final = INDEX["sources"]
+# Of the versions of a document that has a path and a size, the newest.
+_KNOWN_FILE: Final = (
+    "s.\"row\" = ? AND s.source_type = 'file' AND s.path IS NOT NULL"
+    " AND json_extract(s.metadata, '$.size') IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sources n"
+    " WHERE n.namespace = s.namespace AND n.source_type = 'file' AND n.path = s.path"
+    ' AND n."row" > s."row" AND json_extract(n.metadata, \'$.scope\')'
+    " IS json_extract(s.metadata, '$.scope'))"
+)
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _RELATION: Final = EDGE_CODES["RELATION"]
 # Supported is an entity that was made by hand, that a memory mentions, that a claim names,
@@ -423,12 +432,17 @@ def remove(
     keep: Callable[[str, int], bool] = lambda _table, _row: False,
     *,
     items: Sequence[item_rows.ItemRow] = (),
+    documents: Collection[int] | None = None,
     keep_summaries: bool = False,
 ) -> Removed:
     """Removes these memories (id → row), the claims that a language model read out of them alone,
     the summaries that cover any of these unless they are kept, and everything that is about them
     alone but for the entities and sources (table, row) that are to be kept; and the values of these
     items.
+
+    Of documents whose passages are all gone, the path, size and time of the file stay, so that the
+    next import knows the file; not so of the versions (rows) in `documents`. None: no document
+    stays.
 
     The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
@@ -446,9 +460,13 @@ def remove(
     _remove_quotes(removal, fields.namespace, texts)
     repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
-    sources = unsupported_sources(conn, sorted(_ends(edges, (_PRODUCED,), "from_row")))
-    sources = [row for row in sources if not keep("sources", row)]
-    _remove_nodes(removal, "sources", sources)
+    sources = _ends(edges, (_PRODUCED,), "from_row") | set(documents or ())
+    sources = {row for row in unsupported_sources(conn, sources) if not keep("sources", row)}
+    if documents is not None:
+        known = {row for row in sources.difference(documents) if _is_known_file(conn, row)}
+        _remove_titles(removal, sorted(known))
+        sources -= known
+    _remove_nodes(removal, "sources", sorted(sources))
     named = _remove_relations(removal, fields)
     named |= _ends(edges, _TO_ENTITY, "to_row")
     embed_jobs = _remove_outdated_vectors(removal, numbers, fields.recorded_us)
@@ -492,6 +510,24 @@ def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[i
     return [row for row in sources if not fetch(conn, sql, (row, _PRODUCED))]
 
 
+def _is_known_file(conn: apsw.Connection, source: int) -> bool:
+    """Return whether a source is the newest version of a document of a file."""
+    return bool(fetch(conn, f"SELECT 1 FROM sources s WHERE {_KNOWN_FILE}", (source,)))
+
+
+def _remove_titles(removal: Removal, sources: Sequence[int]) -> None:
+    """Takes the title, a part of the text, from these versions of documents."""
+    for old in list(removal.select("sources", "row", sources)):
+        metadata = from_json(old[_S["metadata"]])
+        metadata.pop("title", None)
+        at = _S["metadata"]
+        new = (*old[:at], to_json(metadata), *old[at + 1 :])
+        removal.conn.execute(
+            'UPDATE sources SET metadata = ? WHERE "row" = ?', (new[at], old[_S["row"]])
+        )
+        removal.link.replaced("sources", old, new)
+
+
 def _remove_nodes(removal: Removal, table: str, numbers: Sequence[int]) -> None:
     removal.remove_whole(table, removal.select(table, "row", numbers))
 
@@ -506,7 +542,7 @@ def leave_out(
             _remove_nodes(removal, table, numbers)
     _remove_relations(removal, fields)
     remove_entities(removal, nodes["entities"], fields)
-    collect(removal.conn, removal.link, fields)
+    collect(removal.conn, removal.link, fields, known_files=False)
 
 
 def _is_evidence(conn: apsw.Connection, source: int) -> bool:
@@ -618,14 +654,18 @@ def _write_tombstones(removal: Removal, rows: Mapping[str, int], fields: Tombsto
         removal.write_tombstone(number, id_bytes(id), fields, {"events": events[number]})
 
 
-def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) -> dict[str, int]:
+def collect(
+    conn: apsw.Connection, link: chain.Link, fields: TombstoneFields, *, known_files: bool
+) -> dict[str, int]:
     """Removes sources and entities of the namespace that nothing supports, and edges that lost an
-    end; rows per table."""
+    end; rows per table. `known_files`: newest versions of documents stay."""
     conn.execute("PRAGMA defer_foreign_keys = ON")
     removal = Removal(conn, link)
     remove_dangling_edges(removal)
     rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
     unsupported = unsupported_sources(conn, [row for (row,) in rows if not _is_evidence(conn, row)])
+    if known_files:
+        unsupported = [row for row in unsupported if not _is_known_file(conn, row)]
     _remove_nodes(removal, "sources", unsupported)
     remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
     _rewrite_affected(removal, set(), fields.seq)

@@ -147,10 +147,14 @@ class WriteTransaction(LedgerView):
         *,
         actor: str | None,
         items: Sequence[item_rows.ItemRow] = (),
+        documents: Sequence[str] = (),
         keep_summaries: bool = False,
     ) -> removal.Removed:
         """Removes these memories and all that belongs to them, with the summaries that cover them
         unless these are kept, and the values of these items. Instead of `apply`, once.
+
+        Of a document whose passages are all gone, it stays known that its file was read, but for
+        that of the versions (ids of sources) in `documents`.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
@@ -164,8 +168,17 @@ class WriteTransaction(LedgerView):
                     raise NotFoundError("Memory", id)
             link = self.new_link()
             fields = self._tombstone_fields(namespace, actor)
+            sources = lookups.rows_of(
+                self._conn, "sources", namespace, lookups.node_keys(documents, "source_")
+            )
             removed = removal.remove(
-                self._conn, link, rows, fields, items=items, keep_summaries=keep_summaries
+                self._conn,
+                link,
+                rows,
+                fields,
+                items=items,
+                documents=set(sources.values()),
+                keep_summaries=keep_summaries,
             )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())
@@ -177,7 +190,8 @@ class WriteTransaction(LedgerView):
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             link = self.new_link()
-            counts = removal.collect(self._conn, link, self._tombstone_fields(namespace, None))
+            fields = self._tombstone_fields(namespace, None)
+            counts = removal.collect(self._conn, link, fields, known_files=True)
             self._close_removal(link, counts)
         return counts
 

@@ -1,0 +1,146 @@
+"""Documents whose passages were forgotten, one by one or as a whole."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from forget_checks import folder_of
+from scripted import Opener
+from traces import holding
+
+SLUICE = "# Sluice gates\n\nThe upper gate is of larch."
+CANAL = "# Canal\n\nThe canal is nine feet deep.\n\n# Locks\n\n" + "It has a lock of elm. " * 60
+
+
+def written(path: Path, text: str, at: int = 1_770_000_000) -> Path:
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (at, at))
+    return path
+
+
+def faults(store: vestig.Vestig) -> list[str]:
+    """What is wrong with the store; that jobs wait is not."""
+    found = [one.check for one in store.admin.doctor().findings if one.level != "ok"]
+    return [*(one for one in found if one != "jobs"), *store._session.ledger.verify_all()]
+
+
+def by_ids(store: vestig.Vestig, _: str) -> None:
+    for memory in store.list(limit=100):
+        store.forget(memory.id)
+
+
+def by_source(store: vestig.Vestig, source: str) -> None:
+    store.forget(where={"source_ids": [source]})
+
+
+@pytest.mark.parametrize("forget", [by_ids, by_source])
+@pytest.mark.parametrize("text", [SLUICE, CANAL])
+def test_a_file_whose_passages_are_all_forgotten_is_still_known(
+    text: str, forget: Any, opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    path = written(tmp_path / "notes.md", text)
+    first = store.import_(path)
+    forget(store, first.source_id)
+    assert store.count() == 0
+    store.admin.gc()
+    again, forced = store.import_(path), store.import_(path, force=True)
+    assert (again.skipped, again.source_id) == (1, first.source_id)
+    assert (forced.added, forced.source_id, store.count()) == (0, first.source_id, 0)
+    [listed] = store.documents().documents
+    assert (listed.id, listed.path, listed.title) == (first.source_id, str(path), "")
+    assert faults(store) == []
+    written(path, text, at=1_780_000_000)
+    second = store.import_(path)
+    assert (second.added, second.ended, store.count()) == (first.passages, 0, first.passages)
+    [listed] = store.documents().documents
+    assert listed.id == second.source_id
+    assert store.import_(path).skipped == 1
+
+
+def test_of_a_forgotten_text_its_title_goes_too(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    path = written(tmp_path / "notes.md", SLUICE)
+    store.import_(path)
+    [memory] = store.list()
+    report = store.forget(memory.id)
+    assert report.residues == 0
+    assert holding(folder_of(store), b"Sluice gates", b"of larch") == []
+    assert holding(folder_of(store), str(path).encode()) != []
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_forgotten_document_is_not_known(emptied: bool, opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    path = written(tmp_path / "notes.md", SLUICE)
+    first = store.import_(path)
+    if emptied:
+        by_ids(store, "")
+    planned = store.forget_document(first.source_id or "", dry_run=True)
+    assert store.documents().total == 1
+    report = store.forget_document(first.source_id or "")
+    assert len(report.memory_ids) == len(planned.memory_ids) == (not emptied)
+    assert report.rows_removed["sources"] == planned.rows_removed["sources"] == 1
+    assert (report.residues, store.documents().documents) == (0, ())
+    assert holding(folder_of(store), b"Sluice", b"of larch", str(path).encode()) == []
+    assert faults(store) == []
+    with pytest.raises(vestig.NotFoundError):
+        store.forget_document(first.source_id or "")
+    assert store.import_(path).added == 1
+
+
+def test_a_forgotten_document_leaves_no_byte_of_any_version(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    kept = written(tmp_path / "kept.md", "# Kept\n\nThe towpath is of gravel.")
+    store.import_(kept)
+    path = tmp_path / "notes.md"
+    woods = ("larch", "elm", "alder", "wych elm")
+    for number, wood in enumerate(woods):
+        text = f"# Gates of {wood}\n\nGate {number} is of {wood}, says [[Berta {wood}]]."
+        source = store.import_(written(path, text, at=1_770_000_000 + number)).source_id
+    store.recall("gate of elm")
+    store.forget_document(source or "")
+    words = [f"of {wood}" for wood in woods] + [f"Berta {wood}" for wood in woods] + [str(path)]
+    assert holding(folder_of(store), *(word.encode() for word in words)) == []
+    assert holding(folder_of(store), b"towpath") != []
+    assert [one.content for one in store.list()] == ["# Kept\n\nThe towpath is of gravel."]
+    assert faults(store) == []
+
+
+def test_another_document_that_loses_its_passages_stays_known(
+    opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    one, two = written(tmp_path / "one.md", SLUICE), written(tmp_path / "two.md", SLUICE)
+    report = store.import_([one, two])
+    first, second = (file.source_id for file in report.files)
+    store.forget_document(first or "")
+    assert [listed.id for listed in store.documents().documents] == [second]
+    assert store.import_(two).skipped == 1
+    assert store.import_(one).added == 1
+
+
+def test_an_export_says_that_a_file_is_known(opener: Opener, tmp_path: Path) -> None:
+    store, other = opener(), opener("other")
+    path = written(tmp_path / "notes.md", SLUICE)
+    store.import_(path)
+    before = io.BytesIO()
+    store.export(before)
+    by_ids(store, "")
+    out, back = io.BytesIO(), io.BytesIO()
+    store.export(out)
+    other.import_(io.BytesIO(out.getvalue()))
+    assert other.import_(path).skipped == 1
+    other.export(back)
+    assert back.getvalue() == out.getvalue()
+    # an older export brings nothing of a forgotten document back
+    [listed] = other.documents().documents
+    other.forget_document(listed.id)
+    other.import_(io.BytesIO(before.getvalue()), merge=True)
+    assert (other.count(), other.documents().total) == (0, 0)
