@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 import ledger_rows as made
+import vestig
 from exports import Line, parsed, sealed
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
@@ -17,6 +19,7 @@ from vestig.store.ledger.ledger import Ledger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.restore import restore
 from vestig.store.records.values import EntityListing
+from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
 
 EVERY = EntityListing(limit=None, include_expired=True)
@@ -166,3 +169,25 @@ def test_a_bad_line_of_the_graph_is_named_and_nothing_is_written(case: str) -> N
     with copy.read() as view:
         assert view.seq == 0
         assert view.list_entities("default", EVERY) == []
+
+
+def test_an_edge_whose_end_was_another_memory_gets_an_id_of_its_own(tmp_path: Path) -> None:
+    mine, theirs = (
+        vestig.open(tmp_path / name, embedder=HashingEmbedder()) for name in ("mine", "theirs")
+    )
+    tide = mine.commit("The tide turns at six").memory_id
+    boat = mine.commit("The boat sails with the tide").memory_id
+    link = mine.graph.link(tide, boat).id
+    same = theirs.commit("The tide turns at six").memory_id
+    mine.export(tmp_path / "mine.jsonl")
+    theirs.import_(tmp_path / "mine.jsonl", merge=True)
+    mine.deprecate(tide)
+    theirs.export(tmp_path / "theirs.jsonl")
+    for expected in (3, 0):
+        report = mine.import_(tmp_path / "theirs.jsonl", merge=True)
+        assert bool(report.imported) == bool(expected)
+    edges = [one.edge for one in mine.graph.edges(boat, edge_type="RELATED")]
+    assert {edge.from_id for edge in edges} == {tide, same}
+    assert len({edge.id for edge in edges}) == 2
+    assert mine.graph.edge(link).edge.from_id == tide
+    assert mine.admin.doctor().exit_code == 0

@@ -20,7 +20,7 @@ import apsw
 import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
-from vestig.ids import id_text
+from vestig.ids import id_bytes, id_text, new_id
 from vestig.lazy_pattern import lazy_pattern
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.integrity import chain
@@ -467,7 +467,8 @@ class _Restoration:
 
     def _write_edge(self, values: list[Any]) -> bool:
         """Writes an edge. One between nodes that the store had stays as it is there; its memories
-        decide where it has one. Two names of the file may be one entity here: no edge."""
+        decide where it has one. Two names of the file may be one entity here: no edge. Where an end
+        was another one here, the store may have the edge's id for that end: it gets its own."""
         code, expired = values[_X["edge_type"]], values[_X["expired_seq"]]
         ends = [
             (NODE_TABLES[one], column) for one, column in zip(EDGE_ENDS[code], _ENDS, strict=True)
@@ -487,6 +488,9 @@ class _Restoration:
         seq = self._links.seq(values[_X["seq"]])
         values[_X["expired_seq"]], values[_X["seq"]] = expired, seq
         values[_X["salt"]] = None if values[_X["evidence"]] is None else self._salts.take()
+        taken = f"SELECT 1 FROM {EDGES} WHERE id = ?"
+        if self._merge and fetch(self._conn, taken, (values[_X["id"]],)):
+            values[_X["id"]] = id_bytes(new_id("edge"))
         present = " ON CONFLICT DO NOTHING" if self._merge and not expired else ""
         self._conn.execute(INSERT[EDGES] + present, values)
         if self._conn.changes() == 0:
