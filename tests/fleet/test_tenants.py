@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -404,3 +405,30 @@ def test_items_and_imports_reach_every_machine(machine: Machines, tmp_path: Path
     assert item.value == {"dark": True}
     assert "nine crates" in there.recall("what does the vault hold?")[0].content
     assert rows(here) == rows(there)
+
+
+def test_threads_build_a_copy_anew_once(
+    machine: Machines, database: Database, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = machine("a", config={"fleet.max_staleness_s": 0})
+    store.commit("The vault holds nine crates of tea")
+    assert store._session.tenant is not None
+    folders = store._session.tenant.folders
+    built: list[str] = []
+    build = folders._build
+    monkeypatch.setattr(folders, "_build", lambda name: (built.append(name), build(name))[1])
+    store._session.tenant.copy.must_be_built = "of another history"
+    gate = threading.Barrier(4)
+    counts: list[int] = []
+
+    def read() -> None:
+        gate.wait()
+        counts.append(store.count())
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert counts == [1, 1, 1, 1]
+    assert len(built) == 1

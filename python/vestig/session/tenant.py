@@ -79,6 +79,7 @@ class TenantCopy:
         self.snapshot_bytes = fleet.snapshot_bytes
         self._open_keeper = open_keeper
         self._changing = threading.Lock()
+        self._opened: tuple[Ledger, ProjectionKeeper] | None = None
         self._snapshotting: threading.Thread | None = None
 
     @property
@@ -108,6 +109,7 @@ class TenantCopy:
             ledger.close()
             raise
         self.copy.report_to(keeper.report)
+        self._opened = ledger, keeper
         return ledger, keeper
 
     def refresh(
@@ -123,24 +125,30 @@ class TenantCopy:
             StoreLockedError: PostgreSQL has not answered for too long.
             NotFoundError: the tenant is gone.
         """
+        reason = self._follow(ledger, min_position)
+        if reason:
+            with self._changing:
+                if self._opened is None or self._opened[0] is ledger:
+                    fresh = self.open(build=True)
+                    self.copy.must_be_built = ""
+                    self.copy.refresh(min_position)
+                    self.copy.report("copy_rebuilt", f"the copy on this machine was {reason}")
+                    return fresh
+        # another thread may have built it
+        return None if self._opened is None or self._opened[0] is ledger else self._opened
+
+    def _follow(self, ledger: Ledger, min_position: int | None) -> str:
+        """Why the copy has to be built anew; "" where it is up to date."""
         copy = self.copy
-        reason = copy.must_be_built or ("moved or deleted" if ledger.moved else "")
-        if not reason:
-            try:
-                copy.refresh(min_position)
-                if not copy.must_be_built:
-                    return None
-                reason = copy.must_be_built
-            except (LookupError, StoreDamagedError) as error:
-                if not copy.must_be_built:
-                    raise
-                reason = str(error)
-        with self._changing:
-            fresh = self.open(build=True)
-            copy.must_be_built = ""
-        copy.refresh(min_position)
-        copy.report("copy_rebuilt", f"the copy on this machine was {reason}")
-        return fresh
+        if copy.must_be_built or ledger.moved:
+            return copy.must_be_built or "moved or deleted"
+        try:
+            copy.refresh(min_position)
+        except (LookupError, StoreDamagedError) as error:
+            if not copy.must_be_built:
+                raise
+            return str(error)
+        return copy.must_be_built
 
     # --- snapshots, and what was forgotten -------------------------------------------------------
 
